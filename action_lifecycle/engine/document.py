@@ -1,0 +1,404 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+YAML documents whose every value knows the line and column it was written at.
+
+Scalars follow the YAML 1.2 core schema (`on`, `no` and `1:30` are strings) and keys are always
+strings. Anchors, aliases and merge keys work; what they expand to is limited. Everything that is
+wrong is reported at once, as far as the syntax allows to go on.
+
+This is also the one place that knows which pydantic is installed (1.10 or 2).
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from pathlib import Path
+from typing import Any, TypeVar, Union
+
+import pydantic
+import yaml
+
+from .errors import DocumentError, Fault, nearest
+
+MAX_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 64
+MAX_NODES = 4_000_000
+
+Key = Union[str, int]
+Position = tuple[int, int]
+
+_Loader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+_INT = re.compile(r'[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z')
+_FLOAT = re.compile(r'[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z')
+_SPECIAL: dict[str, object] = {
+    '': None, '~': None, 'null': None, 'Null': None, 'NULL': None,
+    'true': True, 'True': True, 'TRUE': True, 'false': False, 'False': False, 'FALSE': False,
+    **{sign + word: float(sign + 'inf')
+       for sign in ('', '+', '-') for word in ('.inf', '.Inf', '.INF')},
+    '.nan': float('nan'), '.NaN': float('nan'), '.NAN': float('nan'),
+}
+_TAGS = {f'tag:yaml.org,2002:{name}' for name in ('str', 'int', 'float', 'bool', 'null',
+                                                   'map', 'seq')}
+_STR = 'tag:yaml.org,2002:str'
+
+
+class Document:
+    """A parsed document: `name` of the file, plain `data`, and where each value stands."""
+
+    def __init__(
+        self, name: str, data: Any, start: Position, marks: dict[int, dict[Key, Position]]
+    ) -> None:
+        self.name = name
+        self.data = data
+        self._start = start
+        self._marks = marks
+
+    def mark(self, path: typing.Sequence[Key] = ()) -> Position:
+        """Return line and column of the entry at `path`, or of the nearest one above it."""
+        here, position = self.data, self._start
+        for key in path:
+            found = self._marks.get(id(here), {}).get(key)
+            if found is None:
+                break
+            here, position = here[key], found
+        return position
+
+    def fault(self, path: typing.Sequence[Key], message: str) -> Fault:
+        """Return a fault that points at the entry at `path` (or the nearest above it)."""
+        return Fault(self.name, *self.mark(path), message)
+
+
+def read_document(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Document:
+    """Read a YAML file; `DocumentError` with every fault when it can't be used."""
+    name = str(path)
+    try:
+        with open(path, 'rb') as file:
+            content = file.read(max_bytes + 1)
+    except OSError as error:
+        raise DocumentError(
+            [Fault(name, 1, 1, f'can not be read: {error.strerror}')]
+        ) from error
+    return parse_document(content, name, max_bytes=max_bytes)
+
+
+def parse_document(text: str | bytes, name: str, *, max_bytes: int = MAX_BYTES) -> Document:
+    """Parse YAML text; `name` stands for the file in messages."""
+    content = text.encode('utf-8', 'surrogatepass') if isinstance(text, str) else text
+    if len(content) > max_bytes:
+        raise DocumentError([Fault(name, 1, 1, f'larger than the limit of {max_bytes} bytes')])
+    try:
+        decoded = content.decode('utf-8-sig')
+    except UnicodeDecodeError as error:
+        before = content[:error.start]
+        line = before.count(b'\n') + 1
+        column = error.start - (before.rfind(b'\n') + 1) + 1
+        raise DocumentError([Fault(
+            name, line, column, f'byte 0x{content[error.start]:02x} is not valid UTF-8'
+        )]) from error
+    return _Builder(name, decoded).build()
+
+
+class _Builder:
+    """Builds plain data and marks from the event stream of the parser."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self.faults: list[Fault] = []
+        self.marks: dict[int, dict[Key, Position]] = {}
+        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.open: set[str] = set()
+        self.nodes = 0
+
+    def build(self) -> Document:
+        loader = None
+        try:
+            loader = _Loader(self.text)
+            document = self._document(loader)
+        except yaml.MarkedYAMLError as error:
+            raise DocumentError([*self.faults, self._syntax_fault(error)]) from error
+        except yaml.reader.ReaderError as error:
+            line = self.text.count('\n', 0, error.position) + 1
+            raise DocumentError([Fault(
+                self.name, line, 1, f'character {error.character!r} is not allowed in YAML'
+            )]) from error
+        finally:
+            if loader is not None:
+                loader.dispose()
+        if self.faults:
+            raise DocumentError(self.faults)
+        return document
+
+    def _document(self, loader: Any) -> Document:
+        loader.get_event()  # stream start
+        if loader.check_event(yaml.StreamEndEvent):
+            raise DocumentError([Fault(self.name, 1, 1, 'is empty')])
+        loader.get_event()  # document start
+        first = loader.peek_event()
+        data, _ = self._node(loader, 0)
+        loader.get_event()  # document end
+        if not loader.check_event(yaml.StreamEndEvent):
+            self._fault(loader.peek_event(), 'a second document starts here; expected one')
+        return Document(self.name, data, _position(first), self.marks)
+
+    def _node(self, loader: Any, depth: int) -> tuple[Any, int]:
+        """Return the next node's data and how many nodes it stands for."""
+        event = loader.get_event()
+        if depth > MAX_DEPTH:
+            self._give_up(event, f'nested deeper than {MAX_DEPTH} levels')
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event)
+        if event.tag is not None and event.tag not in _TAGS and event.tag != '!':
+            self._fault(event, f"unknown tag '{event.tag}'")
+        anchor = event.anchor
+        if anchor is not None:
+            self.open.add(anchor)
+        if isinstance(event, yaml.ScalarEvent):
+            data, size = self._scalar(event), 1
+        elif isinstance(event, yaml.SequenceStartEvent):
+            data, size = self._sequence(loader, depth)
+        else:
+            data, size = self._mapping(loader, depth)
+        if anchor is not None:
+            self.open.discard(anchor)
+            self.anchors[anchor] = data, size
+        self._count(event, 1)
+        return data, size
+
+    def _alias(self, event: Any) -> tuple[Any, int]:
+        if event.anchor in self.open:
+            self._fault(event, f"alias '*{event.anchor}' stands inside its own anchor")
+            return None, 1
+        if event.anchor not in self.anchors:
+            self._fault(event, f"alias '*{event.anchor}' names no anchor"
+                        + nearest(event.anchor, self.anchors))
+            return None, 1
+        data, size = self.anchors[event.anchor]
+        self._count(event, size)
+        return data, size
+
+    def _scalar(self, event: Any) -> Any:
+        value: str = event.value
+        plain = event.implicit[0]
+        if event.tag in (_STR, '!') or (event.tag is None and not plain):
+            return value
+        if value in _SPECIAL:
+            return _SPECIAL[value]
+        if _INT.match(value):
+            if len(value) > 64:
+                self._fault(event, 'number with more than 64 digits')
+                return None
+            if value[:2] in ('0x', '0o'):
+                return int(value, 0)
+            return int(value)
+        if _FLOAT.match(value):
+            return float(value)
+        return value
+
+    def _sequence(self, loader: Any, depth: int) -> tuple[list[Any], int]:
+        items: list[Any] = []
+        marks: dict[Key, Position] = {}
+        size = 1
+        while not loader.check_event(yaml.SequenceEndEvent):
+            marks[len(items)] = _position(loader.peek_event())
+            item, item_size = self._node(loader, depth + 1)
+            items.append(item)
+            size += item_size
+        loader.get_event()
+        self.marks[id(items)] = marks
+        return items, size
+
+    def _mapping(self, loader: Any, depth: int) -> tuple[dict[str, Any], int]:
+        entries: dict[str, Any] = {}
+        marks: dict[Key, Position] = {}
+        merged: list[tuple[Any, Any]] = []
+        size = 1
+        while not loader.check_event(yaml.MappingEndEvent):
+            event = loader.peek_event()
+            if not isinstance(event, yaml.ScalarEvent):
+                self._fault(event, 'a key must be a plain text')
+                self._node(loader, depth + 1)
+                self._node(loader, depth + 1)
+                continue
+            loader.get_event()
+            value, value_size = self._node(loader, depth + 1)
+            size += 1 + value_size
+            if event.value == '<<' and event.implicit[0]:
+                merged.append((event, value))
+            elif event.value in entries:
+                first = marks[event.value][0]
+                self._fault(event, f"duplicate key '{event.value}', first in line {first}")
+            else:
+                entries[event.value] = value
+                marks[event.value] = _position(event)
+        loader.get_event()
+        for event, value in merged:
+            self._merge(event, value, entries, marks)
+        self.marks[id(entries)] = marks
+        return entries, size
+
+    def _merge(
+        self, event: Any, value: Any, entries: dict[str, Any], marks: dict[Key, Position]
+    ) -> None:
+        for source in value if isinstance(value, list) else [value]:
+            if not isinstance(source, dict):
+                self._fault(event, "'<<' merges mappings only")
+                continue
+            for key, item in source.items():
+                if key not in entries:
+                    entries[key] = item
+                    marks[key] = self.marks[id(source)].get(key, _position(event))
+
+    def _count(self, event: Any, nodes: int) -> None:
+        self.nodes += nodes
+        if self.nodes > MAX_NODES:
+            self._give_up(event, f'expands to more than {MAX_NODES} values')
+
+    def _fault(self, event: Any, message: str) -> None:
+        self.faults.append(Fault(self.name, *_position(event), message))
+
+    def _give_up(self, event: Any, message: str) -> typing.NoReturn:
+        self._fault(event, message)
+        raise DocumentError(self.faults)
+
+    def _syntax_fault(self, error: yaml.MarkedYAMLError) -> Fault:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line, mark.column) if mark is not None else (0, 0)
+        message = error.problem or error.context or 'not valid YAML'
+        lines = self.text.splitlines()
+        indent = lines[line][:len(lines[line]) - len(lines[line].lstrip())] \
+            if line < len(lines) else ''
+        if '\t' in indent:
+            column = indent.index('\t')
+            message = 'a tab indents this line; YAML indents with spaces'
+        elif error.context and error.context != message:
+            message += f' ({error.context})'
+        return Fault(self.name, line + 1, column + 1, message)
+
+
+def _position(event: Any) -> Position:
+    return event.start_mark.line + 1, event.start_mark.column + 1
+
+
+if pydantic.VERSION.startswith('1.'):
+    class StrictModel(pydantic.BaseModel):
+        """A model that refuses unknown fields and can't be changed after it was checked."""
+
+        class Config:
+            """What pydantic 1 calls its settings."""
+
+            extra = 'forbid'
+            frozen = True
+            smart_union = True
+
+    def _parse(model: type[Any], data: Any) -> Any:
+        return model.parse_obj(data)
+
+    def json_schema(model: type[Any]) -> dict[str, Any]:
+        """Return the JSON Schema of a model."""
+        schema: dict[str, Any] = model.schema()
+        return schema
+else:
+    class StrictModel(pydantic.BaseModel):  # type: ignore[no-redef]
+        """A model that refuses unknown fields and can't be changed after it was checked."""
+
+        model_config = pydantic.ConfigDict(extra='forbid', frozen=True)
+
+    def _parse(model: type[Any], data: Any) -> Any:
+        return model.model_validate(data)
+
+    def json_schema(model: type[Any]) -> dict[str, Any]:
+        """Return the JSON Schema of a model."""
+        schema: dict[str, Any] = model.model_json_schema()
+        return schema
+
+
+ModelT = TypeVar('ModelT', bound=pydantic.BaseModel)
+
+
+def validate(
+    document: Document,
+    model: type[ModelT],
+    *,
+    data: Any = None,
+    path: typing.Sequence[Key] = (),
+    error: type[DocumentError] = DocumentError,
+) -> ModelT:
+    """
+    Check the document against a pydantic model; all faults at once, each with its mark.
+
+    `data` and `path`: check only this part of the document, which stands at `path`.
+    """
+    subject = document.data if data is None else data
+    if not isinstance(subject, dict):
+        raise error([document.fault(path, f'expected a mapping, got {_kind(subject)}')])
+    try:
+        result: ModelT = _parse(model, subject)
+    except pydantic.ValidationError as failed:
+        raise error(
+            _model_fault(document, model, tuple(path), subject, entry)
+            for entry in failed.errors()
+        ) from failed
+    return result
+
+
+def _model_fault(
+    document: Document, model: type[Any], base: tuple[Key, ...], data: Any, entry: Any
+) -> Fault:
+    """Turn one of pydantic's errors into a fault."""
+    location = tuple(entry['loc'])
+    kind = str(entry['type']).removeprefix('value_error.')
+    field = str(location[-1])
+    if kind in ('extra', 'extra_forbidden'):
+        known = _fields_at(model, location[:-1])
+        message = f"unknown field '{field}'" + nearest(field, known)
+        if known:
+            message += f" (known: {', '.join(sorted(known))})"
+        return document.fault(base + location, message)
+    if kind == 'missing':
+        return document.fault(base + location[:-1], f"missing field '{field}'")
+    value = data
+    for key in location:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            pass  # pydantic 2 names the member of a union it tried, the data does not
+    message = str(entry['msg'])
+    dotted = '.'.join(map(str, location))
+    return document.fault(
+        base + location, f"field '{dotted}': {message[:1].lower()}{message[1:]}, got "
+        + _kind(value))
+
+
+def _fields_at(model: Any, location: tuple[Key, ...]) -> set[str]:
+    """Return the field names of the model that stands at `location` inside `model`."""
+    if not location:
+        if isinstance(model, type) and issubclass(model, pydantic.BaseModel):
+            return set(typing.get_type_hints(model)) - {'model_config'}
+        arguments = typing.get_args(model)
+        if typing.get_origin(model) in (Union, types.UnionType):
+            return set().union(*(_fields_at(member, ()) for member in arguments))
+        return set()
+    origin, arguments = typing.get_origin(model), typing.get_args(model)
+    if origin in (Union, types.UnionType):
+        return set().union(*(_fields_at(member, location) for member in arguments))
+    if origin in (dict, list, tuple):
+        return _fields_at(arguments[-1], location[1:])
+    if isinstance(model, type) and issubclass(model, pydantic.BaseModel):
+        hints = typing.get_type_hints(model)
+        if location[0] in hints:
+            return _fields_at(hints[str(location[0])], location[1:])
+    return set()
+
+
+def _kind(value: Any) -> str:
+    """Say what a value is, in YAML's words."""
+    if isinstance(value, dict):
+        return 'a mapping'
+    if isinstance(value, list):
+        return 'a list'
+    text = 'null' if value is None else repr(value)
+    return text if len(text) <= 60 else text[:57] + '...'

@@ -1,0 +1,79 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Every error that the package raises on purpose.
+
+One root; each subclass carries the facts and builds its own message from them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class LifecycleError(Exception):
+    """The root of all errors of this package."""
+
+
+class Fault(NamedTuple):
+    """One fault of a document: where it stands (line and column from 1) and what is wrong."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f'{self.file}:{self.line}:{self.column}: {self.message}'
+
+
+class DocumentError(LifecycleError):
+    """A file or a text that can't be used; `faults` has all that is wrong with it."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults: tuple[Fault, ...] = tuple(sorted(faults))
+        super().__init__('\n'.join(map(str, self.faults)))
+
+
+class GraphError(DocumentError):
+    """A graph file that can't be used."""
+
+
+class TransitionNotAllowed(LifecycleError):
+    """An event that the current state (or a guard of its transition) does not admit."""
+
+    def __init__(
+        self, event: str, state: str, possible: Iterable[str], reason: str = ''
+    ) -> None:
+        self.event = event
+        self.state = state
+        self.possible: tuple[str, ...] = tuple(possible)
+        self.reason = reason
+        choices = ', '.join(self.possible) or 'none'
+        super().__init__(
+            f"event '{event}' is not allowed in state '{state}'"
+            + (f': {reason}' if reason else '')
+            + f'; possible events: {choices}'
+        )
+
+
+class StateTransitionError(LifecycleError):
+    """A wanted state that can't be reached from the current one in one step."""
+
+    def __init__(self, subject: str, state: str, target: str, reason: str = '') -> None:
+        self.subject = subject
+        self.state = state
+        self.target = target
+        self.reason = reason
+        super().__init__(
+            f"{subject}: no transition from '{state}' to '{target}'"
+            + (f': {reason}' if reason else '')
+        )
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str:
+    """Return `; did you mean 'x'?` for the candidate nearest to `name`, or an empty text."""
+    found = difflib.get_close_matches(name, list(candidates), n=1, cutoff=0.6)
+    return f"; did you mean '{found[0]}'?" if found else ''

@@ -1,0 +1,160 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""YAML documents: every fault has its place, and nothing loads by halves."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import yaml
+from action_lifecycle.engine.document import (
+    StrictModel, parse_document, read_document, validate,
+)
+from action_lifecycle.engine.errors import DocumentError
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def faults_of(text: str | bytes) -> list[str]:
+    with pytest.raises(DocumentError) as caught:
+        parse_document(text, 'f.yaml')
+    return [str(fault) for fault in caught.value.faults]
+
+
+def test_scalars_follow_yaml_1_2() -> None:
+    document = parse_document(
+        'on: off\nno: [yes, 1:30, 1e3, 0x1f, "5", 012, .inf, null, true, 2026-01-01]\n', 'f')
+    assert document.data == {
+        'on': 'off',
+        'no': ['yes', '1:30', 1000.0, 31, '5', 12, float('inf'), None, True, '2026-01-01'],
+    }
+
+
+def test_marks_point_at_each_entry() -> None:
+    document = parse_document('a:\n  b:\n    - 1\n    - c: 2\n', 'f')
+    assert document.mark(('a',)) == (1, 1)
+    assert document.mark(('a', 'b', 1)) == (4, 7)
+    assert document.mark(('a', 'b', 1, 'c')) == (4, 7)
+    assert document.mark(('a', 'b', 7, 'x')) == (2, 3)
+
+
+def test_all_duplicate_keys_are_reported_at_once() -> None:
+    assert faults_of('a: 1\nb: {c: 1, c: 2}\na: 2\n') == [
+        "f.yaml:2:11: duplicate key 'c', first in line 2",
+        "f.yaml:3:1: duplicate key 'a', first in line 1",
+    ]
+
+
+def test_alias_to_nowhere_names_the_nearest_anchor() -> None:
+    assert faults_of('a: &arm 1\nb: *arn\n') == [
+        "f.yaml:2:4: alias '*arn' names no anchor; did you mean 'arm'?"]
+
+
+def test_alias_inside_its_own_anchor_is_refused() -> None:
+    assert 'inside its own anchor' in faults_of('a: &x [*x]\n')[0]
+
+
+def test_merge_keys_keep_what_is_written_out() -> None:
+    document = parse_document('d: &d {a: 1, b: 2}\ne:\n  <<: *d\n  b: 3\n', 'f')
+    assert document.data['e'] == {'a': 1, 'b': 3}
+    assert document.mark(('e', 'a')) == (1, 8)
+
+
+def test_billion_laughs_is_refused_quickly() -> None:
+    text = 'a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n' + ''.join(
+        f'a{i}: &a{i} [{", ".join([f"*a{i - 1}"] * 10)}]\n' for i in range(1, 12))
+    assert 'expands to more than' in faults_of(text)[0]
+
+
+def test_deep_nesting_is_refused() -> None:
+    assert 'nested deeper' in faults_of('[' * 100_000)[0]
+
+
+def test_a_tab_is_named_as_such() -> None:
+    assert faults_of('a:\n\tb: 1\n') == [
+        'f.yaml:2:1: a tab indents this line; YAML indents with spaces']
+
+
+def test_not_utf8_names_the_byte() -> None:
+    assert faults_of(b'a: 1\nb: \xff\n') == ['f.yaml:2:4: byte 0xff is not valid UTF-8']
+
+
+@pytest.mark.parametrize(('text', 'part'), [
+    ('', 'is empty'),
+    ('a: 1\n---\nb: 2\n', 'second document'),
+    ('? [a]\n: 1\n', 'a key must be a plain text'),
+    ('a: !!python/object:os.system x\n', 'unknown tag'),
+    ('a: [1, 2\n', 'f.yaml:2:1'),
+    ('a: \x07\n', 'f.yaml:1'),
+    ('a: ' + '9' * 5000, 'more than 64 digits'),
+])
+def test_bad_text_has_a_place_and_a_reason(text: str, part: str) -> None:
+    assert part in faults_of(text)[0]
+
+
+def test_missing_file_and_oversized_file_are_named(tmp_path) -> None:
+    with pytest.raises(DocumentError, match='nowhere.yaml:1:1: can not be read: No such file'):
+        read_document(tmp_path / 'nowhere.yaml')
+    (tmp_path / 'big.yaml').write_text('a: 1\n' * 100)
+    with pytest.raises(DocumentError, match='larger than the limit of 50 bytes'):
+        read_document(tmp_path / 'big.yaml', max_bytes=50)
+
+
+def test_ten_megabytes_load_correctly() -> None:
+    count = 200_000
+    text = ''.join(f'key_{i}: [{i}, "some more text to fill"]\n' for i in range(count))
+    assert len(text) > 8_000_000
+    started = time.monotonic()
+    document = parse_document(text, 'f')
+    assert len(document.data) == count
+    assert document.mark((f'key_{count - 1}', 1))[0] == count
+    assert time.monotonic() - started < 60
+
+
+class Arm(StrictModel):
+    speed: float
+    joints: list[str] = []
+
+
+class Robot(StrictModel):
+    name: str
+    arms: dict[str, Arm] = {}
+
+
+def test_model_faults_come_all_at_once_with_marks_and_nearest_names() -> None:
+    document = parse_document('nane: x\narms:\n  left: {sped: 1}\n  right:\n    speed: fast\n', 'f')
+    with pytest.raises(DocumentError) as caught:
+        validate(document, Robot)
+    text = str(caught.value)
+    assert "f:1:1: unknown field 'nane'; did you mean 'name'?" in text
+    assert "f:1:1: missing field 'name'" in text
+    assert "f:3:10: unknown field 'sped'; did you mean 'speed'?" in text
+    assert "f:3:3: missing field 'speed'" in text
+    assert "f:5:5: field 'arms.right.speed'" in text and "got 'fast'" in text
+
+
+def test_a_list_where_a_mapping_belongs_is_named() -> None:
+    with pytest.raises(DocumentError, match='f:1:1: expected a mapping, got a list'):
+        validate(parse_document('[1, 2]', 'f'), Robot)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-10**9, 10**9) | st.floats(allow_nan=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12)
+
+
+@given(st.dictionaries(st.text(), values, max_size=5))
+def test_what_yaml_writes_comes_back(data: dict) -> None:
+    text = yaml.safe_dump(data, allow_unicode=True, default_style='"')
+    assert parse_document(text, 'f').data == data
+
+
+@given(st.text(alphabet='ab:-[]{}&*#!|>\n\t "\'?,<', max_size=60))
+def test_any_text_loads_or_is_refused(text: str) -> None:
+    try:
+        parse_document(text, 'f')
+    except DocumentError as error:
+        assert error.faults
