@@ -1,0 +1,135 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The words of the action lifecycle: states, outcomes, ledger statuses and error codes."""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+
+
+class ActionState(str, Enum):
+    """Where an action is; the values are what topics, journal and ledger hold."""
+
+    ASSIGNED = 'assigned'  #: part of a flow, not started
+    IN_PROGRESS = 'in_progress'  #: started; its `require` conditions are checked
+    EXECUTING_MOTION = 'executing_motion'  #: a motion goal is journaled, then sent
+    SENSOR_CONFIRM = 'sensor_confirm'  #: the motion ended; the sensors are asked
+    STATUS_VERIFICATION_REQUESTED = 'status_verification_requested'  #: the verifier is asked
+    PENDING = 'pending'  #: the verifier needs more time or input
+    COMPLETED = 'completed'  #: done and verified
+    ERROR = 'error'  #: failed, with an error code
+    FALLBACK_REQUESTED = 'fallback_requested'  #: a strategy after the error is being chosen
+    FALLBACK_RECEIVED = 'fallback_received'  #: the strategy is known
+    RECIPE_REQUESTED = 'recipe_requested'  #: the reusable record is being made
+    RECIPE_RECEIVED = 'recipe_received'  #: the reusable record is stored
+    TERMINATED = 'terminated'  #: ended, with an outcome
+
+
+class Outcome(str, Enum):
+    """How a terminated action ended."""
+
+    SUCCEEDED = 'succeeded'  #: this attempt passed `completed`
+    FAILED = 'failed'
+    CANCELED = 'canceled'
+    SKIPPED = 'skipped'  #: never started: something it depends on did not succeed
+
+
+class LedgerTaskStatus(str, Enum):
+    """What the ledger of the fleet calls the state of an action."""
+
+    PENDING = 'PENDING'
+    IN_PROGRESS = 'IN_PROGRESS'
+    VALIDATING = 'VALIDATING'
+    BLOCKED = 'BLOCKED'
+    COMPLETED = 'COMPLETED'
+    FAILED = 'FAILED'
+    CANCELLED = 'CANCELLED'
+    SKIPPED = 'SKIPPED'
+
+
+LEDGER_STATUS = {
+    ActionState.ASSIGNED: LedgerTaskStatus.PENDING,
+    ActionState.IN_PROGRESS: LedgerTaskStatus.IN_PROGRESS,
+    ActionState.EXECUTING_MOTION: LedgerTaskStatus.IN_PROGRESS,
+    ActionState.SENSOR_CONFIRM: LedgerTaskStatus.VALIDATING,
+    ActionState.STATUS_VERIFICATION_REQUESTED: LedgerTaskStatus.VALIDATING,
+    ActionState.COMPLETED: LedgerTaskStatus.COMPLETED,
+    ActionState.PENDING: LedgerTaskStatus.BLOCKED,
+    ActionState.ERROR: LedgerTaskStatus.FAILED,
+    ActionState.FALLBACK_REQUESTED: LedgerTaskStatus.BLOCKED,
+    ActionState.FALLBACK_RECEIVED: LedgerTaskStatus.IN_PROGRESS,
+    ActionState.RECIPE_REQUESTED: LedgerTaskStatus.IN_PROGRESS,
+}
+OUTCOME_STATUS = {
+    Outcome.SUCCEEDED: LedgerTaskStatus.COMPLETED,
+    Outcome.FAILED: LedgerTaskStatus.FAILED,
+    Outcome.CANCELED: LedgerTaskStatus.CANCELLED,
+    Outcome.SKIPPED: LedgerTaskStatus.SKIPPED,
+}
+
+
+def ledger_status(state: ActionState, outcome: Outcome | None = None) -> LedgerTaskStatus:
+    """
+    Return the ledger's status of a state.
+
+    `terminated` and `recipe_received` follow the outcome: a failure is never booked as a success.
+    """
+    if state in (ActionState.TERMINATED, ActionState.RECIPE_RECEIVED):
+        return OUTCOME_STATUS[outcome or Outcome.FAILED]
+    return LEDGER_STATUS[state]
+
+
+class ErrorCode(IntEnum):
+    """Why something failed; the numbers are those of action_lifecycle_msgs/ErrorCode."""
+
+    NONE = 0
+    # requests
+    INVALID_REQUEST = 1  #: a value of the request is not usable; error_msg names it
+    NOT_FOUND = 2
+    NOT_ALLOWED = 3  #: the present state does not admit it
+    NOT_READY = 4  #: the node is not active
+    CANCELED = 5
+    INTERNAL = 6  #: a fault of the software; see the log
+    DEADLINE_EXCEEDED = 7  #: the action's own time limit ran out
+    INTERRUPTED = 8  #: the process ended in between
+    # before the motion
+    REQUIRE_REFUTED = 100  #: a `require` condition is false
+    REQUIRE_UNKNOWN = 101  #: a `require` condition can't be told: a fact is missing or stale
+    # the motion
+    SERVER_MISSING = 200  #: no action server of that name within the time given
+    GOAL_INVALID = 201  #: a field does not fit the type, is not finite or is out of its limits
+    GOAL_REJECTED = 202
+    GOAL_UNANSWERED = 203  #: neither accepted nor rejected in time
+    SERVER_VANISHED = 204  #: the server went away while the motion ran
+    MOTION_TIMEOUT = 205  #: no result in time
+    MOTION_ABORTED = 206  #: the server reports failure
+    MOTION_CANCELED = 207  #: canceled at the server by somebody else
+    MAINTAIN_VIOLATED = 208
+    STOP_UNCONFIRMED = 209  #: canceled, but not seen to be stopped; its resources stay locked
+    GOAL_UNKNOWN = 210  #: after a restart, the server knows nothing of the journaled goal
+    RESULT_TWICE = 211  #: the server answered the same goal twice, differently
+    # safety
+    SAFETY_NOT_READY = 300  #: a safety topic was never seen
+    SAFETY_STALE = 301  #: a safety topic fell silent
+    ESTOP = 302
+    # confirmation and verification
+    REFUTED = 400  #: the sensors say no
+    CONFIRM_TIMEOUT = 401  #: the sensors did not say yes for long enough in time
+    CONFIRM_STALE = 402  #: the sensors fell silent
+    PARSE_ERROR = 403  #: a reply that can't be understood
+    VERIFY_TIMEOUT = 404
+    VERIFY_FAILED = 405
+    RETRY_EXHAUSTED = 406
+    FALLBACK_TIMEOUT = 407  #: nobody answered
+    # flows
+    FLOW_INVALID = 500
+    FLOW_CYCLE = 501
+    FLOW_RUNNING = 502  #: a flow of that id runs already
+    FLOW_FAILED = 503
+    FLOW_PARTIALLY_FAILED = 504
+    EDIT_REFUSED = 505
+    DEPENDENCY_FAILED = 506
+    # records
+    JOURNAL_FAILED = 600
+    LEDGER_UNAVAILABLE = 601
+    LEASE_LAPSED = 602
