@@ -1,0 +1,54 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The two clocks of the journal: time since boot for durations, wall time for people."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from pathlib import Path
+from typing import Protocol
+
+_BOOT_ID = Path('/proc/sys/kernel/random/boot_id')
+
+
+class Clock(Protocol):
+    """What the journal needs of a clock; all times in seconds."""
+
+    boot_id: str
+
+    def boot_time(self) -> float:
+        """Return the time since boot, sleep included; never goes back within a `boot_id`."""
+
+    def wall_time(self) -> float:
+        """Return the time since 1970 (UTC); may jump."""
+
+
+class SystemClock:
+    """The clocks of the machine."""
+
+    def __init__(self) -> None:
+        try:
+            self.boot_id = _BOOT_ID.read_text().strip()
+        except OSError:  # not readable in some sandboxes: then each process counts as a boot
+            self.boot_id = str(uuid.uuid4())
+
+    def boot_time(self) -> float:
+        """Return CLOCK_BOOTTIME."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def wall_time(self) -> float:
+        """Return CLOCK_REALTIME."""
+        return time.time()
+
+
+def elapsed(clock: Clock, boot_id: str, boot_time: float, wall_time: float) -> float:
+    """
+    Return the seconds that have passed since a moment stamped by both clocks.
+
+    Within one boot the boot-time clock counts; across boots the difference of the wall clocks,
+    0 when the wall clock went back.
+    """
+    if boot_id == clock.boot_id:
+        return max(0.0, clock.boot_time() - boot_time)
+    return max(0.0, clock.wall_time() - wall_time)

@@ -1,0 +1,126 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Questions to a journal, from the process that writes it or from any other.
+
+A reader never waits for the writer nor the writer for it. It asks in pages and keeps no
+transaction open between them, so that a slow consumer doesn't keep the WAL from being reset.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from .journal_row import JournalError, Row
+from .journal_schema import COLUMNS, STEPS, version_of
+
+PAGE = 500
+BUSY_S = 5.0
+
+
+@contextlib.contextmanager
+def explained(path: str) -> Iterator[None]:
+    """Turn SQLite's and the system's errors into JournalErrors that name the file."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        text = str(error)
+        if 'malformed' in text or 'not a database' in text:
+            text = f'damaged: {text}'
+        raise JournalError(f'{path}: {text}') from error
+
+
+class JournalReader:
+    """
+    Reads the journal at `path`, also while its writer runs or after it died.
+
+    Raises JournalError if the file is missing, damaged, not a journal, or of a schema version
+    that this software doesn't read. May be used from several threads.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.path.realpath(path)
+        self._lock = threading.Lock()
+        with explained(self.path):
+            self._connection = sqlite3.connect(
+                f'file:{quote(self.path)}?mode=ro', uri=True, timeout=BUSY_S,
+                isolation_level=None, check_same_thread=False)
+        try:
+            with explained(self.path):
+                version = version_of(self._connection, self.path)
+            if version < len(STEPS):
+                raise JournalError(
+                    f'{self.path}: schema version {version}, expected {len(STEPS)}; '
+                    'its writer updates it when it opens it')
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def last_seq(self) -> int:
+        """Return the sequence number of the last row, 0 if there is none."""
+        found: int = self._ask('SELECT ifnull(max(seq), 0) FROM entry')[0][0]
+        return found
+
+    def rows(
+        self, *, flow_id: str | None = None, action_id: str | None = None,
+        kind: str | None = None, after: int = 0, limit: int | None = None,
+    ) -> Iterator[Row]:
+        """Yield the rows that match, in order, that have a sequence number above `after`."""
+        wanted = {'flow_id': flow_id, 'action_id': action_id, 'kind': kind}
+        values = [value for value in wanted.values() if value is not None]
+        where = ''.join(f' AND {name} = ?' for name, value in wanted.items() if value is not None)
+        sql = f'SELECT {COLUMNS} FROM entry WHERE seq > ?{where} ORDER BY seq LIMIT ?'
+        while limit is None or limit > 0:
+            page = PAGE if limit is None else min(limit, PAGE)
+            found = self._ask(sql, after, *values, page)
+            yield from map(Row._make, found)
+            if len(found) < page:
+                return
+            after = found[-1][0]
+            if limit is not None:
+                limit -= page
+
+    def open_actions(self) -> list[Row]:
+        """Return the last transition of each action that isn't closed, in order."""
+        return self.open_rows('transition')
+
+    def open_flows(self) -> list[Row]:
+        """Return the last 'flow' row of each flow that isn't closed, in order."""
+        return self.open_rows('flow')
+
+    def open_rows(self, kind: str) -> list[Row]:
+        """
+        Return, in order, the last row of each subject of this kind that isn't final.
+
+        Raises JournalError if one of them isn't what was written.
+        """
+        found = self._ask(
+            f'SELECT {COLUMNS} FROM entry WHERE final = 0 AND seq IN (SELECT max(seq) FROM entry '
+            'GROUP BY flow_id, action_id, kind HAVING kind = ?) ORDER BY seq', kind)
+        rows = [Row._make(fields) for fields in found]
+        for row in rows:
+            if not row.intact():
+                raise JournalError(f'{self.path}: damaged: row {row.seq} has not the content '
+                                   'that it was written with')
+        return rows
+
+    def close(self) -> None:
+        """Close the file; the reader can't be used any more."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> JournalReader:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._lock, explained(self.path):
+            return self._connection.execute(sql, values).fetchall()

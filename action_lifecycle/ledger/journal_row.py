@@ -1,0 +1,194 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What one journal row holds, how it is written down and how its hash is made.
+
+The hash (BLAKE2b, 128 bits, in hex) is taken over the predecessor's hash, every column and the
+JSON text of `data`, joined by U+001F. It detects corruption and careless edits, not a forger.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from action_lifecycle.engine.errors import LifecycleError
+
+MAX_DATA = 1024 * 1024  # characters of JSON
+MAX_TEXT = 64 * 1024  # characters, all text fields together
+MAX_DEPTH = 64
+SEPARATOR = '\x1f'
+
+_TEXTS = ('kind', 'flow_id', 'action_id', 'event', 'from_state', 'to_state', 'cause', 'actor')
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+_encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(',', ':')).encode
+
+
+class JournalError(LifecycleError):
+    """The journal can't be opened, read or written; the message names the file and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """
+    What is to be recorded.
+
+    `kind` says what the entry is about: 'transition' (of an action), 'flow' (of a flow), 'note'
+    (closes and opens nothing), or a kind of the caller's own. `final` closes what (kind, flow_id,
+    action_id) names; until then it is open and survives compaction. `data` is JSON: evidence,
+    goal id, outcome, error code. `ros_time` is in seconds, None where there is no ROS clock.
+    """
+
+    kind: str
+    flow_id: str = ''
+    action_id: str = ''
+    attempt: int = 0
+    event: str = ''
+    from_state: str = ''
+    to_state: str = ''
+    cause: str = ''
+    actor: str = ''
+    data: Mapping[str, Any] = _EMPTY
+    final: bool = False
+    ros_time: float | None = None
+
+
+class Row(NamedTuple):
+    """
+    A recorded entry: its place in the journal, its times (seconds) and its hash.
+
+    `boot_time` is CLOCK_BOOTTIME and comparable within one `boot_id` only; `wall_time` is seconds
+    since 1970 and may jump.
+    """
+
+    seq: int
+    kind: str
+    flow_id: str
+    action_id: str
+    attempt: int
+    event: str
+    from_state: str
+    to_state: str
+    cause: str
+    actor: str
+    data_json: str
+    final: bool
+    ros_time: float | None
+    boot_id: str
+    boot_time: float
+    wall_time: float
+    prev_hash: str
+    hash: str
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Parse `data_json`."""
+        parsed: dict[str, Any] = json.loads(self.data_json)
+        return parsed
+
+    def intact(self) -> bool:
+        """Tell whether the row still has the content that its hash was made from."""
+        return self.hash == row_hash(self[:-1])
+
+
+def row_hash(fields: tuple[Any, ...]) -> str:
+    """Return the hash of a row given as the fields of `Row` up to and including `prev_hash`."""
+    (seq, kind, flow_id, action_id, attempt, event, from_state, to_state, cause, actor, data_json,
+     final, ros_time, boot_id, boot_time, wall_time, prev_hash) = fields
+    text = SEPARATOR.join((
+        prev_hash, '%d' % seq, kind, flow_id, action_id, '%d' % attempt, event, from_state,
+        to_state, cause, actor, '1' if final else '0', '' if ros_time is None else repr(ros_time),
+        boot_id, repr(boot_time), repr(wall_time), data_json))
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def make_row(
+    entry: Entry, seq: int, boot_id: str, boot_time: float, wall_time: float, prev_hash: str
+) -> Row:
+    """
+    Return the row that records `entry`.
+
+    Raises JournalError, naming the field, for what JSON or the size limits don't admit.
+    """
+    ros_time = entry.ros_time
+    try:
+        data_json = _encode(dict(entry.data)) if entry.data else '{}'
+        texts = SEPARATOR.join((entry.kind, entry.flow_id, entry.action_id, entry.event,
+                                entry.from_state, entry.to_state, entry.cause, entry.actor))
+        if ros_time is not None:
+            ros_time = float(ros_time)
+        fields = (
+            seq, entry.kind, entry.flow_id, entry.action_id, entry.attempt, entry.event,
+            entry.from_state, entry.to_state, entry.cause, entry.actor, data_json, entry.final,
+            ros_time, boot_id, boot_time, wall_time, prev_hash)
+        digest = row_hash(fields)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise JournalError(_what_is_wrong(entry) or f'entry refused: {error}') from error
+    if (texts.count(SEPARATOR) != 7 or len(texts) > MAX_TEXT
+            or len(data_json) > MAX_DATA or not entry.kind
+            or (ros_time is not None and not math.isfinite(ros_time))
+            or type(entry.attempt) is not int):
+        raise JournalError(_what_is_wrong(entry) or 'entry refused')
+    return Row(*fields, digest)
+
+
+def _what_is_wrong(entry: Entry) -> str:
+    """Name the first field of a refused entry and what was expected of it."""
+    size = 0
+    for name in _TEXTS:
+        text = getattr(entry, name)
+        if not isinstance(text, str):
+            return f'{name}: expected a text, got {text!r}'
+        if SEPARATOR in text or any('\ud800' <= letter <= '\udfff' for letter in text):
+            return f'{name}: U+001F and surrogates are not allowed, got {text[:100]!r}'
+        size += len(text)
+    if not entry.kind:
+        return 'kind: must not be empty'
+    if size > MAX_TEXT:
+        return f'text fields: {size} characters together, at most {MAX_TEXT} are allowed'
+    if type(entry.attempt) is not int:
+        return f'attempt: expected an integer, got {entry.attempt!r}'
+    if entry.ros_time is not None and not _is_finite(entry.ros_time):
+        return f'ros_time: expected a finite number of seconds or None, got {entry.ros_time!r}'
+    if not isinstance(entry.data, Mapping):
+        return f'data: expected a mapping, got {type(entry.data).__name__}'
+    for path, fault in _json_faults('data', entry.data, 0):
+        return f'{path}: {fault}'
+    size = len(_encode(dict(entry.data)))
+    if size > MAX_DATA:
+        return f'data: {size} characters of JSON, at most {MAX_DATA} are allowed'
+    return ''
+
+
+def _is_finite(number: object) -> bool:
+    return isinstance(number, (int, float)) and math.isfinite(number)
+
+
+def _json_faults(path: str, value: object, depth: int) -> Iterator[tuple[str, str]]:
+    """Yield the path of each value that JSON has no form for."""
+    if depth > MAX_DEPTH:
+        yield path[:100], f'nested deeper than {MAX_DEPTH}'
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                yield path, f'expected texts as keys, got {key!r}'
+            else:
+                yield from _json_faults(f'{path}.{key}', item, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _json_faults(f'{path}[{index}]', item, depth + 1)
+    elif isinstance(value, str):
+        if any('\ud800' <= letter <= '\udfff' for letter in value):
+            yield path, 'a lone surrogate is not valid text'
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            yield path, f'{value} is not a JSON number'
+    elif value is not None and not isinstance(value, int):
+        yield path, f'{type(value).__name__} is not a JSON value'
