@@ -1,0 +1,44 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Which executor a process of this package spins.
+
+rclpy's EventsExecutor costs a tenth of the SingleThreadedExecutor, but hangs before rclpy 7.1.11
+(the last Jazzy that has it broken is 7.1.6). Both run every callback in the one thread that spins,
+so nothing in this package may block in a callback.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Any
+
+import rclpy
+from rclpy.executors import Executor, SingleThreadedExecutor
+
+EVENTS_SINCE = (7, 1, 11)
+CHOICES = ('auto', 'events', 'single_threaded')
+
+
+def rclpy_version() -> tuple[int, ...]:
+    """Return the version of rclpy that is installed; empty when it can't be told."""
+    try:
+        return tuple(int(part) for part in metadata.version('rclpy').split('.')[:3])
+    except (metadata.PackageNotFoundError, ValueError):
+        return ()
+
+
+def make_executor(choice: str = 'auto', context: Any = None) -> Executor:
+    """Return an executor: `events`, `single_threaded`, or `auto` by the version of rclpy."""
+    if choice not in CHOICES:
+        raise ValueError(f"executor '{choice}': expected one of {', '.join(CHOICES)}")
+    context = context or rclpy.get_default_context()
+    if choice == 'events' or (choice == 'auto' and rclpy_version() >= EVENTS_SINCE):
+        try:
+            from rclpy.experimental import EventsExecutor
+        except ImportError:
+            if choice == 'events':
+                raise
+        else:
+            return EventsExecutor(context=context)
+    return SingleThreadedExecutor(context=context)

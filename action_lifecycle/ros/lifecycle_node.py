@@ -1,0 +1,296 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The base of the managed nodes.
+
+What rclpy leaves to every node is done here once: entities are created in configure and destroyed
+in cleanup, services and action servers answer NOT_READY while the node is not active, exceptions
+of callbacks are logged and end neither the callback's caller nor the process, and a node that is
+told to end stops what it has set going first.
+
+A node looks like this:
+
+    class LedgerNode(ManagedNode):
+        def __init__(self, **kwargs):
+            super().__init__('ledger', **kwargs)
+            self.declare('journal', '', 'Path of the journal.')          # read-only, described
+
+        def configure(self):         # create everything; raise LifecycleError: stays unconfigured
+            self.sync = self.add_publisher(LedgerSync, '~/sync', state_qos())
+            self.add_service(GetAction, '~/get_action', self.get_action)
+            self.add_timer(0.5, self.tick)                               # steady time
+
+        def activate(self): ...      # open the gate
+        def halt(self): ...          # begin to stop what runs; called before every deactivation
+        def busy(self): ...          # True while that is still under way
+        def deactivate(self): ...    # close
+        def cleanup(self): ...       # what add_* made is destroyed afterwards, by itself
+
+    def main(args=None):
+        return run(LedgerNode, args=args)      # in ros/process.py
+
+`cleanup` is refused while `busy()`; at a signal, `run` calls `halt` and goes on spinning until
+the node is no longer busy (or its time is up), then deactivates and cleans up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.qos import QoSProfile
+
+from ..engine.errors import LifecycleError
+from ..lifecycle.states import ErrorCode
+from .qos import overridable
+
+SUCCESS = TransitionCallbackReturn.SUCCESS
+FAILURE = TransitionCallbackReturn.FAILURE
+ERROR = TransitionCallbackReturn.ERROR
+
+
+class ManagedNode(LifecycleNode):
+    """
+    A managed node with the rules of this package.
+
+    Parameters of every such node: `autostart` (bool, false): configure and activate at start;
+    `executor` (auto, events, single_threaded): see ros/executor.py.
+    """
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        self.active = False
+        self._entities = contextlib.ExitStack()
+        super().__init__(name, **kwargs)
+        self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self.declare('autostart', False, 'Configure and activate at start.')
+        self.declare('executor', 'auto', 'auto, events or single_threaded.')
+
+    # -- what a node fills in
+
+    def configure(self) -> None:
+        """Create everything."""
+
+    def activate(self) -> None:
+        """Start to act; the gates of services and action servers open after it."""
+
+    def halt(self) -> None:
+        """Begin to stop what runs. May be called more than once."""
+
+    def busy(self) -> bool:
+        """Whether something that `halt` stops is still under way."""
+        return False
+
+    def deactivate(self) -> None:
+        """Stop to act; called after `halt`."""
+
+    def cleanup(self) -> None:
+        """Forget what configure made, other than what add_* created."""
+
+    # -- parameters, now, entities
+
+    def declare(self, name: str, default: Any, description: str, *, dynamic: bool = False) -> None:
+        """Declare a parameter; it can be set at start only, unless it is `dynamic`."""
+        self.declare_parameter(name, default, ParameterDescriptor(
+            description=description, read_only=not dynamic))
+
+    def parameter(self, name: str) -> Any:
+        """Return the value of a parameter."""
+        return self.get_parameter(name).value
+
+    def now(self) -> float:
+        """Return ROS time in s."""
+        seconds: float = self.get_clock().now().nanoseconds * 1e-9
+        return seconds
+
+    def steady(self) -> float:
+        """Return steady time in s; never jumps, means nothing outside this boot."""
+        seconds: float = self.steady_clock.now().nanoseconds * 1e-9
+        return seconds
+
+    def add_publisher(self, message: type, topic: str, qos: QoSProfile) -> Any:
+        """Create a publisher that publishes only while the node is active."""
+        publisher = self.create_lifecycle_publisher(
+            message, topic, qos, qos_overriding_options=overridable())
+        self._entities.callback(self.destroy_lifecycle_publisher, publisher)
+        return publisher
+
+    def add_subscription(
+        self, message: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
+    ) -> Any:
+        """Create a subscription; it is served while the node is configured, active or not."""
+        subscription = self.create_subscription(
+            message, topic, self.guarded(callback), qos, qos_overriding_options=overridable())
+        self._entities.callback(self.destroy_subscription, subscription)
+        return subscription
+
+    def add_timer(self, period: float, callback: Callable[[], None], *, ros_time: bool = False
+                  ) -> Any:
+        """Create a timer of `period` s of steady time (or of ROS time)."""
+        timer = self.create_timer(
+            period, self.guarded(callback),
+            clock=self.get_clock() if ros_time else self.steady_clock)
+        self._entities.callback(self.destroy_timer, timer)
+        return timer
+
+    def add_client(self, service: type, name: str) -> Any:
+        """Create a service client."""
+        client = self.create_client(service, name)
+        self._entities.callback(self.destroy_client, client)
+        return client
+
+    def add_service(
+        self, service: type, name: str, callback: Callable[[Any, Any], Any], *,
+        inactive: bool = False
+    ) -> Any:
+        """
+        Create a service; `callback(request, response)` may be a coroutine.
+
+        While the node is not active, and when the callback raises, `error_code` and `error_msg`
+        of the response say so. `inactive`: answer also while configured but not active.
+        """
+        async def serve(request: Any, response: Any) -> Any:
+            if not (self.active or inactive):
+                return _fill(response, ErrorCode.NOT_READY, f'{self.get_name()} is not active')
+            try:
+                answer = callback(request, response)
+                return await answer if inspect.isawaitable(answer) else answer
+            except LifecycleError as error:
+                return _fill(response, ErrorCode.INVALID_REQUEST, str(error))
+            except Exception as error:  # whatever a callback raises must not end the process
+                self.log_exception(f'service {name}')
+                return _fill(type(response)(), ErrorCode.INTERNAL, repr(error))
+
+        entity = self.create_service(service, name, serve)
+        self._entities.callback(self.destroy_service, entity)
+        return entity
+
+    def add_action_server(
+        self, action: type, name: str, execute: Callable[[Any], Any], *,
+        accept: Callable[[Any], bool] = lambda goal: True,
+        cancel: Callable[[Any], None] = lambda handle: None,
+        result_timeout: int = 900,
+    ) -> Any:
+        """
+        Create an action server that accepts cancels, and goals only while the node is active.
+
+        `execute(goal_handle)` is a coroutine that returns the result and never blocks;
+        `cancel(goal_handle)` is told of a cancel after it was accepted. `result_timeout` in s.
+        """
+        async def run(handle: Any) -> Any:
+            try:
+                return await execute(handle)
+            except Exception as error:  # see add_service
+                self.log_exception(f'action {name}')
+                if handle.is_active:
+                    handle.abort()
+                return _fill(action.Result(), ErrorCode.INTERNAL, repr(error))
+
+        def on_goal(goal: Any) -> GoalResponse:
+            return GoalResponse.ACCEPT if self.active and accept(goal) else GoalResponse.REJECT
+
+        def on_cancel(handle: Any) -> CancelResponse:
+            cancel(handle)
+            return CancelResponse.ACCEPT
+
+        server = ActionServer(
+            self, action, name, run, goal_callback=self.guarded(on_goal, GoalResponse.REJECT),
+            cancel_callback=self.guarded(on_cancel, CancelResponse.ACCEPT),
+            result_timeout=result_timeout)
+        self._entities.callback(server.destroy)
+        return server
+
+    def guarded(self, callback: Callable[..., Any], otherwise: Any = None) -> Callable[..., Any]:
+        """Return the callback so that what it raises is logged, and `otherwise` is returned."""
+        @functools.wraps(callback)
+        def safe(*args: Any) -> Any:
+            try:
+                return callback(*args)
+            except Exception:  # an exception of a callback would end spin()
+                self.log_exception(getattr(callback, '__name__', 'callback'))
+                return otherwise
+        return safe
+
+    def log_exception(self, where: str) -> None:
+        """Log the exception that is being handled."""
+        self.get_logger().error(f'{where}: {traceback.format_exc()}')
+
+    # -- transitions
+
+    def start(self) -> bool:
+        """Configure and activate; whether both worked."""
+        return bool(self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS)
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Create; on a fault nothing of it stays."""
+        answer = self._transition('configure', self.configure)
+        if answer != SUCCESS:
+            self._entities.close()
+            return answer
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Open the gates."""
+        super().on_activate(state)
+        answer = self._transition('activate', self.activate)
+        self.active = answer == SUCCESS
+        if answer != SUCCESS:
+            super().on_deactivate(state)
+        return answer
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close the gates; what still stops goes on stopping."""
+        self.active = False
+        answer = self._transition('deactivate', self.halt, self.deactivate)
+        super().on_deactivate(state)
+        return answer
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Destroy what configure created, unless something is still being stopped."""
+        if self.busy():
+            self.get_logger().error('cleanup: refused, something is still being stopped')
+            return FAILURE
+        return self._release('cleanup')
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate if active, then destroy."""
+        if self.active:
+            self.on_deactivate(state)
+        return self._release('shutdown')
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Give everything up after an exception: back to unconfigured."""
+        self.active = False
+        return self._release('error')
+
+    def _release(self, name: str) -> TransitionCallbackReturn:
+        answer = self._transition(name, self.cleanup)
+        self._entities.close()
+        return answer
+
+    def _transition(self, name: str, *steps: Callable[[], None]) -> TransitionCallbackReturn:
+        try:
+            for step in steps:
+                step()
+        except LifecycleError as error:
+            self.get_logger().error(f'{name}: {error}')
+            return FAILURE
+        except Exception:  # rclpy would swallow it unseen
+            self.log_exception(name)
+            return ERROR
+        return SUCCESS
+
+
+def _fill(response: Any, code: ErrorCode, message: str) -> Any:
+    """Set error_code and error_msg of a response or result that has them."""
+    if hasattr(response, 'error_code'):
+        response.error_code = int(code)
+        response.error_msg = message
+    return response

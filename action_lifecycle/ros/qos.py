@@ -1,0 +1,58 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The QoS profiles of this package's topics, and QoS that fits what publishers offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rclpy.qos import (
+    QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy,
+)
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.qos import QoSPolicyKind
+
+
+def state_qos() -> QoSProfile:
+    """Return the profile of a topic that tells a state: the last one, also to who comes late."""
+    return QoSProfile(
+        depth=1, history=QoSHistoryPolicy.KEEP_LAST,
+        reliability=QoSReliabilityPolicy.RELIABLE,
+        durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+
+
+def event_qos() -> QoSProfile:
+    """Return the profile of a topic that tells events: none is lost while somebody listens."""
+    return QoSProfile(
+        depth=1000, history=QoSHistoryPolicy.KEEP_LAST,
+        reliability=QoSReliabilityPolicy.RELIABLE,
+        durability=QoSDurabilityPolicy.VOLATILE)
+
+
+def overridable() -> QoSOverridingOptions:
+    """Return options that let parameters (`qos_overrides.<topic>…`) change a topic's profile."""
+    return QoSOverridingOptions((
+        QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY,
+        QoSPolicyKind.DURABILITY))
+
+
+def sensor_qos(publishers: Iterable[Any], *, depth: int = 10) -> QoSProfile:
+    """
+    Return a profile that receives from every one of these publishers.
+
+    `publishers`: what `Node.get_publishers_info_by_topic` returns. A subscription receives from
+    all publishers that offer at least what it asks for, so it asks for what they all offer:
+    reliable or transient_local only if each of them is. Without publishers: best effort.
+    """
+    profiles = [publisher.qos_profile for publisher in publishers]
+    reliable = bool(profiles) and all(
+        profile.reliability == QoSReliabilityPolicy.RELIABLE for profile in profiles)
+    latched = bool(profiles) and all(
+        profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL for profile in profiles)
+    return QoSProfile(
+        depth=depth, history=QoSHistoryPolicy.KEEP_LAST,
+        reliability=(QoSReliabilityPolicy.RELIABLE if reliable
+                     else QoSReliabilityPolicy.BEST_EFFORT),
+        durability=(QoSDurabilityPolicy.TRANSIENT_LOCAL if latched
+                    else QoSDurabilityPolicy.VOLATILE))
