@@ -57,13 +57,17 @@ class Document:
         self._marks = marks
 
     def mark(self, path: typing.Sequence[Key] = ()) -> Position:
-        """Return line and column of the entry at `path`, or of the nearest one above it."""
+        """
+        Return line and column of the entry at `path`, or of the nearest one above it.
+
+        Keys that the document does not have are passed over: a model may see more levels than
+        were written (a list around a single entry, the member of a union).
+        """
         here, position = self.data, self._start
         for key in path:
             found = self._marks.get(id(here), {}).get(key)
-            if found is None:
-                break
-            here, position = here[key], found
+            if found is not None:
+                here, position = here[key], found
         return position
 
     def fault(self, path: typing.Sequence[Key], message: str) -> Fault:

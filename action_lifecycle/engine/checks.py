@@ -1,0 +1,110 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What is asked of a graph before a machine may run on it.
+
+Each check is a generator of findings: the state (by name) or the transition that is at fault, and
+what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Union
+
+from .graph import GraphState, Invariant, Transition, reachable
+
+Finding = tuple[Union[str, Transition], str]
+
+
+def findings(
+    initial: str | None,
+    states: Mapping[str, GraphState],
+    transitions: Collection[Transition],
+    invariants: Iterable[Invariant],
+) -> Iterator[Finding]:
+    """Yield what every check finds; without an initial state only what needs none."""
+    yield from clashing_names(states, transitions)
+    yield from ambiguous(transitions)
+    yield from traps(states, transitions)
+    if initial is not None:
+        yield from unreachable(initial, states, transitions)
+        for invariant in invariants:
+            yield from evaded(initial, transitions, invariant)
+
+
+def clashing_names(
+    states: Iterable[str], transitions: Iterable[Transition]
+) -> Iterator[Finding]:
+    """Names that would give two hooks one name."""
+    taken = {f'{side}_{state}' for side in ('enter', 'exit') for state in (*states, 'state')}
+    taken.add('transition')
+    if 'state' in states:
+        yield 'state', "'state' can't name a state: on_enter_state is the hook of every state"
+    for transition in transitions:
+        if transition.event in taken:
+            yield transition, (f"'{transition.event}' can't name an event: on_{transition.event} "
+                               'is another hook already')
+
+
+def ambiguous(transitions: Iterable[Transition]) -> Iterator[Finding]:
+    """Two unguarded transitions for one event, or two defaults, of one state."""
+    always: dict[tuple[str, str], Transition] = {}
+    defaults: dict[str, Transition] = {}
+    for transition in transitions:
+        if not transition.guarded:
+            first = always.setdefault((transition.source, transition.event), transition)
+            if first is not transition:
+                yield transition, (
+                    f"event '{transition.event}' leaves state '{transition.source}' twice without "
+                    f"a guard: to '{first.target}' and to '{transition.target}'")
+        if transition.default:
+            first = defaults.setdefault(transition.source, transition)
+            if first is not transition:
+                yield transition, (f"state '{transition.source}' has two default transitions: "
+                                   f"to '{first.target}' and to '{transition.target}'")
+
+
+def unreachable(
+    initial: str, states: Iterable[str], transitions: Iterable[Transition]
+) -> Iterator[Finding]:
+    """States that no sequence of events leads to."""
+    found = reachable([initial], _targets(transitions))
+    for state in states:
+        if state not in found:
+            yield state, f"state '{state}' can't be reached from the initial state '{initial}'"
+
+
+def traps(
+    states: Mapping[str, GraphState], transitions: Iterable[Transition]
+) -> Iterator[Finding]:
+    """States without a way to a final one; a graph without any final state has no traps."""
+    final = [name for name, state in states.items() if state.final]
+    sources: dict[str, list[str]] = {}
+    for transition in transitions:
+        sources.setdefault(transition.target, []).append(transition.source)
+    ending = reachable(final, sources)
+    for name in states if final else ():
+        if name not in ending:
+            yield name, f"state '{name}' is a trap: no way leads from it to a final state"
+
+
+def evaded(
+    initial: str, transitions: Iterable[Transition], invariant: Invariant
+) -> Iterator[Finding]:
+    """Invariants that don't hold: the state is reached with the must-pass state taken away."""
+    open_ways = (
+        transition for transition in transitions
+        if not any(guard in transition.unless for guard in invariant.given)
+    )
+    if invariant.state in reachable([initial], _targets(open_ways), invariant.must_pass):
+        given = f" (given {', '.join(invariant.given)})" if invariant.given else ''
+        yield invariant.state, (f"state '{invariant.state}' can be reached without passing "
+                                f"'{invariant.must_pass}'{given}")
+
+
+def _targets(transitions: Iterable[Transition]) -> dict[str, list[str]]:
+    targets: dict[str, list[str]] = {}
+    for transition in transitions:
+        targets.setdefault(transition.source, []).append(transition.target)
+    return targets

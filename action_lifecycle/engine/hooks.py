@@ -1,0 +1,126 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Hooks and guards: found on the listeners of a machine once, then called by every transition.
+
+A listener is any object. Its methods named by convention are called, in the order of `machine`,
+and those of any name that the graph file gives. A method `validators`, `cond` or `unless` is asked
+about every transition. A guard that the file names may be an attribute too; if several listeners
+have it, all must agree.
+
+Parameters are filled by name: `event`, `source`, `target`, `state` (the source until the state
+update, the target from then on), `machine`, `change`, and all data of the event. A guard that
+needs data gives it a default, for it is also asked without an event.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+from .errors import LifecycleError, nearest
+from .graph import Graph, Transition
+
+RESERVED = frozenset({'event', 'source', 'target', 'state', 'machine', 'change'})
+
+Hook = Callable[[dict[str, Any]], Any]
+Guard = tuple[Hook, bool, str]
+
+
+class Hooks(NamedTuple):
+    """What one transition calls; `is_async`: some of it must be awaited."""
+
+    validators: tuple[Hook, ...]
+    guards: tuple[Guard, ...]
+    before: tuple[Hook, ...]
+    after: tuple[Hook, ...]
+    is_async: bool
+
+
+NO_HOOKS = Hooks((), (), (), (), False)
+
+
+def find_hooks(graph: Graph, transition: Transition, listeners: Iterable[object]) -> Hooks:
+    """Find all that a transition calls; `LifecycleError` when a name in the file leads nowhere."""
+    event, source, target = transition.event, transition.source, transition.target
+    methods = partial(_methods, listeners)
+    named = partial(_named, listeners, transition)
+    validators = [*methods('validators'), *named(transition.validators)]
+    guards = [
+        *((call, True, 'cond') for call in methods('cond')),
+        *((call, False, 'unless') for call in methods('unless')),
+        *((call, wanted, name)
+          for names, wanted in ((transition.cond, True), (transition.unless, False))
+          for name in names for call in _guards(listeners, transition, name)),
+    ]
+    before = [
+        *methods('before_transition', f'before_{event}'), *named(transition.before),
+        *methods('on_exit_state', f'on_exit_{source}'), *named(graph.states[source].exit),
+        *methods('on_transition', f'on_{event}'), *named(transition.on),
+    ]
+    after = [
+        *methods('on_enter_state', f'on_enter_{target}'), *named(graph.states[target].enter),
+        *methods(f'after_{event}'), *named(transition.after), *methods('after_transition'),
+    ]
+    calls = [*validators, *(guard[0] for guard in guards), *before, *after]
+    if not calls:
+        return NO_HOOKS
+    return Hooks(
+        tuple(map(_by_name, validators)),
+        tuple((_by_name(call), wanted, name) for call, wanted, name in guards),
+        tuple(map(_by_name, before)),
+        tuple(map(_by_name, after)),
+        any(map(inspect.iscoroutinefunction, calls)),
+    )
+
+
+def _methods(listeners: Iterable[object], *names: str) -> list[Callable[..., Any]]:
+    found = (getattr(listener, name, None) for name in names for listener in listeners)
+    return [method for method in found if callable(method)]
+
+
+def _named(
+    listeners: Iterable[object], transition: Transition, names: Iterable[str]
+) -> list[Callable[..., Any]]:
+    calls: list[Callable[..., Any]] = []
+    for name in names:
+        found = _methods(listeners, name)
+        if not found:
+            raise _nowhere('hook', name, transition, listeners)
+        calls.extend(found)
+    return calls
+
+
+def _guards(
+    listeners: Iterable[object], transition: Transition, name: str
+) -> list[Callable[..., Any]]:
+    owners = [listener for listener in listeners if hasattr(listener, name)]
+    if not owners:
+        raise _nowhere('guard', name, transition, listeners)
+    return [_guard(owner, name) for owner in owners]
+
+
+def _guard(owner: object, name: str) -> Callable[..., Any]:
+    found = getattr(owner, name)
+    return found if callable(found) else lambda: getattr(owner, name)
+
+
+def _nowhere(
+    kind: str, name: str, transition: Transition, listeners: Iterable[object]
+) -> LifecycleError:
+    known = {name for listener in listeners for name in dir(listener) if name[0] != '_'}
+    return LifecycleError(f"{kind} '{name}' of {transition!r} is on no listener"
+                          + nearest(name, known))
+
+
+def _by_name(call: Callable[..., Any]) -> Hook:
+    """Return a function that calls `call` with those values of a scope that it declares."""
+    parameters = inspect.signature(call).parameters.values()
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return lambda scope: call(**scope)
+    names = [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
+    if not names:
+        return lambda scope: call()
+    return lambda scope: call(**{name: scope[name] for name in names if name in scope})

@@ -1,0 +1,278 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Graph files: their models, and loading them with every fault reported at once.
+
+States stand under `states:`, or flat at the top of the file; then the first is the initial one
+unless `initial` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Optional, TypeVar, Union
+
+import pydantic
+from pydantic import Field, StrictBool, StrictInt, StrictStr
+
+from .checks import findings
+from .document import Document, Key, StrictModel, parse_document, read_document, validate
+from .errors import DocumentError, Fault, GraphError, nearest
+from .graph import Graph, GraphState, Invariant, Transition
+from .states import REGISTRY, State, StateRegistry
+
+Names = Union[StrictStr, list[StrictStr]]
+Path_ = tuple[Key, ...]
+ModelT = TypeVar('ModelT', bound=pydantic.BaseModel)
+
+
+class TransitionModel(StrictModel):
+    """One transition; `from` may be a list."""
+
+    event: StrictStr
+    source: Names = Field(alias='from')
+    target: StrictStr = Field(alias='to')
+    cond: Names = Field([], description='guards that must hold')
+    unless: Names = Field([], description='guards that must not hold')
+    validators: Names = Field([], description='called first; they raise to refuse')
+    before: Names = []
+    on: Names = []
+    after: Names = []
+    description: StrictStr = ''
+    priority: StrictInt = Field(0, description='the highest is chosen by a PriorityChooser')
+    default: StrictBool = Field(False, description='taken when a chooser gives no usable answer')
+
+
+class NextModel(StrictModel):
+    """Transitions whose events are named after their targets."""
+
+    next: list[StrictStr]
+    default: Optional[StrictStr] = None
+
+
+class StateModel(StrictModel):
+    """The fields of every state; its type may declare more."""
+
+    description: StrictStr = ''
+    type: StrictStr = ''
+    final: StrictBool = False
+    enter: Names = []
+    exit: Names = []
+    transition: Optional[NextModel] = None
+
+
+class InvariantModel(StrictModel):
+    """What a state may be reached by."""
+
+    must_pass: StrictStr
+    given: Names = Field([], description='guards taken to hold: `unless` them is taken away')
+
+
+class GraphModel(StrictModel):
+    """A graph file."""
+
+    description: StrictStr = ''
+    initial: StrictStr
+    fields: dict[str, list[Any]] = Field(
+        {}, description='fields that states may have beside, with their values ([]: any)')
+    states: dict[str, StateModel]
+    transitions: list[TransitionModel] = []
+    invariants: dict[str, InvariantModel] = {}
+
+
+_TOP = ('description', 'initial', 'fields', 'states', 'transitions', 'invariants')
+_OF_STATE = ('description', 'type', 'final', 'enter', 'exit', 'transition')
+
+
+def load_graph(
+    source: str | Path, *, name: str = '', types: Mapping[str, type[State]] | None = None
+) -> Graph:
+    """
+    Load a graph from a file, or from YAML text when `name` is given or it has several lines.
+
+    `types` are the known state types, the registered ones by default. `GraphError` has every
+    fault, with file, line and column.
+    """
+    registry = REGISTRY if types is None else StateRegistry(types)
+    try:
+        if isinstance(source, str) and (name or '\n' in source):
+            document = parse_document(source, name or '<text>')
+        else:
+            document = read_document(source)
+        return _Loading(document, registry).graph()
+    except GraphError:
+        raise
+    except DocumentError as error:
+        raise GraphError(error.faults) from error
+
+
+class _Loading:
+    """One document on its way to be a graph."""
+
+    def __init__(self, document: Document, types: StateRegistry) -> None:
+        self.document = document
+        self.types = types
+        self.faults: list[Fault] = []
+        self.warnings: list[Fault] = []
+        self.states: dict[str, GraphState] = {}
+        self.places: dict[Transition, Path_] = {}
+        self.invariants: dict[Invariant, Path_] = {}
+        self.complete = True
+        self.base: Path_ = ('states',)
+
+    def graph(self) -> Graph:
+        data = self.document.data
+        if not isinstance(data, dict):
+            raise GraphError([self.document.fault((), 'expected a mapping of states')])
+        if 'states' in data:
+            top, states = dict(data), data['states']
+        else:
+            self.base = ()
+            top = {key: data[key] for key in data if key in _TOP and not _is_state(data[key])}
+            states = {key: data[key] for key in data if key not in top}
+            top.setdefault('initial', next(iter(states), ''))
+        if not isinstance(states, dict) or not states:
+            raise GraphError([*self.faults, self.document.fault(self.base, 'no states')])
+        transitions = top.get('transitions') or []
+        model = self._model(GraphModel, {**top, 'states': {}, 'transitions': []}, ())
+        fields = model.fields if model else {}
+        for state, config in states.items():
+            self._state(state, config, fields)
+        if isinstance(transitions, list):
+            for index, item in enumerate(transitions):
+                self._transition(('transitions', index), item)
+        else:
+            self._fault(('transitions',), 'expected a list of transitions')
+        initial = self._initial(model.initial) if model else None
+        self._invariants(model.invariants if model else {})
+        if self.complete:
+            self._check(initial)
+        if self.faults or model is None or initial is None:
+            raise GraphError(dict.fromkeys(self.faults))
+        return Graph(
+            Path(self.document.name).stem, model.description, initial,
+            MappingProxyType(self.states), tuple(self.places), tuple(self.invariants),
+            tuple(self.warnings))
+
+    def _state(self, name: str, config: Any, fields: Mapping[str, list[Any]]) -> None:
+        path = (*self.base, name)
+        config = {} if config is None else config
+        known = {key: config[key] for key in config if key in _OF_STATE} \
+            if isinstance(config, dict) else config
+        model = self._model(StateModel, known, path)
+        if model is None:
+            self.complete = False
+            self.states[name] = GraphState(name, '', '', False, (), (), MappingProxyType({}))
+            return
+        extra = {key: value for key, value in config.items() if key not in _OF_STATE}
+        cls = self.types.get(model.type)
+        if model.type and cls is None:
+            self._fault((*path, 'type'), f"state '{name}': {self.types.unknown(model.type)}")
+        else:
+            self._extra_fields(path, extra, fields, cls)
+        self.states[name] = GraphState(
+            name, model.description, model.type, model.final or bool(cls and cls.is_terminal),
+            _names(model.enter), _names(model.exit), MappingProxyType(config))
+        if model.transition is not None:
+            self._next(name, path, model.transition)
+
+    def _extra_fields(
+        self, path: Path_, extra: dict[str, Any], fields: Mapping[str, list[Any]],
+        cls: type[State] | None,
+    ) -> None:
+        """Check the fields that the graph or the state's type declares."""
+        of_type = {}
+        for key, value in extra.items():
+            if key not in fields:
+                of_type[key] = value
+            elif fields[key] and value not in fields[key]:
+                self._fault((*path, key), f"field '{key}': expected one of "
+                            f"{', '.join(map(str, fields[key]))}, got {value!r}")
+        if cls is not None and cls.Fields is not None:
+            self._model(cls.Fields, of_type, path)
+        elif cls is None:
+            for key in of_type:
+                self._fault((*path, key), f"unknown field '{key}'"
+                            + nearest(key, [*_OF_STATE, *fields]))
+
+    def _next(self, name: str, path: Path_, model: NextModel) -> None:
+        place = (*path, 'transition', 'next')
+        if not model.next:
+            self._fault(place, f"state '{name}' has an empty list of next states")
+        if model.default is not None and model.default not in model.next:
+            self._fault((*path, 'transition', 'default'),
+                        f"default '{model.default}' is none of the next states"
+                        + nearest(model.default, model.next))
+        for index, target in enumerate(model.next):
+            self.places[Transition(
+                target, name, target, (), (), (), (), (), (), '', 0, target == model.default
+            )] = (*place, index)
+
+    def _transition(self, path: Path_, data: Any) -> None:
+        model = self._model(TransitionModel, data, path)
+        if model is None:
+            self.complete = False
+            return
+        sources = _names(model.source)
+        if not sources:
+            self._fault((*path, 'from'), "an empty list of states in 'from'")
+        for source in sources:
+            self.places[Transition(
+                model.event, source, model.target, _names(model.cond), _names(model.unless),
+                _names(model.validators), _names(model.before), _names(model.on),
+                _names(model.after), model.description, model.priority, model.default)] = path
+
+    def _initial(self, name: str) -> str | None:
+        if name in self.states:
+            return name
+        self._fault(('initial',), f"initial: no state '{name}'" + nearest(name, self.states))
+        return None
+
+    def _invariants(self, models: Mapping[str, InvariantModel]) -> None:
+        for name, model in models.items():
+            path = ('invariants', name)
+            for state in (name, model.must_pass):
+                if state not in self.states:
+                    self._fault(path, f"invariant of '{name}': no state '{state}'"
+                                + nearest(state, self.states))
+            self.invariants[Invariant(name, model.must_pass, _names(model.given))] = path
+
+    def _check(self, initial: str | None) -> None:
+        """Look at the graph as a whole; transitions from or to nowhere are left out."""
+        for transition, path in list(self.places.items()):
+            for key, state in (('from', transition.source), ('to', transition.target)):
+                if state not in self.states:
+                    self._fault((*path, key), f"{key}: no state '{state}'"
+                                + nearest(state, self.states))
+                    self.places.pop(transition, None)
+        for subject, message in findings(
+            initial, self.states, self.places, self.invariants
+        ):
+            path = (*self.base, subject) if isinstance(subject, str) else self.places[subject]
+            self._fault(path, message)
+        if not any(state.final for state in self.states.values()):
+            self.warnings.append(self.document.fault(
+                (), 'no state is final: whatever runs on this graph ends by its step limit'))
+
+    def _model(self, model: type[ModelT], data: Any, path: Path_) -> ModelT | None:
+        if not isinstance(data, dict):
+            self._fault(path, 'expected a mapping')
+            return None
+        try:
+            return validate(self.document, model, data=data, path=path)
+        except DocumentError as error:
+            self.faults.extend(error.faults)
+            return None
+
+    def _fault(self, path: Iterable[Key], message: str) -> None:
+        self.faults.append(self.document.fault(tuple(path), message))
+
+
+def _is_state(value: Any) -> bool:
+    return isinstance(value, dict) and any(key in _OF_STATE for key in value)
+
+
+def _names(value: str | list[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)

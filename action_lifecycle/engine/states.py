@@ -1,0 +1,150 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Typed states: what a state of a graph does while it is the current one.
+
+A type is a subclass of `State`, made known with `@register_state`, as a file `state_<name>.py` of
+a folder, or by a package's entry point in the group `action_lifecycle.states`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import pydantic
+
+from .errors import LifecycleError, nearest
+
+ENTRY_POINTS = 'action_lifecycle.states'
+
+FieldsModel = type[pydantic.BaseModel]
+
+
+class State:
+    """
+    One state with behaviour; subclasses override `run` and `check_transition_ready`.
+
+    `Fields` is a pydantic model of the fields that the type adds to a state in a graph file; a
+    type without it takes any.
+    """
+
+    type: ClassVar[str] = ''
+    Fields: ClassVar[FieldsModel | None] = None
+    is_terminal: bool = False
+
+    def __init__(self, name: str, config: Mapping[str, Any]) -> None:
+        self.name = name
+        self.config = config
+        self.transition = config.get('transition', {})
+        if config.get('final'):
+            self.is_terminal = True
+
+    def check_transition_ready(self, context: Any) -> bool:
+        """Say whether the state is done and a transition may be chosen."""
+        raise NotImplementedError(f'{type(self).__name__} has no check_transition_ready()')
+
+    def run(self, context: Any, agent: Any = None) -> Any:
+        """
+        Do what the state is there for; return the update of the context, or None.
+
+        May be a coroutine function.
+        """
+        raise NotImplementedError(f'{type(self).__name__} has no run()')
+
+    def __repr__(self) -> str:
+        return f'<{type(self).__name__} {self.name}>'
+
+
+StateT = TypeVar('StateT', bound=type[State])
+
+
+class StateRegistry(Mapping[str, 'type[State]']):
+    """State types by name."""
+
+    def __init__(self, types: Mapping[str, type[State]] | None = None) -> None:
+        self._types = dict(types or {})
+
+    def __getitem__(self, name: str) -> type[State]:
+        return self._types[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._types)
+
+    def __len__(self) -> int:
+        return len(self._types)
+
+    def register(self, cls: StateT) -> StateT:
+        """
+        Add a type; without `type` it is named after its file or its class.
+
+        `state_greeting.py`, `GreetingState` and `StateGreeting` all give `greeting`.
+        """
+        name = cls.__dict__.get('type') or _name_of(cls)
+        known = self._types.get(name)
+        if known is not None and _origin(known) != _origin(cls):
+            raise LifecycleError(
+                f"state type '{name}' of {_origin(cls)} is already that of {_origin(known)}")
+        cls.type = name
+        self._types[name] = cls
+        return cls
+
+    def load_folder(self, folder: str | Path) -> None:
+        """Run every `state_<name>.py` of a folder; what it registers is then known."""
+        if not Path(folder).is_dir():
+            raise LifecycleError(f"'{folder}' is not a folder of state types")
+        for path in sorted(Path(folder).resolve().glob('state_*.py')):
+            name = f'action_lifecycle_states_{abs(hash(path.parent)):x}_{path.stem}'
+            if name in sys.modules:
+                continue
+            spec = importlib.util.spec_from_file_location(name, path)
+            assert spec is not None and spec.loader is not None  # it ends in .py
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[name] = module
+            try:
+                spec.loader.exec_module(module)
+            except BaseException as error:
+                del sys.modules[name]
+                if not isinstance(error, Exception):
+                    raise
+                raise LifecycleError(f'{path}: {type(error).__name__}: {error}') from error
+
+    def load_entry_points(self) -> None:
+        """Register the types that installed packages offer."""
+        for entry in entry_points(group=ENTRY_POINTS):
+            cls = entry.load()
+            if not (isinstance(cls, type) and issubclass(cls, State)):
+                raise LifecycleError(
+                    f"entry point '{entry.name}' of {ENTRY_POINTS} is no State: {entry.value}")
+            if self._types.get(cls.type) is not cls:
+                self.register(cls)
+
+    def unknown(self, name: str) -> str:
+        """Return the message for a type that isn't registered."""
+        return (f"unknown state type '{name}'" + nearest(name, self)
+                + f" (known: {', '.join(sorted(self))})")
+
+
+def _name_of(cls: type[State]) -> str:
+    module = sys.modules.get(cls.__module__)
+    file = Path(getattr(module, '__file__', None) or '')
+    if file.stem.startswith('state_') and len(file.stem) > len('state_'):
+        return file.stem.removeprefix('state_')
+    words = re.sub(r'(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])', '_', cls.__name__).lower()
+    name = words.removeprefix('state_').removesuffix('_state')
+    if name in ('', 'state'):
+        raise LifecycleError(f"class {cls.__name__} needs a 'type'; its name gives none")
+    return name
+
+
+def _origin(cls: type[State]) -> str:
+    return f'{cls.__module__}.{cls.__qualname__}'
+
+
+REGISTRY = StateRegistry()
+register_state = REGISTRY.register
