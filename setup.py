@@ -1,0 +1,51 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Install the Python package, its launch files and its configuration the ament_python way."""
+
+from itertools import groupby
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGE = 'action_lifecycle'
+HERE = Path(__file__).parent
+
+
+def shared(folder):
+    """Return data_files entries that put the files of `folder` below share/, folder by folder."""
+    files = sorted(path for path in (HERE / folder).rglob('*')
+                   if path.is_file() and '__pycache__' not in path.parts)
+    return [(f'share/{PACKAGE}/{parent.relative_to(HERE)}',
+             [str(path.relative_to(HERE)) for path in group])
+            for parent, group in groupby(files, key=lambda path: path.parent)]
+
+
+setup(
+    name=PACKAGE,
+    version='0.1.0',
+    packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    package_data={'': ['*.xml', '*.yaml', '*.sql', '*.lua', '*.j2', '*.stl', '*.obj', '*.png'],
+                  PACKAGE: ['py.typed']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
+        (f'share/{PACKAGE}', ['package.xml']),
+        *shared('launch'),
+        *shared('config'),
+    ],
+    install_requires=['setuptools'],
+    zip_safe=False,
+    maintainer='action_lifecycle maintainers',
+    maintainer_email='maintainers@users.noreply.a-seed-3a295fbf.example',
+    description='Explicit, checked and journaled lifecycles for the actions of a robot',
+    license='Apache-2.0',
+    entry_points={
+        'console_scripts': [
+            'action_lifecycle = action_lifecycle.cli:main',
+            'action_lifecycle_node = action_lifecycle.nodes.action_lifecycle:main',
+            'world_model_bridge = action_lifecycle.nodes.world_model_bridge:main',
+            'ledger = action_lifecycle.nodes.ledger:main',
+            'composed = action_lifecycle.nodes.composed:main',
+            'sim_cell = action_lifecycle.sim.node:main',
+        ],
+    },
+)

