@@ -3,8 +3,8 @@
 """
 The writer of the journal: one SQLite file a robot, append-only, the source of truth.
 
-A row is committed inline and survives the death of the process at once; a barrier, made by
-another thread, makes everything appended so far survive a power loss too.
+A row is committed inline and from then on survives the death of the process; a barrier, made by
+another thread, lets everything appended so far survive a power loss too.
 """
 
 from __future__ import annotations
@@ -15,125 +15,121 @@ import os
 import socket
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from functools import partial
 
 from .clock import Clock, SystemClock, elapsed
 from .journal_barrier import BarrierThread
-from .journal_reader import BUSY_S, JournalReader, explained
+from .journal_compaction import SNAPSHOT, Removal, plan_removal, remove
+from .journal_reader import JournalReader, explained
 from .journal_row import Entry, JournalError, Row, make_row
 from .journal_schema import COLUMNS, migrate
 
-CHECKPOINT_BYTES = 16 * 1024 * 1024  # of WAL, roughly
-_ROW_BYTES = 4 * 4096  # what a commit adds to the WAL beside its data: table, index, their parents
+BUSY_S = 1.0  # how long an append waits for somebody who locks the file against the rules
+CHECKPOINT_BYTES = 4 * 1024 * 1024  # of WAL, roughly
+ROW_BYTES = 2 * 4096 + 512  # what a row adds to the WAL beside its data: a page of table and index
 
 _INSERT = f"INSERT INTO entry ({COLUMNS}) VALUES ({','.join('?' * len(Row._fields))})"
 
 
 class Journal(JournalReader):
     """
-    Opens the journal at `path` for writing, creating it if need be; answers queries as a reader.
+    Opens the journal at `path` for writing, creates it if need be, and answers as a reader.
 
-    Raises JournalError if another process (named with its pid and host) has it open for writing,
-    and for a file that is damaged, read-only, no journal or of a newer version. May be used from
-    several threads, but not in a forked child.
+    Raises JournalError if another writer (named with its pid and host) has it open, and for a
+    file that is damaged, read-only, no journal or of a newer version. May be used from several
+    threads, but not in a forked child. While it is open nothing else in this process may open
+    and close the file by itself (a plain copy, say): that would drop SQLite's locks on it.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, clock: Clock | None = None) -> None:
         self._clock: Clock = clock or SystemClock()
-        self.path = os.path.realpath(path)
-        self._write_lock = threading.Lock()
+        self._appending = threading.Lock()
         self._closed = False
-        with contextlib.ExitStack() as opened:
-            self._lock_file = _take_lock(self.path)
-            opened.callback(os.close, self._lock_file)
-            with explained(self.path):
-                self._writer = sqlite3.connect(
-                    self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
-                opened.callback(self._writer.close)
-                self._prepare()
-            super().__init__(self.path)
-            opened.callback(super().close)
-            self._head = self._last_row()
-            self._since_checkpoint = 0
-            with explained(self.path):
-                self._barriers = BarrierThread(self.path, lambda: self._head[0])
-            opened.pop_all()
-        self._execute = self._writer.cursor().execute
-
-    def _prepare(self) -> None:
-        """Set the connection up, bring the tables up to date and leave a WAL file behind."""
-        writer = self._writer
-        mode = writer.execute('PRAGMA journal_mode = WAL').fetchone()[0]
-        if mode != 'wal':
-            raise JournalError(f'{self.path}: this file system has no WAL mode (got {mode})')
-        writer.execute('PRAGMA synchronous = NORMAL')
-        writer.execute('PRAGMA wal_autocheckpoint = 0')
-        # What a dead writer left goes into the database, and is synced there, before we go on.
-        writer.execute('PRAGMA wal_checkpoint(TRUNCATE)')
-        migrate(writer, self.path)
-        directory = os.open(os.path.dirname(self.path), os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-
-    def _last_row(self) -> tuple[int, str]:
-        """Return sequence number and hash of the last row."""
-        found = self._ask(f'SELECT {COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1')
-        if not found:
-            return 0, ''
-        row = Row._make(found[0])
-        if not row.intact():
-            raise JournalError(f'{self.path}: damaged: row {row.seq} has not the content that it '
-                               'was written with')
-        return row.seq, row.hash
+        self._since_checkpoint = 0
+        path = os.path.realpath(path)
+        with contextlib.ExitStack() as undo, explained(path):
+            undo.callback(os.close, _take_lock(path))
+            self._writer = sqlite3.connect(
+                path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+            undo.callback(self._writer.close)
+            self._execute = self._writer.cursor().execute
+            self._prepare(path)
+            super().__init__(path)
+            undo.callback(super().close)
+            self._seq, self._hash = self._last_row()
+            self._barriers = BarrierThread(path, lambda: self._seq, self._appending)
+            undo.callback(self._checkpoint)
+            undo.callback(self._barriers.stop)
+            self._on_close = undo.pop_all()
 
     def append(self, entry: Entry) -> Row:
         """
-        Record `entry`; when this returns the row survives the death of the process.
+        Record `entry`; when this returns, the row survives the death of the process.
 
         Raises JournalError (disk full, read-only, damaged, not JSON, too big, closed); then
         nothing is recorded.
         """
-        with self._write_lock:
-            row = self._row(entry, self._head)
+        with self._appending:
+            self._check(entry)
+            row = self._row(entry, self._seq, self._hash)
             try:
                 self._execute(_INSERT, row)
+                self._seq, self._hash = row.seq, row.hash
             except sqlite3.Error as error:
                 raise self._refusal(error) from error
-            self._head = row.seq, row.hash
-            self._count(_ROW_BYTES + len(row.data_json))
+            except BaseException:  # Ctrl-C may hit between the commit and what we know of it
+                self._seq, self._hash = self._last_row()
+                raise
+            self._count(len(row.data_json))
         return row
 
     def append_many(self, entries: Iterable[Entry]) -> list[Row]:
         """Record all entries in one commit, or none of them; raises as `append`."""
-        with self._write_lock:
-            rows: list[Row] = []
-            head = self._head
+        entries = list(entries)
+        with self._appending:
             for entry in entries:
-                rows.append(self._row(entry, head))
-                head = rows[-1].seq, rows[-1].hash
-            with self._transaction():
-                for row in rows:
-                    self._execute(_INSERT, row)
-            self._head = head
-            self._count(sum(_ROW_BYTES + len(row.data_json) for row in rows))
-        return rows
+                self._check(entry)
+            return self._commit(lambda: entries)
 
     def barrier(self, callback: Callable[[Future[int]], object] | None = None) -> Future[int]:
         """
         Return a future that is done when all rows appended so far survive a power loss.
 
         Its result is the sequence number up to which that holds; it raises JournalError if the
-        disk failed. `callback` gets the future, in the barrier thread.
+        disk failed, and then every later one does. `callback` gets the future, in the barrier
+        thread.
         """
-        with self._write_lock:
+        with self._appending:
             self._check_open()
             future = self._barriers.request()
         if callback is not None:
             future.add_done_callback(callback)
         return future
+
+    def compact(self, *, synced_to: int, batch: int = 1000) -> int:
+        """
+        Remove rows up to `synced_to` that nothing open needs; return how many.
+
+        Kept are all rows of every open action, all of every open flow and of its actions, and
+        the last row of any other open subject. Each batch is one commit, with a 'snapshot' row
+        that re-anchors sequence and hash; appends of other threads wait for one batch at most.
+        Raises JournalError as `append`; then the batches before stay removed.
+        """
+        if synced_to > self._seq:
+            raise JournalError(f'{self.path}: synced to row {synced_to}, but the last one is '
+                               f'{self._seq}: the ledger is of another journal, or rows are lost')
+        removed = 0
+        while True:
+            with self._lock, explained(self.path):
+                removal = plan_removal(self._connection, synced_to, batch)
+            with self._appending:
+                self._check_open()
+                for snapshot in self._commit(partial(self._removed, removal)):
+                    removed += snapshot.data['removed']
+            if len(removal.rows) < batch:
+                return removed
 
     def elapsed_since(self, row: Row) -> float:
         """Return the seconds since `row` was written, also across a restart or a reboot."""
@@ -141,68 +137,105 @@ class Journal(JournalReader):
 
     def close(self) -> None:
         """Wait for all barriers, copy the WAL into the database file and release the lock."""
-        with self._write_lock:
-            if self._closed:
-                return
+        with self._appending:
             self._closed = True
-            self._barriers.stop()
-            super().close()
-            try:
-                with explained(self.path):
-                    self._writer.close()
-            finally:
-                os.close(self._lock_file)
+        with explained(self.path):
+            self._on_close.close()
 
-    def __enter__(self) -> Journal:
-        return self
-
-    def _row(self, entry: Entry, head: tuple[int, str]) -> Row:
-        self._check_open()
-        clock = self._clock
-        return make_row(
-            entry, head[0] + 1, clock.boot_id, clock.boot_time(), clock.wall_time(), head[1])
-
-    def _count(self, size: int) -> None:
-        self._since_checkpoint += size
-        if self._since_checkpoint > CHECKPOINT_BYTES:
-            self._since_checkpoint = 0
-            self._barriers.checkpoint()
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def _prepare(self, path: str) -> None:
+        """Set the connection up, bring the tables up to date and leave a WAL file behind."""
+        mode = self._execute('PRAGMA journal_mode = WAL').fetchone()[0]
+        if mode != 'wal':
+            raise JournalError(f'{path}: can not be used in WAL mode (got {mode})')
+        self._execute('PRAGMA synchronous = NORMAL')
+        self._execute('PRAGMA wal_autocheckpoint = 0')
+        self._checkpoint()  # what a dead writer left is written, and synced, once more
+        migrate(self._writer, path)
+        directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
         try:
-            self._execute('BEGIN IMMEDIATE')
-            yield
-            self._execute('COMMIT')
-        except sqlite3.Error as error:
-            raise self._refusal(error) from error
+            os.fsync(directory)
         finally:
-            if self._writer.in_transaction:
-                self._writer.rollback()
+            os.close(directory)
+
+    def _checkpoint(self) -> None:
+        self._execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchall()
+
+    def _last_row(self) -> tuple[int, str]:
+        """Return sequence number and hash of the last row."""
+        for fields in self._ask(f'SELECT {COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1'):
+            row = self._intact(Row._make(fields))
+            return row.seq, row.hash
+        return 0, ''
+
+    def _check(self, entry: Entry) -> None:
+        self._check_open()
+        if entry.kind == SNAPSHOT:
+            raise JournalError(f"{self.path}: kind '{SNAPSHOT}' is the journal's own")
 
     def _check_open(self) -> None:
         if self._closed:
             raise JournalError(f'{self.path}: the journal is closed')
 
+    def _row(self, entry: Entry, seq: int, last_hash: str) -> Row:
+        clock = self._clock
+        return make_row(
+            entry, seq + 1, clock.boot_id, clock.boot_time(), clock.wall_time(), last_hash)
+
+    def _removed(self, removal: Removal) -> list[Entry]:
+        snapshot = remove(self._writer, removal)
+        return [] if snapshot is None else [Entry(SNAPSHOT, event='compact', data=snapshot)]
+
+    def _commit(self, work: Callable[[], list[Entry]]) -> list[Row]:
+        """Record in one commit the entries that `work` returns, called in the transaction."""
+        rows: list[Row] = []
+        seq, last_hash = self._seq, self._hash
+        try:
+            self._execute('BEGIN IMMEDIATE')
+            for entry in work():
+                row = self._row(entry, seq, last_hash)
+                self._execute(_INSERT, row)
+                seq, last_hash = row.seq, row.hash
+                rows.append(row)
+            self._execute('COMMIT')
+            self._seq, self._hash = seq, last_hash
+        except BaseException as error:
+            if self._writer.in_transaction:
+                self._execute('ROLLBACK')
+            if isinstance(error, sqlite3.Error):
+                raise self._refusal(error) from error
+            self._seq, self._hash = self._last_row()
+            raise
+        for row in rows:
+            self._count(len(row.data_json))
+        return rows
+
+    def _count(self, size: int) -> None:
+        """Have the WAL checkpointed when enough has gone into it."""
+        self._since_checkpoint += ROW_BYTES + size
+        if self._since_checkpoint > CHECKPOINT_BYTES:
+            self._since_checkpoint = 0
+            self._barriers.checkpoint()
+
     def _refusal(self, error: sqlite3.Error) -> JournalError:
         if isinstance(error, sqlite3.IntegrityError):
-            return JournalError(f'{self.path}: row {self._head[0] + 1} is there already: '
-                                'something else writes to this journal')
+            return JournalError(f'{self.path}: nothing was recorded: row {self._seq + 1} is there '
+                                'already, something else writes to this journal')
         return JournalError(f'{self.path}: nothing was recorded: {error}')
 
 
 def _take_lock(path: str) -> int:
     """Lock `path`.lock for this process; the kernel gives it free when the process ends."""
     name = path + '.lock'
-    with explained(name):
+    with contextlib.ExitStack() as undo, explained(name):
         lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        undo.callback(os.close, lock)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.read(lock, 200).decode(errors='replace') or 'another process'
-            os.close(lock)
-            raise JournalError(
-                f'{path}: already open for writing by {holder} (lock file {name})') from None
+            raise JournalError(f'{path}: already open for writing by {holder} '
+                               f'(lock file {name})') from None
         os.truncate(lock, 0)
         os.write(lock, f'pid {os.getpid()} on host {socket.gethostname()}'.encode())
+        undo.pop_all()
     return lock

@@ -14,11 +14,15 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from .journal_compaction import SNAPSHOT
 from .journal_row import JournalError, Row
 from .journal_schema import COLUMNS, STEPS, version_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # in typing from Python 3.11 on
 
 PAGE = 500
 BUSY_S = 5.0
@@ -103,19 +107,25 @@ class JournalReader:
         found = self._ask(
             f'SELECT {COLUMNS} FROM entry WHERE final = 0 AND seq IN (SELECT max(seq) FROM entry '
             'GROUP BY flow_id, action_id, kind HAVING kind = ?) ORDER BY seq', kind)
-        rows = [Row._make(fields) for fields in found]
-        for row in rows:
-            if not row.intact():
-                raise JournalError(f'{self.path}: damaged: row {row.seq} has not the content '
-                                   'that it was written with')
-        return rows
+        return [self._intact(Row._make(fields)) for fields in found]
+
+    def snapshot(self) -> Row | None:
+        """
+        Return the row of the last compaction, None if there was none.
+
+        Up to its data's `through` there may be gaps; what is left has been synced once. A ledger
+        that has less takes these rows with their gaps and goes on behind `through`.
+        """
+        for row in self._last_snapshot():
+            return self._intact(row)
+        return None
 
     def close(self) -> None:
         """Close the file; the reader can't be used any more."""
         with self._lock:
             self._connection.close()
 
-    def __enter__(self) -> JournalReader:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -124,3 +134,14 @@ class JournalReader:
     def _ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._lock, explained(self.path):
             return self._connection.execute(sql, values).fetchall()
+
+    def _last_snapshot(self) -> list[Row]:
+        return [Row._make(fields) for fields in self._ask(
+            f"SELECT {COLUMNS} FROM entry WHERE flow_id = '' AND action_id = '' AND kind = ? "
+            'ORDER BY seq DESC LIMIT 1', SNAPSHOT)]
+
+    def _intact(self, row: Row) -> Row:
+        if not row.intact():
+            raise JournalError(f'{self.path}: damaged: row {row.seq} has not the content that it '
+                               'was written with')
+        return row

@@ -3,17 +3,17 @@
 """
 What one journal row holds, how it is written down and how its hash is made.
 
-The hash (BLAKE2b, 128 bits, in hex) is taken over the predecessor's hash, every column and the
-JSON text of `data`, joined by U+001F. It detects corruption and careless edits, not a forger.
+The hash (BLAKE2b, 128 bits, in hex) is made from all other columns, in their order, joined by
+U+001F; one of them is the hash of the row before. It detects corruption and careless edits, not a
+forger.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
+from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -35,13 +35,12 @@ class JournalError(LifecycleError):
     """The journal can't be opened, read or written; the message names the file and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """
     What is to be recorded.
 
     `kind` says what the entry is about: 'transition' (of an action), 'flow' (of a flow), 'note'
-    (closes and opens nothing), or a kind of the caller's own. `final` closes what (kind, flow_id,
+    (opens and closes nothing), or a kind of the caller's own. `final` closes what (kind, flow_id,
     action_id) names; until then it is open and survives compaction. `data` is JSON: evidence,
     goal id, outcome, error code. `ros_time` is in seconds, None where there is no ROS clock.
     """
@@ -95,18 +94,7 @@ class Row(NamedTuple):
 
     def intact(self) -> bool:
         """Tell whether the row still has the content that its hash was made from."""
-        return self.hash == row_hash(self[:-1])
-
-
-def row_hash(fields: tuple[Any, ...]) -> str:
-    """Return the hash of a row given as the fields of `Row` up to and including `prev_hash`."""
-    (seq, kind, flow_id, action_id, attempt, event, from_state, to_state, cause, actor, data_json,
-     final, ros_time, boot_id, boot_time, wall_time, prev_hash) = fields
-    text = SEPARATOR.join((
-        prev_hash, '%d' % seq, kind, flow_id, action_id, '%d' % attempt, event, from_state,
-        to_state, cause, actor, '1' if final else '0', '' if ros_time is None else repr(ros_time),
-        boot_id, repr(boot_time), repr(wall_time), data_json))
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+        return self.hash == _hash(_text(self[:-1]))
 
 
 def make_row(
@@ -117,26 +105,37 @@ def make_row(
 
     Raises JournalError, naming the field, for what JSON or the size limits don't admit.
     """
-    ros_time = entry.ros_time
+    (kind, flow_id, action_id, attempt, event, from_state, to_state, cause, actor, data, final,
+     ros_time) = entry
     try:
-        data_json = _encode(dict(entry.data)) if entry.data else '{}'
-        texts = SEPARATOR.join((entry.kind, entry.flow_id, entry.action_id, entry.event,
-                                entry.from_state, entry.to_state, entry.cause, entry.actor))
-        if ros_time is not None:
-            ros_time = float(ros_time)
+        data_json = _encode(dict(data)) if data else '{}'
         fields = (
-            seq, entry.kind, entry.flow_id, entry.action_id, entry.attempt, entry.event,
-            entry.from_state, entry.to_state, entry.cause, entry.actor, data_json, entry.final,
-            ros_time, boot_id, boot_time, wall_time, prev_hash)
-        digest = row_hash(fields)
+            seq, kind, flow_id, action_id, attempt, event, from_state, to_state, cause, actor,
+            data_json, bool(final), None if ros_time is None else float(ros_time), boot_id,
+            boot_time, wall_time, prev_hash)
+        text = _text(fields)
+        row = Row._make((*fields, _hash(text)))
     except (TypeError, ValueError, RecursionError) as error:
         raise JournalError(_what_is_wrong(entry) or f'entry refused: {error}') from error
-    if (texts.count(SEPARATOR) != 7 or len(texts) > MAX_TEXT
-            or len(data_json) > MAX_DATA or not entry.kind
-            or (ros_time is not None and not math.isfinite(ros_time))
-            or type(entry.attempt) is not int):
+    if (len(data_json) > MAX_DATA or len(text) - len(data_json) > MAX_TEXT
+            or text.count(SEPARATOR) != len(fields) - 1 or type(attempt) is not int
+            or not kind or (ros_time is not None and not isfinite(ros_time))):
         raise JournalError(_what_is_wrong(entry) or 'entry refused')
-    return Row(*fields, digest)
+    return row
+
+
+def _text(fields: tuple[Any, ...]) -> str:
+    """Return what the hash of a row is made from, given all its fields but the hash."""
+    (seq, kind, flow_id, action_id, attempt, event, from_state, to_state, cause, actor, data_json,
+     final, ros_time, boot_id, boot_time, wall_time, prev_hash) = fields
+    return SEPARATOR.join((
+        str(seq), kind, flow_id, action_id, str(attempt), event, from_state, to_state, cause,
+        actor, data_json, '1' if final else '0', '' if ros_time is None else repr(ros_time),
+        boot_id, repr(boot_time), repr(wall_time), prev_hash))
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _what_is_wrong(entry: Entry) -> str:
@@ -168,7 +167,7 @@ def _what_is_wrong(entry: Entry) -> str:
 
 
 def _is_finite(number: object) -> bool:
-    return isinstance(number, (int, float)) and math.isfinite(number)
+    return isinstance(number, (int, float)) and isfinite(number)
 
 
 def _json_faults(path: str, value: object, depth: int) -> Iterator[tuple[str, str]]:
@@ -188,7 +187,7 @@ def _json_faults(path: str, value: object, depth: int) -> Iterator[tuple[str, st
         if any('\ud800' <= letter <= '\udfff' for letter in value):
             yield path, 'a lone surrogate is not valid text'
     elif isinstance(value, float):
-        if not math.isfinite(value):
+        if not isfinite(value):
             yield path, f'{value} is not a JSON number'
     elif value is not None and not isinstance(value, int):
         yield path, f'{type(value).__name__} is not a JSON value'

@@ -1,0 +1,89 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Removing rows that nothing open needs and that the ledger of the fleet has.
+
+Sequence numbers are never reused and rows never rewritten, so a compacted journal has gaps. The
+last 'snapshot' row vouches for them: all rows up to its `through` that are still there are
+counted and digested in it, and the chain goes on from `anchor`, the hash of row `through`.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+SNAPSHOT = 'snapshot'
+
+_REMOVABLE = f'''
+WITH open AS MATERIALIZED (
+    SELECT seq, kind, flow_id, action_id FROM entry
+    WHERE final = 0 AND kind NOT IN ('note', '{SNAPSHOT}')
+    AND seq IN (SELECT max(seq) FROM entry GROUP BY flow_id, action_id, kind)
+)
+SELECT seq, flow_id, action_id FROM entry
+WHERE seq <= ?
+AND seq NOT IN (SELECT seq FROM open)
+AND (flow_id, action_id) NOT IN (SELECT flow_id, action_id FROM open WHERE action_id <> '')
+AND flow_id NOT IN (SELECT flow_id FROM open WHERE kind = 'flow')
+ORDER BY seq LIMIT ?
+'''
+
+
+class Removal(NamedTuple):
+    """Rows to remove (seq, flow_id, action_id) as seen when `last_seq` was the last row."""
+
+    rows: list[tuple[int, str, str]]
+    last_seq: int
+
+
+def plan_removal(reader: sqlite3.Connection, synced_to: int, batch: int) -> Removal:
+    """Return the first `batch` rows up to `synced_to` that can go."""
+    reader.execute('BEGIN')
+    try:
+        last_seq: int = reader.execute('SELECT ifnull(max(seq), 0) FROM entry').fetchone()[0]
+        return Removal(reader.execute(_REMOVABLE, (synced_to, batch)).fetchall(), last_seq)
+    finally:
+        reader.execute('ROLLBACK')
+
+
+def remove(writer: sqlite3.Connection, removal: Removal) -> dict[str, Any] | None:
+    """
+    Delete the planned rows but those of subjects that got a row since.
+
+    To be called in a write transaction; returns the data of the snapshot row, to be appended in
+    the same one, or None if nothing was deleted.
+    """
+    recent = writer.execute(
+        'SELECT flow_id, action_id, kind FROM entry WHERE seq > ?', (removal.last_seq,)).fetchall()
+    subjects = {(flow_id, action_id) for flow_id, action_id, _ in recent}
+    flows = {flow_id for flow_id, _, kind in recent if kind == 'flow'}
+    doomed = [seq for seq, flow_id, action_id in removal.rows
+              if (flow_id, action_id) not in subjects and flow_id not in flows]
+    if not doomed:
+        return None
+    before = last_snapshot(writer) or {'through': 0, 'anchor': ''}
+    through, anchor = before['through'], before['anchor']
+    if doomed[-1] > through:
+        through = doomed[-1]
+        anchor = writer.execute('SELECT hash FROM entry WHERE seq = ?', (through,)).fetchone()[0]
+    writer.executemany('DELETE FROM entry WHERE seq = ?', [(seq,) for seq in doomed])
+    kept = [found for found, in writer.execute(
+        'SELECT hash FROM entry WHERE seq <= ? ORDER BY seq', (through,))]
+    return {'through': through, 'anchor': anchor, 'removed': len(doomed), 'kept': len(kept),
+            'kept_digest': digest(kept)}
+
+
+def last_snapshot(connection: sqlite3.Connection) -> dict[str, Any] | None:
+    """Return the data of the last snapshot row, None in a journal that was never compacted."""
+    found = connection.execute(
+        "SELECT data_json FROM entry WHERE flow_id = '' AND action_id = '' AND kind = ? "
+        'ORDER BY seq DESC LIMIT 1', (SNAPSHOT,)).fetchone()
+    return None if found is None else json.loads(found[0])
+
+
+def digest(hashes: list[str]) -> str:
+    """Return the digest of the rows that a compaction has kept, in order."""
+    return blake2b(''.join(hashes).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,44 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a journal as text for people and other programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from typing import Any, TextIO
+
+from action_lifecycle.engine.errors import nearest
+
+from .journal_reader import JournalReader
+from .journal_row import JournalError, Row
+
+FORMATS = ('jsonl', 'csv')
+
+
+def export_rows(path: str | os.PathLike[str], format: str, stream: TextIO) -> int:
+    """
+    Write all rows to `stream`, one a line, and return how many.
+
+    'jsonl': an object with the fields of Row, `data` as an object. 'csv': a header and the fields
+    of Row, `data` as JSON text; open the file with `newline=''`. Raises JournalError.
+    """
+    if format not in FORMATS:
+        raise JournalError(
+            f"format '{format}': expected {' or '.join(FORMATS)}{nearest(format, FORMATS)}")
+    columns = ['data' if name == 'data_json' else name for name in Row._fields]
+    count = 0
+    with JournalReader(path) as reader:
+        table = csv.writer(stream)
+        if format == 'csv':
+            table.writerow(columns)
+        for count, row in enumerate(reader.rows(), 1):
+            fields: dict[str, Any] = dict(zip(columns, row))
+            fields['final'] = bool(row.final)
+            if format == 'csv':
+                table.writerow(fields.values())
+            else:
+                fields['data'] = row.data
+                stream.write(json.dumps(fields, ensure_ascii=False) + '\n')
+    return count

@@ -1,0 +1,100 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that a journal is what was written: pages, hashes, sequence and the walk of states."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+from .journal_compaction import digest
+from .journal_reader import JournalReader, explained
+from .journal_row import JournalError, Row
+from .journal_schema import COLUMNS
+
+MAX_FAULTS = 100
+
+_ALTERED = 'has not the content that it was written with'
+
+
+class JournalFault(NamedTuple):
+    """What is wrong, and with which row (0: with the file)."""
+
+    seq: int
+    message: str
+
+    def __str__(self) -> str:
+        return f'row {self.seq}: {self.message}' if self.seq else self.message
+
+
+def verify_journal(path: str | os.PathLike[str]) -> list[JournalFault]:
+    """
+    Return what is wrong with the journal: damaged pages first, then bad rows in order.
+
+    At most 100 faults; also while its writer runs. Rows cut off at the end leave no trace in the file; the ledger of
+    the fleet knows how far it was. Raises JournalError if there is no journal to be read.
+    """
+    with _Verifier(path) as verifier:
+        return list(islice(verifier.faults(), MAX_FAULTS))
+
+
+class _Verifier(JournalReader):
+    def faults(self) -> Iterator[JournalFault]:
+        connection = self._connection
+        connection.text_factory = lambda raw: raw.decode(errors='replace')
+        try:
+            with explained(self.path):
+                connection.execute('BEGIN')
+                for text, in connection.execute(f'PRAGMA integrity_check({MAX_FAULTS})'):
+                    if text != 'ok':
+                        yield JournalFault(0, f'damaged: {text}')
+                yield from self._row_faults()
+        except JournalError as error:
+            yield JournalFault(0, str(error))
+
+    def _row_faults(self) -> Iterator[JournalFault]:
+        snapshot: dict[str, Any] = {'through': 0, 'anchor': '', 'kept': 0, 'kept_digest': digest([])}
+        for row in self._last_snapshot():
+            if not row.intact():
+                yield JournalFault(row.seq, f'{_ALTERED}; it is the snapshot that vouches for all '
+                                   'gaps before it')
+                return
+            snapshot = row.data
+        through: int = snapshot['through']
+        kept: list[str] = []
+        last_seq, last_hash = 0, ''
+        walks: dict[tuple[str, str], Row] = {}
+        for fields in self._connection.execute(f'SELECT {COLUMNS} FROM entry ORDER BY seq'):
+            row = Row._make(fields)
+            if last_seq <= through < row.seq:
+                if (len(kept), digest(kept)) != (snapshot['kept'], snapshot['kept_digest']):
+                    yield JournalFault(through, f'up to here compaction kept {snapshot["kept"]} '
+                                       f'rows; now there are {len(kept)}, or others')
+                last_seq, last_hash = through, snapshot['anchor']
+            if row.seq <= through:
+                kept.append(row.hash)
+            elif row.seq != last_seq + 1:
+                yield JournalFault(last_seq + 1, f'missing; row {row.seq} follows {last_seq}')
+            if not row.intact():
+                yield JournalFault(row.seq, _ALTERED)
+            if row.seq == last_seq + 1 and row.prev_hash != last_hash:
+                yield JournalFault(row.seq, f'does not continue row {last_seq}')
+            if row.kind == 'transition':
+                yield from _walk_faults(walks, row)
+            last_seq, last_hash = row.seq, row.hash
+
+
+def _walk_faults(walks: dict[tuple[str, str], Row], row: Row) -> Iterator[JournalFault]:
+    """Yield what is wrong with a transition after the last one of its action, and note it."""
+    last = walks.get((row.flow_id, row.action_id))
+    walks[row.flow_id, row.action_id] = row
+    if last is None:
+        return
+    if row.attempt < last.attempt:
+        yield JournalFault(row.seq, f'attempt {row.attempt} of {row.action_id} after attempt '
+                           f'{last.attempt} (row {last.seq})')
+    if row.from_state != last.to_state and (row.from_state or row.attempt == last.attempt):
+        yield JournalFault(row.seq, f"{row.action_id} leaves '{row.from_state}', but row "
+                           f"{last.seq} left it in '{last.to_state}'")
