@@ -16,7 +16,7 @@ needs data gives it a default, for it is also asked without an event.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,21 +25,24 @@ from .graph import Graph, Transition
 
 RESERVED = frozenset({'event', 'source', 'target', 'state', 'machine', 'change'})
 
-Hook = Callable[[dict[str, Any]], Any]
+Hook = Callable[[Mapping[str, Any]], Any]
 Guard = tuple[Hook, bool, str]
 
 
 class Hooks(NamedTuple):
-    """What one transition calls; `is_async`: some of it must be awaited."""
+    """
+    What one transition calls.
+
+    `is_async`: some of it must be awaited. `scoped`: some of it takes parameters.
+    """
 
     validators: tuple[Hook, ...]
     guards: tuple[Guard, ...]
     before: tuple[Hook, ...]
     after: tuple[Hook, ...]
     is_async: bool
+    scoped: bool
 
-
-NO_HOOKS = Hooks((), (), (), (), False)
 
 
 def find_hooks(graph: Graph, transition: Transition, listeners: Iterable[object]) -> Hooks:
@@ -65,14 +68,13 @@ def find_hooks(graph: Graph, transition: Transition, listeners: Iterable[object]
         *methods(f'after_{event}'), *named(transition.after), *methods('after_transition'),
     ]
     calls = [*validators, *(guard[0] for guard in guards), *before, *after]
-    if not calls:
-        return NO_HOOKS
     return Hooks(
         tuple(map(_by_name, validators)),
         tuple((_by_name(call), wanted, name) for call, wanted, name in guards),
         tuple(map(_by_name, before)),
         tuple(map(_by_name, after)),
         any(map(inspect.iscoroutinefunction, calls)),
+        any(inspect.signature(call).parameters for call in calls),
     )
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextvars import ContextVar
@@ -23,27 +24,44 @@ from typing import Any, NamedTuple, TypeVar
 
 from .errors import LifecycleError, TransitionNotAllowed
 from .graph import Graph, Transition
-from .hooks import NO_HOOKS, RESERVED, Guard, Hook, Hooks, find_hooks
+from .hooks import RESERVED, Guard, Hook, Hooks, find_hooks
 
 T = TypeVar('T')
 Event = tuple[str, 'str | None', dict[str, Any]]
 
+_LOG = logging.getLogger(__name__)
 _RUNNING: ContextVar[tuple[object, ...]] = ContextVar('running transitions', default=())
 
 
 class Change(NamedTuple):
     """One transition of one machine, with the data of its event."""
 
-    event: str
-    source: str
-    target: str
+    transition: Transition
     data: Mapping[str, Any]
     machine: Machine
+
+    @property
+    def event(self) -> str:
+        """The event that is named in the graph file."""
+        return self.transition.event
+
+    @property
+    def source(self) -> str:
+        """The state that is left."""
+        return self.transition.source
+
+    @property
+    def target(self) -> str:
+        """The state that is entered."""
+        return self.transition.target
 
 
 class Machine:
     """
     A state on a graph; threads and asyncio tasks may share it.
+
+    Hooks that fire events of a second machine are fine as long as no hook of that machine fires
+    events of the first from another thread: each would wait for the other.
 
     `commit(change)` is called when all hooks before it agreed; if it raises, nothing happened.
     `publish(change)` is called when the state is updated. An exception after the commit leaves
@@ -107,14 +125,14 @@ class Machine:
         self._listeners = (*self._listeners, listener)
         self._hooks = {}
 
-    def fire(self, event: str, /, expect: str | None = None, **data: Any) -> Change | None:
+    def fire(self, event: str, /, expect: str | None = None, **data: Any) -> Transition | None:
         """
         Make the transition of this event; the data reach every hook that declares them.
 
         `expect` makes it a compare-and-set: it is refused unless that is the current state.
         Raises `TransitionNotAllowed`, or what a hook raised. Another thread's transition is
         waited for. Inside a hook the event queues behind the transition that runs, and None is
-        returned; what it raises then reaches the caller of the first `fire`.
+        returned; what goes wrong with it then reaches the caller of the first `fire`.
         """
         owner = threading.get_ident()
         if self._owner == owner:
@@ -122,14 +140,28 @@ class Machine:
             return None
         with self._lock:
             self._owner = owner
+            transition = failure = None
             try:
-                return _at_once(self._run(event, expect, data, True))
+                try:
+                    transition = self._move(event, expect, data)
+                except Exception as error:
+                    failure = error
+                while self._queue:
+                    try:
+                        self._move(*self._queue.pop(0))
+                    except Exception as error:
+                        failure = failure or error
             finally:
+                if self._queue:
+                    self._drop_queue()
                 self._owner = 0
+        if failure is not None:
+            raise failure
+        return transition
 
     async def fire_async(
         self, event: str, /, expect: str | None = None, **data: Any
-    ) -> Change | None:
+    ) -> Transition | None:
         """
         Do what `fire` does, and await hooks and guards that are async.
 
@@ -139,27 +171,150 @@ class Machine:
             self._queue.append((event, expect, data))
             return None
         await self._acquire()
-        self._running = object()
         self._owner = threading.get_ident()
+        self._running = object()
         reset = _RUNNING.set((*_RUNNING.get(), self._running))
+        transition = failure = None
         try:
-            return await self._run(event, expect, data, False)
+            try:
+                transition = await self._move_async(event, expect, data)
+            except Exception as error:
+                failure = error
+            while self._queue:
+                try:
+                    await self._move_async(*self._queue.pop(0))
+                except Exception as error:
+                    failure = failure or error
         finally:
             _RUNNING.reset(reset)
             self._running = None
+            if self._queue:
+                self._drop_queue()
             self._owner = 0
             self._lock.release()
+        if failure is not None:
+            raise failure
+        return transition
 
     def possible_events(self, **data: Any) -> tuple[str, ...]:
         """Return the events that the guards admit now; guards may declare the data."""
-        return _at_once(self._possible(data))
+        return _at_once(self.possible_events_async(**data))
 
     async def possible_events_async(self, **data: Any) -> tuple[str, ...]:
         """Do what `possible_events` does, and await guards that are async."""
-        return await self._possible(data)
+        found = []
+        for event, transitions in self.graph.table[self._state].items():
+            for transition in transitions:
+                guards = self._hooks_of(transition).guards
+                if await _hold_async(guards, self._scope(transition, data)) is None:
+                    found.append(event)
+                    break
+        return tuple(found)
+
+    def _move(self, event: str, expect: str | None, data: dict[str, Any]) -> Transition:
+        source = self._state
+        if expect is not None and expect != source:
+            raise _at_once(self._refusal(event, data, f"expected state '{expect}'"))
+        refusals: tuple[str, ...] = ()
+        for transition in self.graph.table[source].get(event, ()):
+            validators, guards, before, after, is_async, scoped = (
+                self._hooks.get(transition) or self._hooks_of(transition))
+            if is_async:
+                raise LifecycleError(f"event '{event}' has async hooks: await fire_async()")
+            scope = self._scope(transition, data) if scoped else data
+            if validators:
+                _call(validators, scope)
+            refusal = _hold(guards, scope)
+            if refusal is None:
+                break
+            refusals += (refusal,)
+        else:
+            raise _at_once(self._refusal(event, data, ', '.join(refusals)))
+        if before:
+            _call(before, scope)
+        self._advance(transition, data)
+        try:
+            if self._publish is not None:
+                self._publish(Change(transition, data, self))
+            if after:
+                if scoped:
+                    scope['state'] = transition.target
+                _call(after, scope)
+        except Exception as error:
+            self._failed(transition, data, error)
+        return transition
+
+    async def _move_async(
+        self, event: str, expect: str | None, data: dict[str, Any]
+    ) -> Transition:
+        """Do what `_move` does, step by step; apart from it because awaiting costs time."""
+        source = self._state
+        if expect is not None and expect != source:
+            raise await self._refusal(event, data, f"expected state '{expect}'")
+        refusals: tuple[str, ...] = ()
+        for transition in self.graph.table[source].get(event, ()):
+            hooks = self._hooks_of(transition)
+            scope = self._scope(transition, data)
+            await _call_async(hooks.validators, scope)
+            refusal = await _hold_async(hooks.guards, scope)
+            if refusal is None:
+                break
+            refusals += (refusal,)
+        else:
+            raise await self._refusal(event, data, ', '.join(refusals))
+        await _call_async(hooks.before, scope)
+        self._advance(transition, data)
+        try:
+            if self._publish is not None:
+                self._publish(Change(transition, data, self))
+            scope['state'] = transition.target
+            await _call_async(hooks.after, scope)
+        except Exception as error:
+            self._failed(transition, data, error)
+        return transition
+
+    def _advance(self, transition: Transition, data: dict[str, Any]) -> None:
+        if self._commit is not None:
+            self._commit(Change(transition, data, self))
+        self._state = transition.target
+        history = self._history
+        history.append(transition)
+        if len(history) > self._history_limit:
+            del history[0]
+
+    def _failed(self, transition: Transition, data: dict[str, Any], error: Exception) -> None:
+        """Report what went wrong after the commit."""
+        if self._on_error is None:
+            raise error
+        self._on_error(Change(transition, data, self), error)
+
+    def _hooks_of(self, transition: Transition) -> Hooks:
+        hooks = self._hooks.get(transition)
+        if hooks is None:
+            hooks = find_hooks(self.graph, transition, self._listeners)
+            self._hooks[transition] = hooks
+        return hooks
+
+    def _scope(self, transition: Transition, data: dict[str, Any]) -> dict[str, Any]:
+        """Return all that hooks may declare."""
+        if data and not RESERVED.isdisjoint(data):
+            names = ', '.join(sorted(RESERVED.intersection(data)))
+            raise LifecycleError(f"event '{transition.event}': {names} can't name data")
+        return {**data, 'event': transition.event, 'source': transition.source,
+                'target': transition.target, 'state': transition.source, 'machine': self,
+                'change': Change(transition, data, self)}
+
+    async def _refusal(
+        self, event: str, data: dict[str, Any], reason: str
+    ) -> TransitionNotAllowed:
+        try:
+            possible = await self.possible_events_async(**data)
+        except Exception:  # a guard of another event, that needs other data
+            possible = tuple(self.graph.table[self._state])
+        return TransitionNotAllowed(event, self._state, possible, reason)
 
     async def _acquire(self) -> None:
-        """Take the lock without blocking the event loop; it may be released by any thread."""
+        """Take the lock without blocking the event loop; any thread may release it."""
         if self._lock.acquire(blocking=False):
             return
         taken = asyncio.get_running_loop().run_in_executor(None, self._lock.acquire)
@@ -169,107 +324,60 @@ class Machine:
             taken.add_done_callback(lambda _: self._lock.release())
             raise
 
-    async def _run(
-        self, event: str, expect: str | None, data: dict[str, Any], sync: bool
-    ) -> Change | None:
-        """Make one transition, then those of the events that its hooks fired."""
-        change = failure = None
-        try:
-            change = await self._transition(event, expect, data, sync)
-        except Exception as error:
-            if not self._queue:
-                raise
-            failure = error
-        while self._queue:
-            try:
-                await self._transition(*self._queue.pop(0), sync)
-            except Exception as error:
-                failure = failure or error
-        if failure is not None:
-            raise failure
-        return change
-
-    async def _transition(
-        self, event: str, expect: str | None, data: dict[str, Any], sync: bool
-    ) -> Change:
-        source = self._state
-        if expect is not None and expect != source:
-            raise await self._refusal(event, data, f"expected state '{expect}'")
-        refused: list[str] = []
-        for transition in self.graph.table[source].get(event, ()):
-            hooks = self._hooks.get(transition) or self._find_hooks(transition)
-            change = Change(event, source, transition.target, data, self)
-            scope: dict[str, Any] = {}
-            if hooks is NO_HOOKS:
-                break
-            if sync and hooks.is_async:
-                raise LifecycleError(f"event '{event}' has async hooks: await fire_async()")
-            scope = self._scope(change)
-            await _call(hooks.validators, scope)
-            if await _holds(hooks.guards, scope, refused):
-                break
-        else:
-            raise await self._refusal(event, data, ', '.join(refused))
-        if hooks.before:
-            await _call(hooks.before, scope)
-        if self._commit is not None:
-            self._commit(change)
-        self._state = transition.target
-        self._remember(transition)
-        try:
-            if self._publish is not None:
-                self._publish(change)
-            if hooks.after:
-                scope['state'] = transition.target
-                await _call(hooks.after, scope)
-        except Exception as error:
-            if self._on_error is None:
-                raise
-            self._on_error(change, error)
-        return change
-
-    def _find_hooks(self, transition: Transition) -> Hooks:
-        hooks = find_hooks(self.graph, transition, self._listeners)
-        self._hooks[transition] = hooks
-        return hooks
-
-    def _scope(self, change: Change) -> dict[str, Any]:
-        data = change.data
-        if data and not RESERVED.isdisjoint(data):
-            names = ', '.join(sorted(RESERVED.intersection(data)))
-            raise LifecycleError(f"event '{change.event}': {names} can't name data")
-        return {**data, 'event': change.event, 'source': change.source, 'target': change.target,
-                'state': change.source, 'machine': self, 'change': change}
-
-    def _remember(self, transition: Transition) -> None:
-        history = self._history
-        history.append(transition)
-        if len(history) > self._history_limit:
-            del history[0]
-
-    async def _possible(self, data: Mapping[str, Any]) -> tuple[str, ...]:
-        source = self._state
-        found = []
-        for event, transitions in self.graph.table[source].items():
-            for transition in transitions:
-                hooks = self._hooks.get(transition) or self._find_hooks(transition)
-                change = Change(event, source, transition.target, data, self)
-                if not hooks.guards or await _holds(hooks.guards, self._scope(change), []):
-                    found.append(event)
-                    break
-        return tuple(found)
-
-    async def _refusal(
-        self, event: str, data: dict[str, Any], reason: str
-    ) -> TransitionNotAllowed:
-        try:
-            possible = await self._possible(data)
-        except Exception:  # a guard of another event that needs other data
-            possible = tuple(self.graph.table[self._state])
-        return TransitionNotAllowed(event, self._state, possible, reason)
+    def _drop_queue(self) -> None:
+        """Forget what hooks fired in a turn that was interrupted or canceled."""
+        for event, _, _ in self._queue:
+            _LOG.warning("%s: event '%s' is dropped: its turn was interrupted", self, event)
+        self._queue.clear()
 
     def __repr__(self) -> str:
         return f'<Machine {self.name}: {self._state}>'
+
+
+def _call(hooks: Iterable[Hook], scope: Mapping[str, Any]) -> None:
+    for hook in hooks:
+        result = hook(scope)
+        if result is not None:
+            _refuse_awaitable(result)
+
+
+async def _call_async(hooks: Iterable[Hook], scope: Mapping[str, Any]) -> None:
+    for hook in hooks:
+        result = hook(scope)
+        if inspect.isawaitable(result):
+            await result
+
+
+def _hold(guards: Iterable[Guard], scope: Mapping[str, Any]) -> str | None:
+    """Return None when all guards hold, else which refuses."""
+    for guard, wanted, name in guards:
+        answer = guard(scope)
+        if answer is not wanted:
+            _refuse_awaitable(answer)
+            if bool(answer) is not wanted:
+                return _refusal_of(name, wanted)
+    return None
+
+
+async def _hold_async(guards: Iterable[Guard], scope: Mapping[str, Any]) -> str | None:
+    for guard, wanted, name in guards:
+        answer = guard(scope)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if bool(answer) is not wanted:
+            return _refusal_of(name, wanted)
+    return None
+
+
+def _refusal_of(guard: str, wanted: bool) -> str:
+    return f"guard '{guard}' does not hold" if wanted else f"guard '{guard}' holds"
+
+
+def _refuse_awaitable(result: object) -> None:
+    if inspect.isawaitable(result):
+        if inspect.iscoroutine(result):
+            result.close()
+        raise LifecycleError('a hook or guard has to be awaited: use the async method')
 
 
 def _at_once(steps: Coroutine[Any, Any, T]) -> T:
@@ -280,23 +388,4 @@ def _at_once(steps: Coroutine[Any, Any, T]) -> T:
         result: T = stop.value
         return result
     steps.close()
-    raise LifecycleError('a hook has to be awaited: use the async method')
-
-
-async def _call(hooks: Iterable[Hook], scope: dict[str, Any]) -> None:
-    for hook in hooks:
-        result = hook(scope)
-        if result is not None and inspect.isawaitable(result):
-            await result
-
-
-async def _holds(guards: Iterable[Guard], scope: dict[str, Any], refused: list[str]) -> bool:
-    """Ask the guards; the first that refuses is added to `refused`."""
-    for guard, wanted, name in guards:
-        answer = guard(scope)
-        if answer is not True and answer is not False and inspect.isawaitable(answer):
-            answer = await answer
-        if bool(answer) is not wanted:
-            refused.append(f"guard '{name}' is {bool(answer)}")
-            return False
-    return True
+    raise LifecycleError('a hook or guard has to be awaited: use the async method')
