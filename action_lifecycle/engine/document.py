@@ -30,6 +30,7 @@ MAX_NODES = 4_000_000
 Key = Union[str, int]
 Position = tuple[int, int]
 
+_PYDANTIC_1 = pydantic.VERSION.startswith('1.')
 _Loader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _INT = re.compile(r'[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z')
 _FLOAT = re.compile(r'[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z')
@@ -278,6 +279,12 @@ class _Builder:
         if '\t' in indent:
             column = indent.index('\t')
             message = 'a tab indents this line; YAML indents with spaces'
+        elif error.context_mark is not None and (error.context or '').startswith(
+            'while parsing a block'
+        ) and error.context_mark.column != column and len(indent) == column:
+            begin = error.context_mark
+            message = (f'indented by {column} spaces, which fits no block: the one around it begins '
+                       f'in line {begin.line + 1}, indented by {begin.column}')
         elif error.context and error.context != message:
             message += f' ({error.context})'
         return Fault(self.name, line + 1, column + 1, message)
@@ -287,7 +294,7 @@ def _position(event: Any) -> Position:
     return event.start_mark.line + 1, event.start_mark.column + 1
 
 
-if pydantic.VERSION.startswith('1.'):
+if _PYDANTIC_1:
     class StrictModel(pydantic.BaseModel):
         """A model that refuses unknown fields and can't be changed after it was checked."""
 
@@ -364,16 +371,16 @@ def _model_fault(
         return document.fault(base + location, message)
     if kind == 'missing':
         return document.fault(base + location[:-1], f"missing field '{field}'")
-    value = data
+    value, dotted = data, ''
     for key in location:
         try:
             value = value[key]
         except (KeyError, IndexError, TypeError):
-            pass  # pydantic 2 names the member of a union it tried, the data does not
+            continue  # pydantic 2 names the member of a union it tried, the data does not
+        dotted += f'.{key}'
     message = str(entry['msg'])
-    dotted = '.'.join(map(str, location))
     return document.fault(
-        base + location, f"field '{dotted}': {message[:1].lower()}{message[1:]}, got "
+        base + location, f"field '{dotted[1:]}': {message[:1].lower()}{message[1:]}, got "
         + _kind(value))
 
 
@@ -381,7 +388,7 @@ def _fields_at(model: Any, location: tuple[Key, ...]) -> set[str]:
     """Return the field names of the model that stands at `location` inside `model`."""
     if not location:
         if isinstance(model, type) and issubclass(model, pydantic.BaseModel):
-            return set(typing.get_type_hints(model)) - {'model_config'}
+            return set(_hints(model))
         arguments = typing.get_args(model)
         if typing.get_origin(model) in (Union, types.UnionType):
             return set().union(*(_fields_at(member, ()) for member in arguments))
@@ -392,10 +399,17 @@ def _fields_at(model: Any, location: tuple[Key, ...]) -> set[str]:
     if origin in (dict, list, tuple):
         return _fields_at(arguments[-1], location[1:])
     if isinstance(model, type) and issubclass(model, pydantic.BaseModel):
-        hints = typing.get_type_hints(model)
+        hints = _hints(model)
         if location[0] in hints:
             return _fields_at(hints[str(location[0])], location[1:])
     return set()
+
+
+def _hints(model: type[pydantic.BaseModel]) -> dict[str, Any]:
+    """Return the type of each field, by the name that it has in a document."""
+    hints = typing.get_type_hints(model)
+    fields: dict[str, Any] = getattr(model, '__fields__' if _PYDANTIC_1 else 'model_fields')
+    return {field.alias or name: hints[name] for name, field in fields.items()}
 
 
 def _kind(value: Any) -> str:

@@ -1,89 +1,33 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Graph files: their models, and loading them with every fault reported at once.
-
-States stand under `states:`, or flat at the top of the file; then the first is the initial one
-unless `initial` says otherwise.
-"""
+"""Loading graph files, with every fault reported at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Optional, TypeVar, Union
+from typing import Any, TypeVar
 
 import pydantic
-from pydantic import Field, StrictBool, StrictInt, StrictStr
 
 from .checks import findings
-from .document import Document, Key, StrictModel, parse_document, read_document, validate
+from .document import Document, Key, parse_document, read_document, validate
 from .errors import DocumentError, Fault, GraphError, nearest
 from .graph import Graph, GraphState, Invariant, Transition
+from .graph_file import (
+    STATE_FIELDS,
+    TOP_FIELDS,
+    GraphModel,
+    InvariantModel,
+    NextModel,
+    StateModel,
+    TransitionModel,
+)
 from .states import REGISTRY, State, StateRegistry
 
-Names = Union[StrictStr, list[StrictStr]]
-Path_ = tuple[Key, ...]
+Place = tuple[Key, ...]
 ModelT = TypeVar('ModelT', bound=pydantic.BaseModel)
-
-
-class TransitionModel(StrictModel):
-    """One transition; `from` may be a list."""
-
-    event: StrictStr
-    source: Names = Field(alias='from')
-    target: StrictStr = Field(alias='to')
-    cond: Names = Field([], description='guards that must hold')
-    unless: Names = Field([], description='guards that must not hold')
-    validators: Names = Field([], description='called first; they raise to refuse')
-    before: Names = []
-    on: Names = []
-    after: Names = []
-    description: StrictStr = ''
-    priority: StrictInt = Field(0, description='the highest is chosen by a PriorityChooser')
-    default: StrictBool = Field(False, description='taken when a chooser gives no usable answer')
-
-
-class NextModel(StrictModel):
-    """Transitions whose events are named after their targets."""
-
-    next: list[StrictStr]
-    default: Optional[StrictStr] = None
-
-
-class StateModel(StrictModel):
-    """The fields of every state; its type may declare more."""
-
-    description: StrictStr = ''
-    type: StrictStr = ''
-    final: StrictBool = False
-    enter: Names = []
-    exit: Names = []
-    transition: Optional[NextModel] = None
-
-
-class InvariantModel(StrictModel):
-    """What a state may be reached by."""
-
-    must_pass: StrictStr
-    given: Names = Field([], description='guards taken to hold: `unless` them is taken away')
-
-
-class GraphModel(StrictModel):
-    """A graph file."""
-
-    description: StrictStr = ''
-    initial: StrictStr
-    fields: dict[str, list[Any]] = Field(
-        {}, description='fields that states may have beside, with their values ([]: any)')
-    states: dict[str, StateModel]
-    transitions: list[TransitionModel] = []
-    invariants: dict[str, InvariantModel] = {}
-
-
-_TOP = ('description', 'initial', 'fields', 'states', 'transitions', 'invariants')
-_OF_STATE = ('description', 'type', 'final', 'enter', 'exit', 'transition')
 
 
 def load_graph(
@@ -117,10 +61,10 @@ class _Loading:
         self.faults: list[Fault] = []
         self.warnings: list[Fault] = []
         self.states: dict[str, GraphState] = {}
-        self.places: dict[Transition, Path_] = {}
-        self.invariants: dict[Invariant, Path_] = {}
+        self.places: dict[Transition, Place] = {}
+        self.invariants: dict[Invariant, Place] = {}
         self.complete = True
-        self.base: Path_ = ('states',)
+        self.base: Place = ('states',)
 
     def graph(self) -> Graph:
         data = self.document.data
@@ -130,7 +74,7 @@ class _Loading:
             top, states = dict(data), data['states']
         else:
             self.base = ()
-            top = {key: data[key] for key in data if key in _TOP and not _is_state(data[key])}
+            top = {key: data[key] for key in data if key in TOP_FIELDS and not _is_state(data[key])}
             states = {key: data[key] for key in data if key not in top}
             top.setdefault('initial', next(iter(states), ''))
         if not isinstance(states, dict) or not states:
@@ -147,8 +91,9 @@ class _Loading:
             self._fault(('transitions',), 'expected a list of transitions')
         initial = self._initial(model.initial) if model else None
         self._invariants(model.invariants if model else {})
+        self._references()
         if self.complete:
-            self._check(initial)
+            self._whole(initial)
         if self.faults or model is None or initial is None:
             raise GraphError(dict.fromkeys(self.faults))
         return Graph(
@@ -158,15 +103,14 @@ class _Loading:
 
     def _state(self, name: str, config: Any, fields: Mapping[str, list[Any]]) -> None:
         path = (*self.base, name)
-        config = {} if config is None else config
-        known = {key: config[key] for key in config if key in _OF_STATE} \
+        known = {key: config[key] for key in config if key in STATE_FIELDS} \
             if isinstance(config, dict) else config
         model = self._model(StateModel, known, path)
         if model is None:
             self.complete = False
             self.states[name] = GraphState(name, '', '', False, (), (), MappingProxyType({}))
             return
-        extra = {key: value for key, value in config.items() if key not in _OF_STATE}
+        extra = {key: value for key, value in config.items() if key not in STATE_FIELDS}
         cls = self.types.get(model.type)
         if model.type and cls is None:
             self._fault((*path, 'type'), f"state '{name}': {self.types.unknown(model.type)}")
@@ -179,7 +123,7 @@ class _Loading:
             self._next(name, path, model.transition)
 
     def _extra_fields(
-        self, path: Path_, extra: dict[str, Any], fields: Mapping[str, list[Any]],
+        self, path: Place, extra: dict[str, Any], fields: Mapping[str, list[Any]],
         cls: type[State] | None,
     ) -> None:
         """Check the fields that the graph or the state's type declares."""
@@ -195,9 +139,9 @@ class _Loading:
         elif cls is None:
             for key in of_type:
                 self._fault((*path, key), f"unknown field '{key}'"
-                            + nearest(key, [*_OF_STATE, *fields]))
+                            + nearest(key, [*STATE_FIELDS, *fields]))
 
-    def _next(self, name: str, path: Path_, model: NextModel) -> None:
+    def _next(self, name: str, path: Place, model: NextModel) -> None:
         place = (*path, 'transition', 'next')
         if not model.next:
             self._fault(place, f"state '{name}' has an empty list of next states")
@@ -210,7 +154,7 @@ class _Loading:
                 target, name, target, (), (), (), (), (), (), '', 0, target == model.default
             )] = (*place, index)
 
-    def _transition(self, path: Path_, data: Any) -> None:
+    def _transition(self, path: Place, data: Any) -> None:
         model = self._model(TransitionModel, data, path)
         if model is None:
             self.complete = False
@@ -239,14 +183,17 @@ class _Loading:
                                 + nearest(state, self.states))
             self.invariants[Invariant(name, model.must_pass, _names(model.given))] = path
 
-    def _check(self, initial: str | None) -> None:
-        """Look at the graph as a whole; transitions from or to nowhere are left out."""
+    def _references(self) -> None:
+        """Leave out transitions from or to nowhere."""
         for transition, path in list(self.places.items()):
             for key, state in (('from', transition.source), ('to', transition.target)):
                 if state not in self.states:
                     self._fault((*path, key), f"{key}: no state '{state}'"
                                 + nearest(state, self.states))
                     self.places.pop(transition, None)
+
+    def _whole(self, initial: str | None) -> None:
+        """Look at the graph as a whole."""
         for subject, message in findings(
             initial, self.states, self.places, self.invariants
         ):
@@ -256,7 +203,7 @@ class _Loading:
             self.warnings.append(self.document.fault(
                 (), 'no state is final: whatever runs on this graph ends by its step limit'))
 
-    def _model(self, model: type[ModelT], data: Any, path: Path_) -> ModelT | None:
+    def _model(self, model: type[ModelT], data: Any, path: Place) -> ModelT | None:
         if not isinstance(data, dict):
             self._fault(path, 'expected a mapping')
             return None
@@ -271,7 +218,7 @@ class _Loading:
 
 
 def _is_state(value: Any) -> bool:
-    return isinstance(value, dict) and any(key in _OF_STATE for key in value)
+    return isinstance(value, dict) and any(key in STATE_FIELDS for key in value)
 
 
 def _names(value: str | list[str]) -> tuple[str, ...]:

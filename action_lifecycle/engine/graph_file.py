@@ -1,0 +1,108 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The models of graph files, and their JSON Schema.
+
+States stand under `states:`, or flat at the top of the file; then the first is the initial one
+unless `initial` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Optional, Union
+
+from pydantic import Field, StrictBool, StrictInt, StrictStr
+
+from .document import StrictModel, json_schema
+from .states import REGISTRY, State
+
+Names = Union[StrictStr, list[StrictStr]]
+
+
+class TransitionModel(StrictModel):
+    """One transition; `from` may be a list."""
+
+    event: StrictStr
+    source: Names = Field(alias='from')
+    target: StrictStr = Field(alias='to')
+    cond: Names = Field([], description='guards that must hold')
+    unless: Names = Field([], description='guards that must not hold')
+    validators: Names = Field([], description='called first; they raise to refuse')
+    before: Names = []
+    on: Names = []
+    after: Names = []
+    description: StrictStr = ''
+    priority: StrictInt = Field(0, description='the highest is chosen by a PriorityChooser')
+    default: StrictBool = Field(False, description='taken when a chooser gives no usable answer')
+
+
+class NextModel(StrictModel):
+    """Transitions whose events are named after their targets."""
+
+    next: list[StrictStr]
+    default: Optional[StrictStr] = None
+
+
+class StateModel(StrictModel):
+    """The fields of every state; its type may declare more."""
+
+    description: StrictStr = ''
+    type: StrictStr = ''
+    final: StrictBool = False
+    enter: Names = []
+    exit: Names = []
+    transition: Optional[NextModel] = None
+
+
+class InvariantModel(StrictModel):
+    """What a state may be reached by."""
+
+    must_pass: StrictStr
+    given: Names = Field([], description='guards taken to hold: `unless` them is taken away')
+
+
+class GraphModel(StrictModel):
+    """A graph file."""
+
+    description: StrictStr = ''
+    initial: StrictStr
+    fields: dict[str, list[Any]] = Field(
+        {}, description='fields that states may have beside, with their values ([]: any)')
+    states: dict[str, StateModel]
+    transitions: list[TransitionModel] = []
+    invariants: dict[str, InvariantModel] = {}
+
+
+TOP_FIELDS = ('description', 'initial', 'fields', 'states', 'transitions', 'invariants')
+STATE_FIELDS = ('description', 'type', 'final', 'enter', 'exit', 'transition')
+
+
+def graph_schema(types: Mapping[str, type[State]] = REGISTRY) -> dict[str, Any]:
+    """Return the JSON Schema of graph files, with the fields that state types declare."""
+    nested = json_schema(GraphModel)
+    key = '$defs' if '$defs' in nested else 'definitions'
+    definitions = nested.pop(key)
+    state = definitions['StateModel']
+    state['additionalProperties'] = True  # what its type or the graph's `fields` declare
+    by_type = []
+    for name, cls in sorted(types.items()):
+        if cls.Fields is not None:
+            fields = json_schema(cls.Fields)
+            definitions.update(fields.pop(key, {}))
+            rule = {part: fields[part] for part in ('properties', 'required') if part in fields}
+            by_type.append({
+                'if': {'properties': {'type': {'const': name}}, 'required': ['type']},
+                'then': rule,
+            })
+    if by_type:
+        state['allOf'] = by_type
+    flat = {
+        'type': 'object',
+        'properties': {
+            name: nested['properties'][name] for name in ('description', 'initial', 'transitions')
+        },
+        'not': {'required': ['states']},
+        'additionalProperties': {'$ref': f'#/{key}/StateModel'},
+    }
+    return {'title': 'Graph', key: definitions, 'anyOf': [nested, flat]}
