@@ -1,0 +1,340 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The two controllers of the cell, as ros2_control's behave: trajectories and gripper commands.
+
+Neither knows of ROS or of the physics: each takes goals (plain or ROS messages), is updated once a
+control period with what the encoders say, and leaves set-points for the drives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from action_lifecycle.engine.errors import nearest
+from action_lifecycle.sim.messages import (
+    FollowJointTrajectoryGoal,
+    FollowJointTrajectoryResult,
+    GripperCommandGoal,
+    GripperCommandResult,
+    JointTolerance,
+    to_seconds,
+)
+from action_lifecycle.sim.motion import ABORTED, ACTIVE, CANCELED, SUCCEEDED, GoalRejected, Motion
+from action_lifecycle.sim.trajectory import Trajectory
+
+Array = npt.NDArray[np.float64]
+ArmMotion = Motion[FollowJointTrajectoryResult]
+GripperMotion = Motion[GripperCommandResult]
+
+JOINTS = ('x_joint', 'y_joint', 'z_joint', 'yaw_joint')
+HOME = (0.0, 0.0, 0.25, 0.0)
+# (lowest, highest, greatest speed, deceleration for a stop): m, m, m/s, m/s^2; yaw in rad
+LIMITS = np.array([
+    [-0.35, 0.35, 1.0, 4.0],
+    [-0.22, 0.22, 1.0, 4.0],
+    [0.03, 0.30, 0.8, 4.0],
+    [-1.8, 1.8, 3.0, 12.0],
+])
+PATH_TOLERANCE = np.array([0.02, 0.02, 0.02, 0.1])  # m, yaw in rad
+GOAL_TOLERANCE = np.array([0.002, 0.002, 0.002, 0.01])  # m, yaw in rad
+STANDSTILL = np.array([0.005, 0.005, 0.005, 0.02])  # m/s, yaw in rad/s
+GOAL_TIME_TOLERANCE = 1.0  # s
+SAMPLED_PERIODS = 25
+
+MAX_GAP = 0.08  # m
+MAX_EFFORT = 60.0  # N
+GRIPPER_SPEED = 0.08  # m/s, of the gap
+GAP_TOLERANCE = 0.001  # m
+STALL_SPEED = 0.002  # m/s, of the gap
+STALL_TIME = 0.3  # s
+
+PREEMPTED = 'preempted by a new goal'
+ESTOP = 'the e-stop is pressed: the drives hold'
+
+Codes = FollowJointTrajectoryResult
+
+
+class ArmController:
+    """
+    Joint trajectory controller: accepts FollowJointTrajectory goals, one at a time.
+
+    A goal may name some of the joints; the others keep their set-point. It starts from the present
+    set-point, also in mid-motion: a new goal preempts the old one, which is aborted. A cancel, a
+    violated tolerance and the e-stop decelerate within LIMITS and report only at standstill.
+    A time stamp of zero starts at once, one in the future waits. Tolerances, of positions, are as
+    in ros2_control: zero is the default, negative none. `motions_started` counts the goals whose
+    motion has begun.
+    """
+
+    def __init__(self, period: float, steps: int) -> None:
+        """Make set-points for each of `steps` physics steps in a control `period` (s)."""
+        self.motions_started = 0
+        self.estop = False
+        self.desired = np.array([HOME, np.zeros(len(JOINTS)), np.zeros(len(JOINTS))])
+        self.motion: ArmMotion | None = None
+        self._moments: Array = np.arange(1.0, SAMPLED_PERIODS * steps + 1) * (period / steps)
+        self._sampled: Iterator[Array] = iter(())
+        self._trajectory: Trajectory | None = None
+        self._start = 0.0
+        self._waiting = False
+        self._ending: tuple[str, int, str] | None = None
+        self._path_tolerance = PATH_TOLERANCE
+        self._goal_tolerance = GOAL_TOLERANCE
+        self._goal_time_tolerance = GOAL_TIME_TOLERANCE
+
+    def accept(self, goal: FollowJointTrajectoryGoal, now: float) -> ArmMotion:
+        """Start `goal` at time `now` (s) and return its motion, or raise GoalRejected."""
+        if self.estop:
+            raise GoalRejected(Codes.INVALID_GOAL, ESTOP)
+        trajectory = self._plan(goal)
+        start = to_seconds(goal.trajectory.header.stamp) or now
+        if start < now:
+            raise GoalRejected(
+                Codes.OLD_HEADER_TIMESTAMP,
+                f'trajectory.header.stamp is {now - start:.3f} s in the past',
+            )
+        if start > now and np.any(self.desired[1]):
+            raise GoalRejected(Codes.INVALID_GOAL, 'a later start needs a standing arm')
+        path = _tolerance('path_tolerance', goal.path_tolerance, PATH_TOLERANCE)
+        end = _tolerance('goal_tolerance', goal.goal_tolerance, GOAL_TOLERANCE)
+        if self.motion and self.motion.status == ACTIVE:
+            self.motion.finish(ABORTED, Codes(Codes.INVALID_GOAL, PREEMPTED))
+        self.motion = ArmMotion()
+        self._trajectory, self._start, self._waiting = trajectory, start, True
+        self._path_tolerance, self._goal_tolerance = path, end
+        self._goal_time_tolerance = to_seconds(goal.goal_time_tolerance) or GOAL_TIME_TOLERANCE
+        self._ending = None
+        self._sampled = iter(())
+        return self.motion
+
+    def update(self, now: float, positions: Array, velocities: Array) -> Array:
+        """
+        Advance one control period and return its set-points, shaped (3, steps, joints).
+
+        They are positions, velocities and accelerations at the end of each physics step;
+        `positions` and `velocities` (joints,) are what the encoders say `now` (s).
+        """
+        motion = self.motion
+        if motion and motion.status == ACTIVE:
+            self._judge(motion, now, positions, velocities)
+        setpoints = next(self._sampled, None)
+        if setpoints is None:
+            self._sampled = self._sample(now)
+            setpoints = next(self._sampled)
+        self.desired = setpoints[:, -1]
+        return setpoints
+
+    def _sample(self, now: float) -> Iterator[Array]:
+        """Return the set-points of the next periods: many cost numpy little more than one."""
+        if self._trajectory is None:
+            ahead = np.repeat(self.desired[:, None], len(self._moments), axis=1)
+        else:
+            ahead = self._trajectory.sample(now - self._start + self._moments)
+        return iter(np.split(ahead, SAMPLED_PERIODS, axis=1))
+
+    def _judge(self, motion: ArmMotion, now: float, positions: Array, velocities: Array) -> None:
+        """Decide whether the active motion begins, goes on, must stop or is over."""
+        assert self._trajectory is not None
+        elapsed = now - self._start
+        if self._waiting and elapsed >= 0.0:
+            self._waiting = False
+            self.motions_started += 1
+        error = np.abs(positions - self.desired[0])
+        late = elapsed - self._trajectory.duration
+        standing = late >= 0.0 and bool(np.all(np.abs(velocities) < STANDSTILL))
+        stopping = self._ending is not None
+        if self._ending:
+            if standing:
+                status, code, reason = self._ending
+                motion.finish(status, Codes(code, reason))
+        elif self.estop:
+            self._ending = ABORTED, Codes.PATH_TOLERANCE_VIOLATED, ESTOP
+        elif motion.cancel_requested:
+            self._ending = CANCELED, Codes.SUCCESSFUL, 'canceled'
+        elif late < 0.0:
+            if np.any(error > self._path_tolerance):
+                reason = _off(error, self._path_tolerance)
+                self._ending = ABORTED, Codes.PATH_TOLERANCE_VIOLATED, reason
+        elif standing and np.all(error < self._goal_tolerance):
+            motion.finish(SUCCEEDED, Codes(Codes.SUCCESSFUL, ''))
+        elif late > self._goal_time_tolerance:
+            reason = _off(error, self._goal_tolerance)
+            self._ending = ABORTED, Codes.GOAL_TOLERANCE_VIOLATED, reason
+        if self._ending and not stopping:
+            self._stop(now, positions, velocities)
+
+    def _stop(self, now: float, positions: Array, velocities: Array) -> None:
+        """Decelerate all joints to a stand, from where they are rather than from where wanted."""
+        span = max(0.05, float(np.max(np.abs(velocities) / LIMITS[:, 3])))
+        target = np.clip(positions + velocities * span / 2, LIMITS[:, 0], LIMITS[:, 1])
+        still = np.zeros((1, len(JOINTS)))
+        self.desired = np.stack((positions, velocities, still[0]))
+        self._trajectory = Trajectory(self.desired, np.array([span]), target[None], still, still)
+        self._start, self._waiting = now, False
+        self._sampled = iter(())
+
+    def _plan(self, goal: FollowJointTrajectoryGoal) -> Trajectory:
+        """Return the checked trajectory from the present set-point through the goal's points."""
+        names, points = list(goal.trajectory.joint_names), goal.trajectory.points
+        columns = _columns(names)
+        if not points:
+            raise GoalRejected(Codes.INVALID_GOAL, 'trajectory.points is empty')
+        times = np.array([to_seconds(point.time_from_start) for point in points])
+        if times[0] <= 0.0 or np.any(np.diff(times) <= 0.0):
+            raise GoalRejected(
+                Codes.INVALID_GOAL,
+                'time_from_start must be above zero and rise from point to point',
+            )
+        tables: list[Array | None] = []
+        for row, what in enumerate(('positions', 'velocities', 'accelerations')):
+            values = [getattr(point, what) for point in points]
+            if row and not any(len(value) for value in values):
+                tables.append(None)
+                continue
+            table = np.repeat(self.desired[:1] * (row == 0), len(points), axis=0)
+            table[:, columns] = [_row(value, names, what, k) for k, value in enumerate(values)]
+            tables.append(table)
+        positions, velocities, accelerations = tables
+        assert positions is not None
+        trajectory = Trajectory(self.desired, times, positions, velocities, accelerations)
+        _check_limits(trajectory)
+        return trajectory
+
+
+class GripperController:
+    """
+    Gripper action controller with stalling allowed: closing on an object is a success.
+
+    The position is the gap between the pads in metres, 0 to 0.08; max_effort the force of each pad
+    in newtons, zero for the greatest. The gap's set-point moves at 0.08 m/s. The goal succeeds
+    with reached_goal when the gap is within 1 mm of it, with stalled when it has not moved for
+    0.3 s; the force stays on afterwards. A cancel and the e-stop hold the gap where its set-point
+    is. A new goal preempts the old one, which is aborted.
+    """
+
+    def __init__(self) -> None:
+        """Begin open."""
+        self.motions_started = 0
+        self.estop = False
+        self.setpoint = MAX_GAP
+        self.max_effort = MAX_EFFORT
+        self.motion: GripperMotion | None = None
+        self._goal = MAX_GAP
+        self._moved = 0.0
+
+    def accept(self, goal: GripperCommandGoal, now: float) -> GripperMotion:
+        """Start `goal` at time `now` (s) and return its motion, or raise GoalRejected."""
+        if self.estop:
+            raise GoalRejected(Codes.INVALID_GOAL, ESTOP)
+        position, effort = goal.command.position, goal.command.max_effort
+        for name, value, high in (
+            ('position', position, MAX_GAP), ('max_effort', effort, MAX_EFFORT)
+        ):
+            if not 0.0 <= value <= high:
+                raise GoalRejected(
+                    Codes.INVALID_GOAL, f'command.{name} is {value:g}; expected 0 to {high:g}'
+                )
+        if self.motion and self.motion.status == ACTIVE:
+            self.motion.finish(ABORTED, GripperCommandResult(position=self.setpoint))
+        self.motion = GripperMotion()
+        self.motions_started += 1
+        self._goal, self.max_effort = position, effort or MAX_EFFORT
+        self._moved = now
+        return self.motion
+
+    def update(self, now: float, period: float, gap: float, speed: float, effort: float) -> None:
+        """
+        Advance one control period (s): moves `setpoint` (m) and judges the motion.
+
+        `gap` (m), its `speed` (m/s) and the drive's `effort` (N) are what the encoders say now.
+        """
+        motion = self.motion
+        if motion and motion.status == ACTIVE:
+            if abs(speed) > STALL_SPEED:
+                self._moved = now
+            reached = abs(gap - self._goal) < GAP_TOLERANCE
+            result = GripperCommandResult(gap, abs(effort), False, reached)
+            if self.estop or motion.cancel_requested:
+                self._goal = self.setpoint
+                if abs(speed) < STALL_SPEED:
+                    motion.finish(ABORTED if self.estop else CANCELED, result)
+            elif reached and self.setpoint == self._goal:
+                motion.finish(SUCCEEDED, result)
+            elif now - self._moved >= STALL_TIME:
+                result.stalled = True
+                motion.finish(SUCCEEDED, result)
+        step = GRIPPER_SPEED * period
+        self.setpoint = min(self.setpoint + step, max(self.setpoint - step, self._goal))
+
+
+def _columns(names: list[str]) -> list[int]:
+    """Return the index of each named joint."""
+    if not names:
+        raise GoalRejected(Codes.INVALID_JOINTS, 'trajectory.joint_names is empty')
+    for name in names:
+        if name not in JOINTS:
+            raise GoalRejected(
+                Codes.INVALID_JOINTS, f"no joint named '{name}'{nearest(name, JOINTS)}"
+            )
+        if names.count(name) > 1:
+            raise GoalRejected(Codes.INVALID_JOINTS, f"joint '{name}' is named twice")
+    return [JOINTS.index(name) for name in names]
+
+
+def _row(values: Sequence[float], names: list[str], what: str, index: int) -> list[float]:
+    """Return the numbers of one point as they are, checked for count and finiteness."""
+    if len(values) != len(names):
+        raise GoalRejected(
+            Codes.INVALID_GOAL,
+            f'points[{index}].{what} has {len(values)} numbers for {len(names)} joints',
+        )
+    for name, value in zip(names, values, strict=True):
+        if not math.isfinite(value):
+            raise GoalRejected(
+                Codes.INVALID_GOAL, f'points[{index}].{what} of {name} is not a finite number'
+            )
+    return list(values)
+
+
+def _check_limits(trajectory: Trajectory) -> None:
+    """Raise GoalRejected if the trajectory leaves a joint's range or exceeds its speed."""
+    positions, velocities, _ = trajectory.dense()
+    for joint, (low, high, speed, _deceleration) in enumerate(LIMITS):
+        for reached in (positions[:, joint].min(), positions[:, joint].max()):
+            if not low - 1e-6 <= reached <= high + 1e-6:
+                raise GoalRejected(
+                    Codes.INVALID_GOAL,
+                    f'{JOINTS[joint]} would go to {reached:.4g}; expected {low:g} to {high:g}',
+                )
+        fastest = np.abs(velocities[:, joint]).max()
+        if fastest > speed + 1e-6:
+            raise GoalRejected(
+                Codes.INVALID_GOAL,
+                f'{JOINTS[joint]} would move at {fastest:.3g} per second; its limit is {speed:g}',
+            )
+
+
+def _tolerance(field: str, tolerances: Sequence[JointTolerance], default: Array) -> Array:
+    """Return the position tolerance of each joint: a copy of `default` with the goal's own."""
+    limits: Array = default.copy()
+    for tolerance in tolerances:
+        if tolerance.name not in JOINTS:
+            raise GoalRejected(
+                Codes.INVALID_JOINTS,
+                f"{field}: no joint named '{tolerance.name}'{nearest(tolerance.name, JOINTS)}",
+            )
+        if tolerance.position:
+            limit = tolerance.position if tolerance.position > 0.0 else math.inf
+            limits[JOINTS.index(tolerance.name)] = limit
+    return limits
+
+
+def _off(error: Array, tolerance: Array) -> str:
+    """Say which joint is furthest outside its tolerance."""
+    joint = int(np.argmax(error / tolerance))
+    return f'{JOINTS[joint]} is off by {error[joint]:.4f}, tolerance {tolerance[joint]:.4f}'

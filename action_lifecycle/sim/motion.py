@@ -1,0 +1,54 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A motion: what became of a goal that a controller has accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from action_lifecycle.engine.errors import LifecycleError
+
+ACTIVE = 'active'
+SUCCEEDED = 'succeeded'
+ABORTED = 'aborted'
+CANCELED = 'canceled'
+
+Result = TypeVar('Result')
+
+
+class GoalRejected(LifecycleError):
+    """A goal that a controller does not accept; `code` is an error_code of the action's result."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        """Refuse with `code` for `reason`, a sentence."""
+        self.code = code
+        self.reason = reason
+        super().__init__(reason)
+
+
+class Motion(Generic[Result]):
+    """
+    One accepted goal.
+
+    `status` is active, succeeded, aborted or canceled; `result` is None as long as it is active.
+    `cancel_requested` is read by the controller, which brings the motion to a stop before it
+    reports canceled. `on_done` is called once, when the status leaves active.
+    """
+
+    def __init__(self) -> None:
+        """Begin as active."""
+        self.status = ACTIVE
+        self.result: Result | None = None
+        self.cancel_requested = False
+        self.on_done: Callable[[], None] = lambda: None
+
+    def cancel(self) -> None:
+        """Ask the controller to stop this motion; no effect when it is over."""
+        self.cancel_requested = True
+
+    def finish(self, status: str, result: Result) -> None:
+        """Set the final status and result (for the controller)."""
+        self.status = status
+        self.result = result
+        self.on_done()
