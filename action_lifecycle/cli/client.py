@@ -1,0 +1,64 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The node that a command asks with."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from .main import NotThere
+
+
+class Client:
+    """A node with an executor that is spun only while the command waits."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(node)
+
+    def spin(self, seconds: float) -> None:
+        """Serve callbacks for this long."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.executor.spin_once(timeout_sec=left)
+
+    def until(self, done: Callable[[], bool], seconds: float, what: str) -> None:
+        """Serve callbacks until `done`; `NotThere` after so long."""
+        end = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() >= end:
+                raise NotThere(f'{what} after {seconds:g} s')
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def call(self, service: type, name: str, request: Any, wait: float) -> Any:
+        """Call a service and return its response."""
+        client = self.node.create_client(service, name)
+        self.until(client.service_is_ready, wait, f"service '{client.srv_name}' is not there")
+        future = client.call_async(request)
+        self.until(future.done, wait, f"service '{client.srv_name}' does not answer")
+        self.node.destroy_client(client)
+        return future.result()
+
+
+@contextlib.contextmanager
+def connect(namespace: str) -> Iterator[Client]:
+    """Make a node for the time of a command; Ctrl-C stays with the command."""
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node(
+        f'action_lifecycle_cli_{os.getpid()}', namespace=namespace or None,
+        start_parameter_services=False, enable_rosout=False)
+    try:
+        yield Client(node)
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()

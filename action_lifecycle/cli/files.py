@@ -1,0 +1,67 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that look at files: validate, graph, schema."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+
+from ..engine import load_graph
+from ..engine.document import Document, json_schema, read_document
+from ..engine.draw import render_graph
+from ..engine.errors import DocumentError
+from ..engine.loader import GraphModel
+from ..flow.loading import check_names, load_flow
+from ..flow.spec import FlowSpec
+from ..world import FactSet, load_facts
+from ..world.facts import FactsModel
+from .main import BAD_INPUT, DONE
+
+
+def validate(files: Sequence[str], facts_file: str | None) -> int:
+    """Check each file by what it is; prints every fault, or `FILE: ok (kind)`."""
+    code = DONE
+    facts = load_facts(facts_file) if facts_file else None
+    for file in files:
+        try:
+            print(f'{file}: ok ({_check(file, facts)})')
+        except DocumentError as error:
+            print(error, file=sys.stderr)
+            code = BAD_INPUT
+    return code
+
+
+def _check(file: str, facts: FactSet | None) -> str:
+    kind = _kind(read_document(file))
+    if kind == 'flow':
+        flow = load_flow(file)
+        if facts is not None:
+            check_names(flow, facts.names)
+    elif kind == 'facts':
+        load_facts(file)
+    else:
+        load_graph(file)
+    return kind
+
+
+def _kind(document: Document) -> str:
+    if isinstance(document.data, dict):
+        for kind in ('flow', 'facts'):
+            if kind in document.data:
+                return kind
+    return 'graph'
+
+
+def draw(file: str, form: str) -> int:
+    """Print a graph as a mermaid or dot diagram or as a table."""
+    print(render_graph(load_graph(file), form))
+    return DONE
+
+
+def schema(kind: str) -> int:
+    """Print a JSON Schema, for editors to complete and check by."""
+    models = {'graph': GraphModel, 'flow': FlowSpec, 'facts': FactsModel}
+    print(json.dumps(json_schema(models[kind]), indent=2))
+    return DONE

@@ -1,0 +1,130 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments and exit codes of the console command; each command's work is in its own module."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from ..engine.errors import DocumentError, LifecycleError
+
+DONE = 0
+FLOW_FAILED = 1
+BAD_INPUT = 2
+NOT_THERE = 3
+
+
+class NotThere(LifecycleError):
+    """A node, a service or a file that the command needs is not there."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns 0 done, 1 the flow failed, 2 bad input, 3 the system is absent."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.command(options)
+    except NotThere as error:
+        print(f'action_lifecycle: {error}', file=sys.stderr)
+        return NOT_THERE
+    except DocumentError as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+    except LifecycleError as error:
+        print(f'action_lifecycle: {error}', file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        sys.stderr.close()
+        return DONE
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog='action_lifecycle', description='Verified, journaled robot actions.',
+        epilog='Exit codes: 0 done, 1 the flow failed, 2 bad input, 3 the system is not there.')
+    commands = parser.add_subparsers(required=True, metavar='COMMAND')
+
+    validate = commands.add_parser('validate', help='check flow, facts and graph files')
+    validate.add_argument('files', nargs='+', metavar='FILE')
+    validate.add_argument('--facts', metavar='FILE', help='check the names of facts against this')
+    validate.set_defaults(command=_validate)
+
+    graph = commands.add_parser('graph', help='draw a graph file')
+    graph.add_argument('file', metavar='FILE')
+    graph.add_argument('--format', choices=('mermaid', 'dot', 'table'), default='table')
+    graph.set_defaults(command=_graph)
+
+    schema = commands.add_parser('schema', help='print the JSON Schema of a kind of file')
+    schema.add_argument('kind', choices=('graph', 'flow', 'facts'))
+    schema.set_defaults(command=_schema)
+
+    run = commands.add_parser('run', help='run a flow and show how it goes')
+    run.add_argument('flow', metavar='FLOW', help='a flow file, or the name of one that the node '
+                     'has in its flow folders')
+    run.add_argument('-p', '--param', action='append', default=[], metavar='NAME=VALUE',
+                     help='a parameter of the flow; the value is YAML')
+    run.add_argument('--flow-id', default='', help='default: made from the name')
+    run.add_argument('--priority', type=int, default=0, help='higher goes first')
+    run.add_argument('--plain', action='store_true', help='lines instead of a live table')
+    run.add_argument('--json', metavar='FILE', help='write the summary there')
+    run.set_defaults(command=_run)
+
+    watch = commands.add_parser('watch', help='show flows and actions live')
+    watch.set_defaults(command=_watch)
+
+    listing = commands.add_parser('list', help='list actions, the newest change first')
+    listing.add_argument('--flow', default='', metavar='FLOW_ID')
+    listing.add_argument('--state', action='append', default=[])
+    listing.add_argument('--open', action='store_true', help='only those not terminated')
+    listing.add_argument('--limit', type=int, default=50)
+    listing.set_defaults(command=_list)
+
+    history = commands.add_parser('history', help='show what happened to an action')
+    history.add_argument('action', metavar='ACTION', help='its id, or FLOW_ID/ID')
+    history.set_defaults(command=_history)
+
+    for command in (run, watch, listing, history):
+        command.add_argument('--namespace', default='', metavar='NS', help='of the robot')
+        command.add_argument('--wait', type=float, default=10.0, metavar='S',
+                             help='for the nodes to be there (default: 10)')
+    for command in (listing, history):
+        command.add_argument('--journal', metavar='FILE',
+                             help='read this journal instead of asking the nodes')
+    return parser
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from .files import validate
+    return validate(options.files, options.facts)
+
+
+def _graph(options: argparse.Namespace) -> int:
+    from .files import draw
+    return draw(options.file, options.format)
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from .files import schema
+    return schema(options.kind)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from .run import run
+    return run(options)
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from .watch import watch
+    return watch(options)
+
+
+def _list(options: argparse.Namespace) -> int:
+    from .records import list_actions
+    return list_actions(options)
+
+
+def _history(options: argparse.Namespace) -> int:
+    from .records import show_history
+    return show_history(options)

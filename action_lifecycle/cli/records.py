@@ -1,0 +1,102 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `list` and `history`: from the nodes, or from a journal file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..ledger import JournalError, JournalReader
+from .main import DONE, NotThere
+
+COLUMNS = ('flow', 'action', 'state', 'outcome', 'attempt', 'last change')
+
+
+def list_actions(options: argparse.Namespace) -> int:
+    """Print the actions that fit."""
+    table = Table(*COLUMNS)
+    for row in _from_journal(options) if options.journal else _from_nodes(options):
+        table.add_row(*map(str, row))
+    Console().print(table)
+    return DONE
+
+
+def _from_journal(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
+    from ..ledger.projection import Projection
+    from ..nodes.files import action_graph
+    found = Projection(_reader(options.journal), action_graph()).find(
+        flow_id=options.flow, states=options.state, open_only=options.open)
+    for action in found[:options.limit]:
+        yield (action.flow_id, action.action_id, action.state.value,
+               action.outcome.value if action.outcome else '', action.attempt,
+               action.error_msg if action.error_code else action.sensors_said)
+
+
+def _from_nodes(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
+    from action_lifecycle_msgs.srv import ListActions
+
+    from .client import connect
+    with connect(options.namespace) as client:
+        answer = client.call(ListActions, 'ledger/list_actions', ListActions.Request(
+            flow_id=options.flow, states=options.state, open_only=options.open,
+            limit=options.limit), options.wait)
+    if answer.error_code:
+        raise NotThere(answer.error_msg)
+    for action in answer.actions:
+        yield (action.flow_id, action.action_id, action.state.value, action.state.outcome,
+               action.attempt, action.error_msg if action.error_code else action.sensors_said)
+
+
+def show_history(options: argparse.Namespace) -> int:
+    """Print every change of an action, in order."""
+    flow_id, _, action_id = options.action.rpartition('/')
+    console = Console()
+    count = 0
+    for stamp, change, cause in _changes(options, flow_id, action_id):
+        console.print(Text(f'{stamp:14.3f}  {change}' + (f'   {cause}' if cause else '')),
+                      soft_wrap=True)
+        count += 1
+    if not count:
+        raise NotThere(f"the journal has no action '{options.action}'")
+    return DONE
+
+
+def _changes(
+    options: argparse.Namespace, flow_id: str, action_id: str
+) -> Iterator[tuple[float, str, str]]:
+    if options.journal:
+        for row in _reader(options.journal).rows(
+                flow_id=flow_id or None, action_id=action_id, kind='transition'):
+            yield (row.ros_time or row.wall_time, f'#{row.seq} {row.flow_id} attempt '
+                   f'{row.attempt}: {row.from_state} → {row.to_state}', row.cause)
+        return
+    from action_lifecycle_msgs.srv import GetHistory
+
+    from ..nodes.messages import to_seconds
+    from .client import connect
+    after = 0
+    with connect(options.namespace) as client:
+        while True:
+            answer = client.call(GetHistory, 'ledger/get_history', GetHistory.Request(
+                flow_id=flow_id, action_id=action_id, after_seq=after), options.wait)
+            if answer.error_code:
+                raise NotThere(answer.error_msg)
+            for change in answer.changes:
+                after = change.seq
+                yield (to_seconds(change.stamp), f'#{change.seq} {change.flow_id} attempt '
+                       f'{change.attempt}: {change.from_state} → {change.to_state}', change.cause)
+            if not answer.more:
+                return
+
+
+def _reader(path: str) -> JournalReader:
+    try:
+        return JournalReader(path)
+    except JournalError as error:
+        raise NotThere(str(error)) from error

@@ -1,0 +1,183 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The command `run`: sends a flow, shows how it goes, and sums it up."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import yaml
+from action_lifecycle_msgs.action import ExecuteFlow
+from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode
+from action_lifecycle_msgs.srv import GetHistory
+from rclpy.action import ActionClient
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from ..engine.errors import LifecycleError
+from ..flow.loading import load_flow
+from ..ros.qos import event_qos
+from .client import Client, connect
+from .main import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE
+from .table import attempts_table, line, live_table
+
+NODE = 'action_lifecycle'
+CANCEL_TIME = 10.0
+"""Seconds that a canceled flow may take to stop before the command gives up waiting."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a flow; Ctrl-C cancels it and waits until everything has stopped."""
+    goal = _goal(options)
+    console = Console()
+    with connect(options.namespace) as client:
+        following = _Following(client, console, options)
+        result = following.follow(goal)
+        _sum_up(client, console, options, result)
+    if result.error_code == ErrorCode.NONE:
+        return DONE
+    if result.error_code in (ErrorCode.FLOW_INVALID, ErrorCode.INVALID_REQUEST,
+                             ErrorCode.FLOW_RUNNING):
+        return BAD_INPUT
+    return NOT_THERE if result.error_code == ErrorCode.NOT_READY else FLOW_FAILED
+
+
+def _goal(options: argparse.Namespace) -> ExecuteFlow.Goal:
+    parameters = dict(map(_parameter, options.param))
+    goal = ExecuteFlow.Goal(
+        flow=options.flow, kind='file', source=options.flow, flow_id=options.flow_id,
+        parameters_json=json.dumps(parameters), priority=options.priority,
+        requester=f'{getpass.getuser()}@{socket.gethostname()}')
+    path = Path(options.flow)
+    if path.suffix in ('.yaml', '.yml') or '/' in options.flow:
+        load_flow(path, **parameters)  # what is wrong with the file is told before anybody is asked
+        goal.flow, goal.kind = path.read_text(encoding='utf-8'), 'yaml'
+    return goal
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition('=')
+    if not equals:
+        raise LifecycleError(f"--param {text}: expected NAME=VALUE")
+    try:
+        return name, yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise LifecycleError(f'--param {text}: the value is not YAML: {error}') from error
+
+
+class _Following:
+    """One goal, from sending to its result."""
+
+    def __init__(self, client: Client, console: Console, options: argparse.Namespace) -> None:
+        self.client = client
+        self.console = console
+        self.wait = options.wait
+        self.plain = options.plain or not console.is_terminal
+        self.action = ActionClient(client.node, ExecuteFlow, f'{NODE}/execute_flow')
+        self.changes: list[Any] = []
+        self.status: Any = None
+        self.interrupts = 0
+        client.node.create_subscription(
+            ActionStateChange, f'{NODE}/state_changes', self.changes.append, event_qos())
+
+    def follow(self, goal: ExecuteFlow.Goal) -> ExecuteFlow.Result:
+        self.client.until(self.action.server_is_ready, self.wait,
+                          f"the action '{NODE}/execute_flow' is not there")
+        old = signal.signal(signal.SIGINT, self._interrupted)
+        try:
+            sent = self.action.send_goal_async(goal, self._feedback)
+            self.client.until(sent.done, self.wait, 'the goal was not answered')
+            handle = sent.result()
+            if not handle.accepted:
+                return ExecuteFlow.Result(error_code=ErrorCode.NOT_READY,
+                                          error_msg='the goal was rejected: the node is not active')
+            return self._until_result(handle)
+        finally:
+            signal.signal(signal.SIGINT, old)
+
+    def _until_result(self, handle: Any) -> ExecuteFlow.Result:
+        result = handle.get_result_async()
+        if self.plain:
+            self._spin(handle, result, self._print_lines)
+        else:
+            with Live(console=self.console, refresh_per_second=8) as live:
+                self._spin(handle, result, lambda: self.status and live.update(
+                    live_table(self.status)))
+                if result.done():
+                    live.update(live_table(result.result().result.status))
+        if not result.done():
+            return ExecuteFlow.Result(
+                flow_id=self.status.flow_id if self.status else '', error_code=ErrorCode.CANCELED,
+                error_msg='canceled, but not seen to have stopped')
+        answer: ExecuteFlow.Result = result.result().result
+        return answer
+
+    def _spin(self, handle: Any, result: Any, show: Callable[[], Any]) -> None:
+        canceled_at = 0.0
+        while not result.done():
+            if self.interrupts and not canceled_at:
+                canceled_at = time.monotonic()
+                self.console.print('canceling: waiting until everything has stopped …')
+                handle.cancel_goal_async()
+            if self.interrupts > 1 or (
+                    canceled_at and time.monotonic() - canceled_at > CANCEL_TIME):
+                return
+            self.client.spin(0.1)
+            show()
+            if not self.action.server_is_ready():
+                self.client.until(self.action.server_is_ready, self.wait,
+                                  f'{NODE} has gone; its journal has what was done')
+        show()
+
+    def _print_lines(self) -> None:
+        while self.changes:
+            change = self.changes.pop(0)
+            if self.status is None or change.flow_id == self.status.flow_id:
+                self.console.print(Text(line(change)))
+
+    def _feedback(self, message: Any) -> None:
+        self.status = message.feedback.status
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        self.interrupts += 1
+
+
+def _sum_up(
+    client: Client, console: Console, options: argparse.Namespace, result: ExecuteFlow.Result
+) -> None:
+    if not result.flow_id:
+        console.print(Text(result.error_msg, 'bold red'))
+        return
+    changes: list[Any] = []
+    while True:
+        page = client.call(GetHistory, f'{NODE}/get_history', GetHistory.Request(
+            flow_id=result.flow_id, after_seq=changes[-1].seq if changes else 0, limit=1000),
+            options.wait)
+        changes += page.changes
+        if not page.more:
+            break
+    console.print(attempts_table(changes))
+    summary = json.loads(result.summary_json or '{}')
+    if summary:
+        console.print(Text(
+            f"verified {summary['succeeded'] - summary['unverified']} of {summary['total']}, "
+            f"recovered {summary['recovered']}, failed {summary['failed']}, "
+            f"skipped {summary['skipped']}, canceled {summary['canceled']}, "
+            f"unverified: {summary['unverified']}   ({summary['duration']:.1f} s)",
+            'bold green' if result.error_code == ErrorCode.NONE else 'bold red'))
+    if result.error_msg:
+        console.print(Text(result.error_msg, 'red'))
+    if options.json:
+        Path(options.json).write_text(json.dumps(
+            {'flow_id': result.flow_id, 'state': result.state, 'error_code': result.error_code,
+             'error_msg': result.error_msg, **summary}, indent=2) + '\n', encoding='utf-8')

@@ -1,0 +1,95 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Tables for people: the actions of a flow as they are, and what each attempt came to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+_STYLES = {
+    'assigned': 'dim', 'in_progress': 'cyan', 'executing_motion': 'bold cyan',
+    'sensor_confirm': 'magenta', 'status_verification_requested': 'magenta', 'pending': 'yellow',
+    'completed': 'green', 'error': 'bold red', 'fallback_requested': 'yellow',
+    'fallback_received': 'yellow', 'succeeded': 'green', 'failed': 'bold red',
+    'canceled': 'yellow', 'skipped': 'yellow',
+}
+_SENSORS = {'confirmed': 'green', 'refuted': 'bold red'}
+
+
+def live_table(flow: Any) -> Table:
+    """Show the actions of a FlowStatus as they are now."""
+    table = Table(title=f'{flow.name or flow.flow_id}: {flow.done} of {flow.total} done',
+                  title_justify='left', expand=False)
+    for name in ('action', 'state', 'attempt', 'controller', 'sensors', 'what was seen'):
+        table.add_column(name, overflow='fold', justify='right' if name == 'attempt' else 'left')
+    for action in flow.actions:
+        state = action.state.outcome or action.state.value
+        table.add_row(
+            action.action_id, Text(state, _STYLES.get(state, '')),
+            str(action.attempt or ''), action.controller_said,
+            Text(action.sensors_said, _SENSORS.get(action.sensors_said, 'yellow')),
+            evidence_text(action.evidence)
+            or (action.error_msg if state in ('error', 'failed') else ''))
+    return table
+
+
+def line(change: Any) -> str:
+    """Show one ActionStateChange in a line."""
+    data = json.loads(change.data_json or '{}')
+    said = data.get('controller_said') or data.get('sensors_said') or change.cause
+    return (f'{change.action_id:<16} #{change.attempt} {change.from_state} → '
+            f'{change.outcome or change.to_state}' + (f'  ({said})' if said else ''))
+
+
+def attempts_table(changes: Iterable[Any]) -> Table:
+    """Show, for each attempt of each action, what the controller and what the sensors said."""
+    table = Table(title='What was said, and what was so', title_justify='left')
+    for name in ('action', 'attempt', 'the controller said', 'the sensors said', 'evidence',
+                 'outcome'):
+        table.add_column(name, overflow='fold', justify='right' if name == 'attempt' else 'left')
+    for (action_id, number), attempt in _attempts(changes).items():
+        outcome = attempt['outcome']
+        table.add_row(
+            action_id, str(number), attempt['controller'],
+            Text(attempt['sensors'], _SENSORS.get(attempt['sensors'], 'yellow')),
+            attempt['evidence'], Text(outcome, _STYLES.get(outcome, '')))
+    return table
+
+
+def _attempts(changes: Iterable[Any]) -> dict[tuple[str, int], dict[str, str]]:
+    """Gather the changes by action and attempt."""
+    attempts: dict[tuple[str, int], dict[str, str]] = {}
+    order: list[str] = []
+    for change in changes:
+        if change.action_id not in order:
+            order.append(change.action_id)
+        attempt = attempts.setdefault((change.action_id, change.attempt), {
+            'controller': '', 'sensors': '', 'evidence': '', 'outcome': ''})
+        data = json.loads(change.data_json or '{}')
+        attempt['controller'] = data.get('controller_said', attempt['controller'])
+        attempt['sensors'] = data.get('sensors_said', attempt['sensors'])
+        if change.evidence:
+            attempt['evidence'] = evidence_text(change.evidence)
+        if change.event == 'fail' and not change.evidence:
+            attempt['evidence'] = change.cause
+        attempt['outcome'] = change.outcome or (
+            'error' if change.to_state == 'error' else attempt['outcome'])
+    return dict(sorted(attempts.items(), key=lambda item: (order.index(item[0][0]), item[0][1])))
+
+
+def evidence_text(evidence: Sequence[Any]) -> str:
+    """Show the values of the facts that conditions read, each fact once."""
+    values: dict[str, str] = {}
+    for item in evidence:
+        for fact in item.facts:
+            numbers = ' '.join(f'{number:.4g}' for number in fact.numbers[:4])
+            text = f'[{numbers}]' if len(fact.numbers) > 1 else numbers
+            text = text or fact.value_json or 'never seen'
+            values[fact.name] = text + (f' {fact.unit}' if fact.unit else '') + (
+                ' (stale)' if fact.validity == fact.STALE else '')
+    return ', '.join(f'{name} {value}' for name, value in values.items())

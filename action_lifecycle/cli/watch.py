@@ -1,0 +1,41 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The command `watch`: a live table of the flows of a robot, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from action_lifecycle_msgs.msg import FlowStatusArray
+from rich.console import Group
+from rich.live import Live
+from rich.text import Text
+
+from ..ros.qos import state_qos
+from .client import connect
+from .main import DONE
+from .table import live_table
+
+SHOWN = 3
+"""Flows that are shown: the newest."""
+
+
+def watch(options: argparse.Namespace) -> int:
+    """Show what the latched topic of the flows tells."""
+    latest: list[Any] = []
+    with connect(options.namespace) as client:
+        client.node.create_subscription(
+            FlowStatusArray, 'action_lifecycle/flow',
+            lambda message: latest.__setitem__(slice(None), message.flows), state_qos())
+        client.until(
+            lambda: client.node.count_publishers('action_lifecycle/flow') > 0, options.wait,
+            "nobody publishes 'action_lifecycle/flow'")
+        try:
+            with Live(Text('no flow yet'), refresh_per_second=4) as live:
+                while True:
+                    client.spin(0.25)
+                    if latest:
+                        live.update(Group(*map(live_table, latest[-SHOWN:])))
+        except KeyboardInterrupt:
+            return DONE

@@ -1,0 +1,112 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The journal as the lifecycle writes it, and who is told of what stands in it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from ..ledger import Entry, Journal, Row
+from ..lifecycle.action import Action
+from ..lifecycle.ports import Clock
+from ..lifecycle.states import ActionState
+
+BARRIER_AGAIN = 1.0
+"""Seconds until a power barrier that failed is asked for again."""
+
+_COLUMNS = ('cause', 'actor')
+
+
+class JournalRecorder:
+    """
+    Writes changes of actions and flows, then tells `changed(action, row)`.
+
+    `call_soon` runs a callable in the thread of the orchestrator; barriers end in another one.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        call_soon: Callable[[Callable[[], None]], None],
+        changed: Callable[[Action, Row], None],
+    ) -> None:
+        self.journal = journal
+        self.clock = clock
+        self.call_soon = call_soon
+        self.changed = changed
+        self._row: Row | None = None
+
+    def transition(self, action: Action, change: Any) -> None:
+        """
+        Append one change of an action; raises JournalError, and then it has not happened.
+
+        Resources that it locks are rows of their own (kind lock) in the same commit; they stay
+        open until `unlock`.
+        """
+        data = dict(change.data)
+        columns = {name: str(data.pop(name, '')) for name in _COLUMNS}
+        locks = [Entry(kind='lock', action_id=name, event='lock', ros_time=self.clock.now(),
+                       cause=f'{action.flow_id}/{action.action_id} was not seen to stop')
+                 for name in data.get('locked', ())]
+        entry = Entry(
+            kind='transition', flow_id=action.flow_id, action_id=action.action_id,
+            attempt=action.attempt_after(change.event), event=change.event,
+            from_state=change.source, to_state=change.target, data=data,
+            final=change.target == ActionState.TERMINATED, ros_time=self.clock.now(), **columns)
+        if locks:
+            self._row = self.journal.append_many([entry, *locks])[0]
+        else:
+            self._row = self.journal.append(entry)
+
+    def published(self, action: Action, change: Any) -> None:
+        """Tell of the change that has just been appended."""
+        assert self._row is not None
+        action.dated(self._row.seq, self._row.ros_time or 0.0)
+        self.changed(action, self._row)
+
+    def flow(
+        self, flow_id: str, event: str, source: str, target: str, data: Mapping[str, Any],
+        *, actor: str = '', cause: str = '', final: bool = False,
+    ) -> Row:
+        """Append one change of a flow."""
+        return self.journal.append(Entry(
+            kind='flow', flow_id=flow_id, event=event, from_state=source, to_state=target,
+            data=data, final=final, actor=actor, cause=cause, ros_time=self.clock.now()))
+
+    def note(
+        self, flow_id: str, event: str, data: Mapping[str, Any], *, actor: str = '',
+        cause: str = '',
+    ) -> Row:
+        """Append something that changes no state."""
+        return self.journal.append(Entry(
+            kind='note', flow_id=flow_id, event=event, data=data, actor=actor, cause=cause,
+            final=True, ros_time=self.clock.now()))
+
+    def unlock(self, names: Iterable[str], actor: str, cause: str) -> None:
+        """Append that these resources may be used again, and who says so."""
+        self.journal.append_many(
+            Entry(kind='lock', action_id=name, event='unlock', actor=actor, cause=cause,
+                  final=True, ros_time=self.clock.now()) for name in names)
+
+    def barrier(self, callback: Callable[[], None]) -> None:
+        """Call back, in the orchestrator's thread, when all that is written is safe on disk."""
+
+        def done(future: Future[int]) -> None:
+            error = future.exception()
+            if error is None:
+                self.call_soon(callback)
+            else:
+                logging.getLogger('action_lifecycle').error(
+                    'not safe on disk, asking again in %.0f s: %s', BARRIER_AGAIN, error)
+                self.call_soon(lambda: _ignore(self.clock.call_later(
+                    BARRIER_AGAIN, lambda: self.barrier(callback))))
+
+        self.journal.barrier(done)
+
+
+def _ignore(handle: object) -> None:
+    """Take a handle that nobody will cancel."""

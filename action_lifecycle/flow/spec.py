@@ -1,0 +1,39 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The shape of a flow file."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from pydantic import Field
+
+from ..engine.document import StrictModel
+
+
+class ParameterSpec(StrictModel):
+    """A parameter of a flow; its type is that of the default."""
+
+    default: Any = Field(default=None, description='Null: it must be given.')
+    min: Optional[float] = Field(default=None, description='Smallest value.')
+    max: Optional[float] = Field(default=None, description='Largest value.')
+    choices: list[Any] = Field(default=[], description='The only values; empty: any.')
+    unit: str = ''
+    description: str = ''
+
+
+class FlowSpec(StrictModel):
+    """
+    A flow: actions that depend on one another.
+
+    `defaults` and each entry of `actions` have the fields of an action; they are checked after
+    the templates in them are filled in.
+    """
+
+    flow: str = Field(description='Name of the flow: letters, digits, _ and -.')
+    version: int = Field(default=1, ge=1, le=1, description='Version of this file format.')
+    description: str = ''
+    parameters: dict[str, ParameterSpec] = {}
+    max_motions: int = Field(default=4, ge=1, le=1000, description='Actions at work at the same time.')
+    defaults: dict[str, Any] = Field(default={}, description='Fields that every action has.')
+    actions: dict[str, dict[str, Any]]

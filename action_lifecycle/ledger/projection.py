@@ -1,0 +1,84 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The actions as a journal tells of them, kept up to date by reading on where one left off."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ..engine import Graph
+from ..lifecycle.action import Action
+from ..lifecycle.ports import Recorder
+from ..lifecycle.spec import ActionSpec
+from ..lifecycle.states import ActionState
+from .journal_reader import JournalReader
+
+MAX_ENDED = 10_000
+"""Ended actions that are remembered; the journal has all."""
+
+
+class _ReadOnly:
+    """The recorder of an action that is only looked at."""
+
+    def transition(self, action: object, change: object) -> None:
+        raise AssertionError('a projection changes nothing')
+
+    published = transition
+
+    def barrier(self, callback: object) -> None:
+        raise AssertionError('a projection changes nothing')
+
+
+class Projection:
+    """Answers questions about actions from a journal, in time proportional to what is new."""
+
+    def __init__(self, reader: JournalReader, graph: Graph) -> None:
+        self._reader = reader
+        self._graph = graph
+        self._recorder: Recorder = _ReadOnly()
+        self._seq = 0
+        self._actions: dict[tuple[str, str], Action] = {}
+
+    def update(self) -> None:
+        """Read what the journal has got since the last time."""
+        for row in self._reader.rows(after=self._seq):
+            self._seq = row.seq
+            if row.kind != 'transition':
+                continue
+            key = row.flow_id, row.action_id
+            # Taken out and put back, so that the newest change stands last.
+            action = self._actions.pop(key, None) or Action(
+                *key, ActionSpec(), self._graph, self._recorder)
+            action.apply(row.event, row.to_state, row.data)
+            action.restore(row.to_state)
+            action.dated(row.seq, row.ros_time or 0.0)
+            self._actions[key] = action
+        if len(self._actions) > 2 * MAX_ENDED:
+            self._forget()
+
+    def _forget(self) -> None:
+        ended = [key for key, action in self._actions.items()
+                 if action.state is ActionState.TERMINATED]
+        for key in ended[:-MAX_ENDED]:
+            del self._actions[key]
+
+    def get(self, flow_id: str, action_id: str) -> Action | None:
+        """Return an action; without a flow the one of that name that changed last."""
+        self.update()
+        if flow_id:
+            return self._actions.get((flow_id, action_id))
+        return next((action for action in reversed(self._actions.values())
+                     if action.action_id == action_id), None)
+
+    def find(
+        self, *, flow_id: str = '', states: Collection[str] = (), outcomes: Collection[str] = (),
+        open_only: bool = False,
+    ) -> list[Action]:
+        """Return the actions that fit all filters, the newest change first."""
+        self.update()
+        return [
+            action for action in reversed(self._actions.values())
+            if (not flow_id or action.flow_id == flow_id)
+            and (not states or action.state in states)
+            and (not outcomes or action.outcome in outcomes)
+            and not (open_only and action.state is ActionState.TERMINATED)]

@@ -1,0 +1,166 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+One action: its state machine, and what must be known of it to go on after a restart.
+
+Everything an action knows follows from the changes in the journal: `apply` takes them in, live
+and when they are read back, so that memory and journal can't tell different stories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..engine import Graph, Machine
+from .ports import Evidence, Recorder
+from .spec import ActionSpec
+from .states import ActionState, ErrorCode, LedgerTaskStatus, Outcome, ledger_status
+
+ATTEMPT_EVENTS = frozenset({'start', 'retry', 'apply_fallback'})
+
+
+class Action:
+    """
+    An action of a flow.
+
+    `attempt` counts the entries into `in_progress`; `tries` those since the parameters last
+    changed; `next_fallback` is the index of the strategy that comes next.
+    """
+
+    def __init__(
+        self, flow_id: str, action_id: str, spec: ActionSpec, graph: Graph, recorder: Recorder
+    ) -> None:
+        self.flow_id = flow_id
+        self.action_id = action_id
+        self.spec = spec
+        self.recorder = recorder
+        self.machine = Machine(graph, listeners=(self,), commit=self._commit,
+                               publish=self._publish, name=f'{flow_id}/{action_id}')
+        self.seq = 0
+        self.attempt = 0
+        self.tries = 0
+        self.next_fallback = 0
+        self.strategy = ''
+        self.parameters: dict[str, Any] = {}
+        self.goal_id = ''
+        self.motions = 0
+        self.interrupted = False
+        self.motion_ended = 0.0
+        self.controller_said = ''
+        self.sensors_said = ''
+        self.evidence: list[Evidence] = []
+        self.error_code = ErrorCode.NONE
+        self.error_msg = ''
+        self.cancel_requested = False
+        self.passed_completed = False
+        self.outcome: Outcome | None = None
+        self.changed_at = 0.0
+        self.started_at = 0.0
+
+    @property
+    def state(self) -> ActionState:
+        """Where it is."""
+        return ActionState(self.machine.state)
+
+    @property
+    def ledger_status(self) -> LedgerTaskStatus:
+        """What the ledger calls it."""
+        outcome = self.outcome
+        if outcome is None and self.passed_completed:
+            outcome = Outcome.SUCCEEDED
+        return ledger_status(self.state, outcome)
+
+    @property
+    def blocked_reason(self) -> str:
+        """Why it is blocked, or empty."""
+        if self.state is ActionState.FALLBACK_REQUESTED:
+            return 'input_required'
+        return 'approval_required' if self.state is ActionState.PENDING else ''
+
+    # Guards that the graph names; they read the event's data.
+
+    def physical(self) -> bool:
+        """Whether it moves something."""
+        return self.spec.physical
+
+    def has_evidence(self, evidence: Any = None) -> bool:
+        """Whether the event brings the sensors' evidence."""
+        return bool(evidence)
+
+    def outcome_without_work(self, outcome: str = '') -> bool:
+        """Whether the outcome is one that an action that never started may have."""
+        return outcome in (Outcome.SKIPPED, Outcome.CANCELED)
+
+    def _commit(self, change: Any) -> None:
+        self.recorder.transition(self, change)
+
+    def _publish(self, change: Any) -> None:
+        self.apply(change.event, change.target, change.data)
+        self.recorder.published(self, change)
+
+    def attempt_after(self, event: str) -> int:
+        """Return the number of the attempt that a change by `event` belongs to."""
+        return self.attempt + (event in ATTEMPT_EVENTS)
+
+    def apply(self, event: str, target: str, data: Mapping[str, Any]) -> None:
+        """Take in a change that stands in the journal."""
+        self.attempt = self.attempt_after(event)
+        if event in ('start', 'apply_fallback'):
+            self.tries = 0
+        elif event == 'retry':
+            self.tries += 1
+        if event in ATTEMPT_EVENTS:
+            self._forget_attempt()
+        elif event == 'reassign':
+            self._forget_attempt()
+            self.next_fallback = 0
+            self.parameters = {}
+            self.outcome = None
+            self.cancel_requested = False
+            self.error_code, self.error_msg = ErrorCode.NONE, ''
+        elif event in ('execute', 'repeat_motion'):
+            self.goal_id = str(data['goal_id'])
+            self.motions += 1
+            self.interrupted = False
+            self.controller_said = ''
+        elif event == 'motion_done':
+            self.motion_ended = float(data['ended'])
+            self.interrupted = bool(data.get('interrupted'))
+        elif event == 'receive_fallback':
+            self.strategy = str(data['strategy'])
+            self.next_fallback = int(data['next_fallback'])
+            self.parameters = {**self.parameters, **data.get('parameters', {})}
+        elif event == 'fail':
+            self.error_code = ErrorCode[data['error_code']]
+            self.error_msg = str(data.get('error_msg', ''))
+            self.cancel_requested = bool(data.get('cancel'))
+        elif event == 'terminate':
+            self.outcome = Outcome(data['outcome'])
+            self.cancel_requested = False
+        if target == ActionState.COMPLETED:
+            self.passed_completed = True
+        if data.get('evidence'):
+            self.evidence = list(data['evidence'])
+        self.controller_said = str(data.get('controller_said', self.controller_said))
+        self.sensors_said = str(data.get('sensors_said', self.sensors_said))
+
+    def dated(self, seq: int, stamp: float) -> None:
+        """Note where the last change stands in the journal, and its ROS time in s."""
+        self.seq, self.changed_at = seq, stamp
+        if self.state is ActionState.IN_PROGRESS:
+            self.started_at = stamp
+
+    def _forget_attempt(self) -> None:
+        """Nothing of an earlier attempt counts for the next one."""
+        self.goal_id = ''
+        self.interrupted = False
+        self.motion_ended = 0.0
+        self.controller_said = self.sensors_said = ''
+        self.evidence = []
+        self.passed_completed = False
+
+    def restore(self, state: str) -> None:
+        """Put the machine where the last applied change left it."""
+        self.machine = Machine(self.machine.graph, listeners=(self,), commit=self._commit,
+                               publish=self._publish, name=self.machine.name, state=state)

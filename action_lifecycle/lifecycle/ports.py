@@ -1,0 +1,142 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the lifecycle needs from outside: time, the journal, the world.
+
+The lifecycle layer never waits: it asks through these, and goes on when it is called back, always
+in the one thread that also calls it. A node answers with ROS, a simulation with a stepped clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from .spec import ConditionSpec, MotionSpec
+from .states import ErrorCode
+
+Evidence = dict[str, Any]
+"""
+One judged condition, as JSON holds it.
+
+`condition` (its name), `expression`, `verdict` (`true`, `false`, `unknown`), `stamp` and `held`
+(s), `facts`: a list of `name`, `stamp`, `topic`, `validity` (`valid`, `stale`, `unknown`),
+`numbers` or `value`, `unit`.
+"""
+
+
+@dataclass(frozen=True)
+class MotionRequest:
+    """The motion of one attempt; the goal id is journaled before the request is made."""
+
+    flow_id: str
+    action_id: str
+    attempt: int
+    goal_id: str
+    steps: Sequence[MotionSpec]
+    parameters: Mapping[str, Any]
+    maintain: Sequence[ConditionSpec]
+    stopped: ConditionSpec | None
+    stop_timeout: float
+    resume: bool = False
+
+
+@dataclass(frozen=True)
+class MotionResult:
+    """What became of a motion. `outcome`: executed, failed, canceled or not_running."""
+
+    outcome: str
+    ended: float  #: ROS time in s
+    controller_said: str = ''
+    stopped: bool = True  #: nothing moves
+    error_code: ErrorCode = ErrorCode.NONE
+    error_msg: str = ''
+    evidence: Sequence[Evidence] = ()
+    result: Any = None
+
+
+@dataclass(frozen=True)
+class ConfirmRequest:
+    """Conditions that all must be true; only samples stamped later than `after` (s) count."""
+
+    flow_id: str
+    action_id: str
+    attempt: int
+    conditions: Sequence[ConditionSpec]
+    after: float
+    name: str = 'confirm'
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What the sensors say. `verdict`: confirmed, refuted, timed_out, stale or failed."""
+
+    verdict: str
+    evidence: Sequence[Evidence] = ()
+    error_code: ErrorCode = ErrorCode.NONE
+    error_msg: str = ''
+
+
+class Handle(Protocol):
+    """Something that is under way."""
+
+    def cancel(self) -> None:
+        """Ask it to end early; of a motion, the result still comes."""
+
+
+class World(Protocol):
+    """The robot and its sensors."""
+
+    def execute(
+        self, request: MotionRequest, result: Callable[[MotionResult], None]
+    ) -> Handle:
+        """Start (or, with `resume`, follow) a motion; `result` is called exactly once."""
+
+    def confirm(
+        self, request: ConfirmRequest, result: Callable[[Confirmation], None]
+    ) -> Handle:
+        """Judge conditions; `result` is called once, and not after a cancel."""
+
+
+class Clock(Protocol):
+    """Time, and being called back later."""
+
+    def now(self) -> float:
+        """Return ROS time in s."""
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> Handle:
+        """Call back after `delay` s of steady time."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a person is asked about an action."""
+
+    kind: str  #: fallback or resume
+    flow_id: str
+    action_id: str
+    text: str
+    options: Sequence[str]
+    evidence: Sequence[Evidence] = ()
+
+
+class Operator(Protocol):
+    """The person beside the robot."""
+
+    def ask(self, question: Question, answer: Callable[[str, str], None]) -> Handle:
+        """Ask; `answer` is called once with one of the options and who gave it."""
+
+
+class Recorder(Protocol):
+    """The journal as the lifecycle sees it."""
+
+    def transition(self, action: Any, change: Any) -> None:
+        """Write one change of an action down, before it takes effect; may refuse by raising."""
+
+    def published(self, action: Any, change: Any) -> None:
+        """Tell everybody else of a change that has taken effect."""
+
+    def barrier(self, callback: Callable[[], None]) -> None:
+        """Call back when all that is written would survive a loss of power."""

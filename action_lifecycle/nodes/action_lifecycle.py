@@ -1,0 +1,295 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The action_lifecycle node: hosts the actions' machines and writes the journal."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.srv import ClearStop, Respond, SendEvent
+
+from ..dialogue import AnswerRefused, OperatorDesk
+from ..engine.errors import LifecycleError, TransitionNotAllowed
+from ..flow.orchestrator import FlowRun, Orchestrator
+from ..flow.recorder import JournalRecorder
+from ..ledger import Journal, Row
+from ..lifecycle.action import Action
+from ..lifecycle.states import ActionState, ErrorCode
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.process import run
+from ..ros.qos import event_qos, state_qos
+from .clock import NodeClock, Timeout
+from .files import action_graph, journal_path, share
+from .flow_server import FlowServer
+from .messages import change_to, flow_to, request_to, status_to, to_time
+from .queries import Queries
+from .send_event import event_data
+from .world_client import BridgeClient
+
+PUBLISH_PERIOD = 0.5
+"""Seconds, at least, between two messages of a latched topic."""
+ENDED_FLOWS = 20
+"""Flows that have ended and are still told of."""
+
+
+class ActionLifecycleNode(ManagedNode):
+    """
+    Managed node `action_lifecycle`.
+
+    | interface | name | type |
+    |---|---|---|
+    | action | `~/execute_flow` | action_lifecycle_msgs/action/ExecuteFlow |
+    | service | `~/send_event` | action_lifecycle_msgs/srv/SendEvent |
+    | service | `~/get_action` | action_lifecycle_msgs/srv/GetAction |
+    | service | `~/list_actions` | action_lifecycle_msgs/srv/ListActions |
+    | service | `~/get_history` | action_lifecycle_msgs/srv/GetHistory |
+    | service | `~/respond` | action_lifecycle_msgs/srv/Respond |
+    | service | `~/clear_stop` | action_lifecycle_msgs/srv/ClearStop |
+    | topic (events) | `~/state_changes` | action_lifecycle_msgs/msg/ActionStateChange |
+    | topic (latched) | `~/actions` | action_lifecycle_msgs/msg/ActionStatusArray |
+    | topic (latched) | `~/flow` | action_lifecycle_msgs/msg/FlowStatusArray |
+    | topic (latched) | `~/operator_requests` | action_lifecycle_msgs/msg/OperatorRequestArray |
+    | topic (latched) | `~/safety` | action_lifecycle_msgs/msg/SafetyState |
+    | calls | `<bridge>/execute_motion`, `<bridge>/confirm_outcome` | actions of the bridge |
+    | calls | `<bridge>/check`, `<bridge>/clear_stop` | services of the bridge |
+
+    Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list): where
+    flows given by name are looked for; `bridge` (string): name of the bridge node;
+    `bridge_timeout` (double, s): how long a bridge that is away is waited for.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('action_lifecycle', **kwargs)
+        self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
+        self.declare('flow_folders', [str(share() / 'config' / 'flows')],
+                     'Where flows that are given by name are looked for.')
+        self.declare('bridge', 'world_model_bridge', 'Name of the world model bridge node.')
+        self.declare('bridge_timeout', 10.0, 'Seconds to wait for a bridge that is away.')
+        self.journal: Journal | None = None
+        self.orchestrator: Orchestrator | None = None
+
+    def configure(self) -> None:
+        """Open the journal and offer the interfaces."""
+        path = journal_path(self)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.journal = Journal(path)
+        self.get_logger().info(f'journal: {path}')
+        _log_to(self)
+        self.clock = NodeClock(self)
+        self.recorder = JournalRecorder(
+            self.journal, self.clock, self.clock.call_soon, self._action_changed)
+        bridge = self.parameter('bridge')
+        self.world = BridgeClient(self, self.clock, bridge, self.parameter('bridge_timeout'))
+        self.desk = OperatorDesk(self.clock, lambda: self._publish_soon('requests'))
+        self.flows = FlowServer(self, bridge, list(self.parameter('flow_folders')))
+        Queries(self, self.journal, action_graph())
+        self.add_service(SendEvent, '~/send_event', self._send_event)
+        self.add_service(Respond, '~/respond', self._respond)
+        self.add_service(ClearStop, '~/clear_stop', self._clear_stop)
+        self._clear_bridge = self.add_client(ClearStop, f'{bridge}/clear_stop')
+        self.add_subscription(msg.SafetyState, f'{bridge}/safety', self._safety, state_qos())
+        self._changes = self.add_publisher(
+            msg.ActionStateChange, '~/state_changes', event_qos())
+        self._latched = {
+            'actions': (self.add_publisher(msg.ActionStatusArray, '~/actions', state_qos()),
+                        self._actions_message),
+            'flows': (self.add_publisher(msg.FlowStatusArray, '~/flow', state_qos()),
+                      self._flows_message),
+            'requests': (self.add_publisher(
+                msg.OperatorRequestArray, '~/operator_requests', state_qos()),
+                self._requests_message),
+            'safety': (self.add_publisher(msg.SafetyState, '~/safety', state_qos()),
+                       self._safety_message),
+        }
+        self._bridge_safety = msg.SafetyState(reason='the bridge has not told yet')
+        self._pending: dict[str, Timeout] = {}
+        self._published: dict[str, float] = {}
+        self._last_seq: dict[tuple[str, str], int] = {}
+        self._halts = 0
+
+    def activate(self) -> None:
+        """Read the open actions back and go on with them."""
+        if self.busy():
+            raise LifecycleError('motions of before are still being stopped')
+        self.orchestrator = self.flows.orchestrator = Orchestrator(
+            action_graph(), self.recorder, self.world, self.clock, self.desk, self._flow_changed)
+        for restored in self.orchestrator.restore():
+            self.get_logger().info(f'goes on with flow {restored.flow_id}')
+        for topic in self._latched:
+            self._publish(topic)
+
+    def halt(self) -> None:
+        """Stop all motions; every action stays in the state it is in."""
+        orchestrator, self.orchestrator = self.orchestrator, None
+        if orchestrator is not None:
+            self._halts += 1
+            orchestrator.halt(self._halted)
+            self.flows.interrupt()
+
+    def _halted(self) -> None:
+        self._halts -= 1
+
+    def busy(self) -> bool:
+        """Whether a motion is still being stopped."""
+        return self.journal is not None and self._halts > 0
+
+    def cleanup(self) -> None:
+        """Close the journal."""
+        for timeout in self._pending.values():
+            timeout.cancel()
+        self._pending = {}
+        self.world.destroy()
+        if self.journal is not None:
+            self.journal.close()
+            self.journal = None
+
+    # What the orchestrator tells
+
+    def _action_changed(self, action: Action, row: Row) -> None:
+        key = action.flow_id, action.action_id
+        self._changes.publish(change_to(row, self._last_seq.get(key, 0)))
+        self._last_seq[key] = row.seq
+        if action.state is ActionState.TERMINATED:
+            del self._last_seq[key]
+        self.get_logger().info(
+            f'{row.flow_id}/{row.action_id} #{row.attempt}: {row.from_state} → {row.to_state}'
+            + (f' ({row.cause})' if row.cause else ''))
+        self._publish_soon('actions')
+        if self.orchestrator is not None:
+            changed = self.orchestrator.runs.get(action.flow_id)
+            if changed is not None:
+                self._flow_changed(changed)
+
+    def _flow_changed(self, changed: FlowRun) -> None:
+        self.flows.changed(changed)
+        self._publish_soon('flows')
+        if changed.ended and self.orchestrator is not None:
+            ended = [flow_id for flow_id, other in self.orchestrator.runs.items() if other.ended]
+            for flow_id in ended[:-ENDED_FLOWS]:
+                self.orchestrator.forget(flow_id)
+
+    # Latched topics
+
+    def _publish_soon(self, topic: str) -> None:
+        """Publish a latched topic, not more often than once in `PUBLISH_PERIOD`."""
+        if topic not in self._pending:
+            wait = self._published.get(topic, -PUBLISH_PERIOD) + PUBLISH_PERIOD - self.steady()
+            self._pending[topic] = self.clock.call_later(
+                max(0.0, wait), lambda: self._publish(topic))
+
+    def _publish(self, topic: str) -> None:
+        self._pending.pop(topic, None)
+        self._published[topic] = self.steady()
+        publisher, message = self._latched[topic]
+        publisher.publish(message())
+
+    def _actions_message(self) -> msg.ActionStatusArray:
+        now = self.now()
+        orchestrator = self.orchestrator
+        return msg.ActionStatusArray(stamp=to_time(now), actions=[
+            status_to(action, orchestrator.resources.held_by(
+                action.flow_id, action.action_id), now)
+            for run in orchestrator.runs.values() for action in run.actions
+            if action.state is not ActionState.TERMINATED] if orchestrator else [])
+
+    def _flows_message(self) -> msg.FlowStatusArray:
+        now = self.now()
+        runs = self.orchestrator.runs.values() if self.orchestrator else ()
+        return msg.FlowStatusArray(stamp=to_time(now), flows=[flow_to(run, now) for run in runs])
+
+    def _requests_message(self) -> msg.OperatorRequestArray:
+        return msg.OperatorRequestArray(
+            stamp=to_time(self.now()),
+            requests=[request_to(request) for request in self.desk.open.values()])
+
+    def _safety_message(self) -> msg.SafetyState:
+        message = self._bridge_safety
+        message.locked_resources = list(
+            self.orchestrator.resources.locked) if self.orchestrator else []
+        return message
+
+    def _safety(self, message: msg.SafetyState) -> None:
+        self._bridge_safety = message
+        self._publish_soon('safety')
+
+    # Services
+
+    def _send_event(self, request: Any, response: Any) -> Any:
+        orchestrator = self._active_orchestrator()
+        flow = orchestrator.runs.get(request.flow_id)
+        if flow is None or request.action_id not in flow.runners:
+            response.error_code = int(ErrorCode.NOT_FOUND)
+            response.error_msg = f"no running action '{request.flow_id}/{request.action_id}'"
+            return response
+        action = flow.runners[request.action_id].action
+        try:
+            data = event_data(request, action)
+            orchestrator.fire(request.flow_id, request.action_id, request.event, **data)
+            response.accepted = True
+        except TransitionNotAllowed as error:
+            response.error_code = int(ErrorCode.NOT_ALLOWED)
+            response.error_msg = str(error)
+        response.state = action.state.value
+        response.possible_events = list(action.machine.possible_events())
+        response.seq = action.seq
+        return response
+
+    def _respond(self, request: Any, response: Any) -> Any:
+        try:
+            self.desk.respond(request.id, request.answer, request.actor)
+            response.accepted = True
+        except AnswerRefused as error:
+            response.error_code = int(ErrorCode.INVALID_REQUEST)
+            response.error_msg = str(error)
+        return response
+
+    async def _clear_stop(self, request: Any, response: Any) -> Any:
+        orchestrator = self._active_orchestrator()
+        if not request.actor:
+            raise LifecycleError('actor: must say who has looked')
+        if not self._clear_bridge.service_is_ready():
+            response.error_code = int(ErrorCode.NOT_READY)
+            response.error_msg = 'the world model bridge is not there'
+            return response
+        self.recorder.note('', 'clear_stop', {'resources': list(request.resources)},
+                           actor=request.actor, cause=request.reason)
+        answer = await self._clear_bridge.call_async(request)
+        if answer.accepted:
+            orchestrator.clear_locks(list(request.resources), request.actor, request.reason)
+            self._publish_soon('safety')
+        return answer
+
+    def _active_orchestrator(self) -> Orchestrator:
+        if self.orchestrator is None:
+            raise LifecycleError('the node is not active')
+        return self.orchestrator
+
+
+class _RosHandler(logging.Handler):
+    """Passes what the ROS-free folders log on to a node's logger."""
+
+    def __init__(self, node: ManagedNode) -> None:
+        super().__init__()
+        self._node = node
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log = self._node.get_logger()
+        if record.levelno >= logging.ERROR:
+            log.error(self.format(record))
+        elif record.levelno >= logging.WARNING:
+            log.warning(self.format(record))
+        else:
+            log.info(self.format(record))
+
+
+def _log_to(node: ManagedNode) -> None:
+    logger = logging.getLogger('action_lifecycle')
+    logger.handlers = [_RosHandler(node)]
+    logger.propagate = False
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node."""
+    return run(ActionLifecycleNode, args=args)

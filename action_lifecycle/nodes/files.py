@@ -1,0 +1,54 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Where the nodes find the files they share."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+
+from ..engine import Graph, load_graph
+from ..engine.errors import LifecycleError, nearest
+from ..ros.lifecycle_node import ManagedNode
+
+_FLOW_NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
+
+
+def share() -> Path:
+    """Return the package's share folder."""
+    return Path(get_package_share_directory('action_lifecycle'))
+
+
+@functools.cache
+def action_graph() -> Graph:
+    """Return the graph of the action lifecycle."""
+    return load_graph(share() / 'config' / 'graphs' / 'action.yaml')
+
+
+def journal_path(node: ManagedNode) -> Path:
+    """Return the file of the journal: the parameter, or one for each namespace in the ROS home."""
+    given = str(node.parameter('journal_path'))
+    if given:
+        return Path(given).expanduser()
+    home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
+    robot = node.get_namespace().strip('/').replace('/', '.') or 'robot'
+    return home / 'action_lifecycle' / f'{robot}.journal'
+
+
+def find_flow(name: str, folders: list[str]) -> Path:
+    """Return the file of a flow given by its name; it never leaves these folders."""
+    if not _FLOW_NAME.match(name) or '..' in name:
+        raise LifecycleError(f'{name!r} is not the name of a flow file: expected letters, digits, '
+                             '_, - and ., without a folder')
+    known: list[str] = []
+    for folder in map(Path, folders):
+        for candidate in (folder / name, folder / f'{name}.yaml'):
+            if candidate.is_file():
+                return candidate
+        known += [path.stem for path in folder.glob('*.yaml')]
+    raise LifecycleError(f"there is no flow '{name}' in {', '.join(folders)}"
+                         + nearest(name, known))

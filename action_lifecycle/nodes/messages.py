@@ -1,0 +1,145 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Between the lifecycle's own objects and the messages that others read."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from builtin_interfaces.msg import Time
+from unique_identifier_msgs.msg import UUID
+
+from ..dialogue import Request
+from ..flow.orchestrator import FlowRun
+from ..ledger import Row
+from ..lifecycle.action import Action
+from ..lifecycle.ports import Evidence
+from ..lifecycle.spec import ConditionSpec, MotionSpec
+from ..lifecycle.states import ActionState, ErrorCode, Outcome, ledger_status
+
+_VERDICTS = {'unknown': msg.Evidence.UNKNOWN, 'true': msg.Evidence.TRUE,
+             'false': msg.Evidence.FALSE}
+_VERDICT_NAMES = {number: name for name, number in _VERDICTS.items()}
+_VALIDITIES = {'unknown': msg.Fact.UNKNOWN, 'valid': msg.Fact.VALID, 'stale': msg.Fact.STALE}
+_VALIDITY_NAMES = {number: name for name, number in _VALIDITIES.items()}
+
+
+def to_time(seconds: float) -> Time:
+    """Return ROS time from seconds; what is before 0 becomes 0."""
+    nanoseconds = max(0, round(seconds * 1e9))
+    return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
+
+
+def to_seconds(time: Time) -> float:
+    """Return seconds from ROS time."""
+    return float(time.sec) + float(time.nanosec) * 1e-9
+
+
+def to_uuid(text: str) -> UUID:
+    """Return the message of a UUID in hex; empty: zeros."""
+    return UUID(uuid=list(uuid.UUID(text).bytes) if text else [0] * 16)
+
+
+def evidence_from(message: msg.Evidence) -> Evidence:
+    """Return evidence as the journal holds it."""
+    facts: list[dict[str, Any]] = []
+    for fact in message.facts:
+        item: dict[str, Any] = {
+            'name': fact.name, 'stamp': to_seconds(fact.stamp), 'topic': fact.topic,
+            'validity': _VALIDITY_NAMES[fact.validity], 'unit': fact.unit}
+        if fact.value_json:
+            item['value'] = json.loads(fact.value_json)
+        else:
+            item['numbers'] = [float(number) for number in fact.numbers]
+        facts.append(item)
+    return {
+        'condition': message.condition, 'expression': message.expression,
+        'verdict': _VERDICT_NAMES[message.verdict], 'stamp': to_seconds(message.stamp),
+        'held': message.held, 'facts': facts}
+
+
+def evidence_to(evidence: Mapping[str, Any]) -> msg.Evidence:
+    """Return the message of evidence that the journal holds."""
+    return msg.Evidence(
+        condition=evidence['condition'], expression=evidence['expression'],
+        verdict=_VERDICTS[evidence['verdict']], stamp=to_time(evidence['stamp']),
+        held=float(evidence['held']),
+        facts=[msg.Fact(
+            name=fact['name'], stamp=to_time(fact['stamp']), topic=fact['topic'],
+            validity=_VALIDITIES[fact['validity']],
+            numbers=[float(number) for number in fact.get('numbers', ())],
+            value_json=json.dumps(fact['value']) if 'value' in fact else '',
+            unit=fact.get('unit', '')) for fact in evidence['facts']])
+
+
+def condition_to(condition: ConditionSpec, name: str) -> msg.Condition:
+    """Return the message of a condition."""
+    return msg.Condition(name=name, expression=condition.condition, hold=condition.hold,
+                         within=condition.within, max_age=condition.max_age)
+
+
+def motion_to(motion: MotionSpec) -> msg.Motion:
+    """Return the message of one step of a motion."""
+    return msg.Motion(
+        server=motion.server, type=motion.type, goal_json=json.dumps(motion.goal),
+        server_timeout=motion.server_timeout, timeout=motion.timeout)
+
+
+def change_to(row: Row, previous_seq: int = 0) -> msg.ActionStateChange:
+    """Return the event of a journal row of kind transition."""
+    data = row.data
+    evidence = data.pop('evidence', [])
+    goal_id = str(data.pop('goal_id', ''))
+    outcome = str(data.pop('outcome', ''))
+    code = ErrorCode[data.pop('error_code', 'NONE')]
+    return msg.ActionStateChange(
+        stamp=to_time(row.ros_time or 0.0), seq=row.seq, previous_seq=previous_seq,
+        flow_id=row.flow_id, action_id=row.action_id, attempt=row.attempt, event=row.event,
+        from_state=row.from_state, to_state=row.to_state, outcome=outcome,
+        ledger_status=ledger_status(
+            ActionState(row.to_state), Outcome(outcome) if outcome else None).value,
+        cause=row.cause, actor=row.actor, error_code=int(code), goal_id=to_uuid(goal_id),
+        evidence=[evidence_to(item) for item in evidence],
+        data_json=json.dumps(data, sort_keys=True))
+
+
+def status_to(action: Action, resources: Iterable[str] = (), now: float = 0.0) -> msg.ActionStatus:
+    """Return an action as it is now."""
+    return msg.ActionStatus(
+        stamp=to_time(action.changed_at), seq=action.seq, flow_id=action.flow_id,
+        action_id=action.action_id, description=action.spec.description,
+        state=msg.ActionState(
+            value=action.state.value, outcome=action.outcome.value if action.outcome else '',
+            ledger_status=action.ledger_status.value, blocked_reason=action.blocked_reason),
+        attempt=action.attempt, max_attempts=action.spec.retry.times + 1,
+        error_code=int(action.error_code), error_msg=action.error_msg,
+        controller_said=action.controller_said, sensors_said=action.sensors_said,
+        evidence=[evidence_to(item) for item in action.evidence],
+        goal_id=to_uuid(action.goal_id), resources=list(resources),
+        elapsed=max(0.0, now - action.started_at) if action.attempt else 0.0)
+
+
+def flow_to(run: FlowRun, now: float) -> msg.FlowStatus:
+    """Return a flow as it is now, with all its actions."""
+    counts = run.counts()
+    return msg.FlowStatus(
+        stamp=to_time(now), flow_id=run.flow_id, name=run.flow.name, state=run.state,
+        constellation_state=run.constellation_state(), total=len(run.runners),
+        done=counts['done'], running=counts['running'], succeeded=counts['succeeded'],
+        failed=counts['failed'], skipped=counts['skipped'], canceled=counts['canceled'],
+        error_code=int(run.error_code), error_msg=run.error_msg,
+        actions=[status_to(action, now=now) for action in run.actions])
+
+
+def request_to(request: Request) -> msg.OperatorRequest:
+    """Return an open question to a person."""
+    question = request.question
+    return msg.OperatorRequest(
+        id=request.id, kind=question.kind, stamp=to_time(request.asked_at),
+        flow_id=question.flow_id, action_id=question.action_id, question=question.text,
+        options=list(question.options),
+        evidence=[evidence_to(item) for item in question.evidence])

@@ -1,0 +1,59 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What an event that comes from outside may bring along."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+from ..engine.errors import LifecycleError, TransitionNotAllowed, nearest
+from ..lifecycle.action import Action
+from ..lifecycle.states import ErrorCode, Outcome
+
+OUTSIDE = {
+    'cancel': (), 'verified': ('evidence',), 'postpone': (), 'ask_again': (),
+    'resume': (), 'fail': ('error_msg',), 'retry': (), 'request_fallback': (),
+    'receive_fallback': ('parameters',), 'apply_fallback': (), 'repeat_motion': (), 'terminate': (),
+}
+"""Events that may be fired from outside, with the data each may bring."""
+
+
+def event_data(request: Any, action: Action) -> dict[str, Any]:
+    """Return the data of a SendEvent request; `LifecycleError` names what is wrong with it."""
+    event = request.event
+    if event not in OUTSIDE:
+        raise LifecycleError(f"event: '{event}' can not be sent from outside"
+                             + nearest(event, OUTSIDE) + f" (known: {', '.join(OUTSIDE)})")
+    if not request.actor:
+        raise LifecycleError('actor: must say who sends the event')
+    state = action.state.value
+    if request.expected_state and request.expected_state != state:
+        raise TransitionNotAllowed(event, state, action.machine.possible_events(),
+                                   f"expected state '{request.expected_state}'")
+    try:
+        given = json.loads(request.data_json or '{}')
+    except ValueError as error:
+        raise LifecycleError(f'data_json: {error}') from error
+    if not isinstance(given, dict):
+        raise LifecycleError('data_json: expected an object')
+    for name in given:
+        if name not in OUTSIDE[event]:
+            raise LifecycleError(f"data_json: '{event}' takes no '{name}'"
+                                 + nearest(name, OUTSIDE[event]))
+    return {**_own(event, action), **given, 'actor': request.actor, 'cause': request.reason}
+
+
+def _own(event: str, action: Action) -> dict[str, Any]:
+    """Return the data that the event must have and nobody outside can know."""
+    if event == 'repeat_motion':
+        return {'goal_id': uuid.uuid4().hex}
+    if event == 'fail':
+        return {'error_code': ErrorCode.NOT_ALLOWED.name, 'error_msg': 'failed from outside'}
+    if event == 'receive_fallback':
+        return {'strategy': 'retry', 'next_fallback': action.next_fallback + 1}
+    if event == 'terminate':
+        outcome = Outcome.SUCCEEDED if action.passed_completed else Outcome.FAILED
+        return {'outcome': outcome.value}
+    return {}

@@ -1,0 +1,238 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The lifecycle's world, reached through the actions of the WorldModelBridge node.
+
+When the bridge goes away in the middle of a motion, the motion may go on at its controller: as
+soon as the bridge is back it is asked to follow the same goal, never to start it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient
+from rclpy.node import Node
+
+from ..lifecycle.ports import (
+    Confirmation, ConfirmRequest, Handle, MotionRequest, MotionResult,
+)
+from ..lifecycle.states import ErrorCode
+from .clock import NodeClock
+from .messages import condition_to, evidence_from, motion_to, to_seconds, to_time, to_uuid
+
+LOOK_AGAIN = 0.2
+"""Seconds between looks at whether the bridge is (still) there."""
+
+_VERDICTS = {
+    ConfirmOutcome.Result.CONFIRMED: 'confirmed', ConfirmOutcome.Result.REFUTED: 'refuted',
+    ConfirmOutcome.Result.TIMED_OUT: 'timed_out', ConfirmOutcome.Result.STALE: 'stale',
+}
+
+
+class BridgeClient:
+    """Asks the bridge at `name` (relative to the node's namespace)."""
+
+    def __init__(self, node: Node, clock: NodeClock, name: str, timeout: float) -> None:
+        self.clock = clock
+        self.timeout = timeout
+        self.motion = ActionClient(node, ExecuteMotion, f'{name}/execute_motion')
+        self.confirmation = ActionClient(node, ConfirmOutcome, f'{name}/confirm_outcome')
+
+    def execute(
+        self, request: MotionRequest, result: Callable[[MotionResult], None]
+    ) -> Handle:
+        """Start or follow a motion; see `lifecycle.ports.World`."""
+        return _Motion(self, request, result)
+
+    def confirm(
+        self, request: ConfirmRequest, result: Callable[[Confirmation], None]
+    ) -> Handle:
+        """Judge conditions; see `lifecycle.ports.World`."""
+        return _Confirmation(self, request, result)
+
+    def destroy(self) -> None:
+        """Drop the clients."""
+        self.motion.destroy()
+        self.confirmation.destroy()
+
+
+class _Call:
+    """One goal at the bridge, from waiting for the server to the result."""
+
+    def __init__(self, bridge: BridgeClient, client: ActionClient) -> None:
+        self.bridge = bridge
+        self.client = client
+        self.handle: Any = None
+        self.canceled = False
+        self.over = False
+        self._watch: Handle | None = None
+        self._sending = 0
+
+    def send(self, waited: float = 0.0) -> None:
+        """Send the goal as soon as the server is there, within the time limit."""
+        if self.over:
+            return
+        if self.client.server_is_ready():
+            self._sending += 1
+            sending = self._sending
+            self.client.send_goal_async(self.goal()).add_done_callback(
+                lambda future: self._answered(sending, future))
+            self._look()
+        elif waited >= self.bridge.timeout:
+            self.absent('the world model bridge is not there')
+        else:
+            self._watch = self.bridge.clock.call_later(
+                LOOK_AGAIN, lambda: self.send(waited + LOOK_AGAIN))
+
+    def _answered(self, sending: int, future: Any) -> None:
+        handle = future.result()
+        if self.over or sending != self._sending:
+            if handle.accepted and self.canceled:
+                handle.cancel_goal_async()
+            return
+        if not handle.accepted:
+            self.end()
+            self.refused()
+            return
+        self.handle = handle
+        handle.get_result_async().add_done_callback(
+            lambda future: self._result(sending, future))
+        if self.canceled:
+            handle.cancel_goal_async()
+
+    def _result(self, sending: int, future: Any) -> None:
+        if self.over or sending != self._sending:
+            return
+        answer = future.result()
+        if answer.status == GoalStatus.STATUS_UNKNOWN:
+            self.vanished()
+            return
+        self.end()
+        self.done(answer.result, answer.status)
+
+    def _look(self) -> None:
+        """Notice a bridge that goes away: no answer would ever come."""
+        if self.over:
+            return
+        if self.client.server_is_ready():
+            self._watch = self.bridge.clock.call_later(LOOK_AGAIN, self._look)
+        else:
+            self._sending += 1
+            self.handle = None
+            self.vanished()
+
+    def end(self) -> None:
+        self.over = True
+        if self._watch is not None:
+            self._watch.cancel()
+
+    def cancel(self) -> None:
+        self.canceled = True
+        if self.handle is not None and not self.over:
+            self.handle.cancel_goal_async()
+
+    def goal(self) -> Any:
+        raise NotImplementedError
+
+    def done(self, result: Any, status: int) -> None:
+        raise NotImplementedError
+
+    def refused(self) -> None:
+        raise NotImplementedError
+
+    def absent(self, why: str) -> None:
+        raise NotImplementedError
+
+    def vanished(self) -> None:
+        raise NotImplementedError
+
+
+class _Motion(_Call):
+    def __init__(
+        self, bridge: BridgeClient, request: MotionRequest,
+        result: Callable[[MotionResult], None],
+    ) -> None:
+        super().__init__(bridge, bridge.motion)
+        self.request = request
+        self.result = result
+        self.resume = request.resume
+        self.send()
+
+    def goal(self) -> ExecuteMotion.Goal:
+        request = self.request
+        return ExecuteMotion.Goal(
+            flow_id=request.flow_id, action_id=request.action_id, attempt=request.attempt,
+            goal_id=to_uuid(request.goal_id), steps=[motion_to(step) for step in request.steps],
+            parameters_json=json.dumps(dict(request.parameters)),
+            maintain=[condition_to(item, 'maintain') for item in request.maintain],
+            stopped=condition_to(request.stopped, 'stopped') if request.stopped
+            else msg.Condition(), stop_timeout=request.stop_timeout, resume=self.resume)
+
+    def done(self, result: ExecuteMotion.Result, status: int) -> None:
+        self.result(MotionResult(
+            outcome=result.outcome or 'failed', ended=to_seconds(result.ended),
+            controller_said=result.controller_said, stopped=result.stopped,
+            error_code=ErrorCode(result.error_code), error_msg=result.error_msg,
+            evidence=[evidence_from(item) for item in result.evidence],
+            result=json.loads(result.result_json or 'null')))
+
+    def refused(self) -> None:
+        self.result(MotionResult(
+            'failed', self.bridge.clock.now(), error_code=ErrorCode.NOT_READY,
+            error_msg='the world model bridge does not accept motions now'))
+
+    def absent(self, why: str) -> None:
+        self.end()
+        self.result(MotionResult(
+            'failed', self.bridge.clock.now(), stopped=not self.resume,
+            error_code=ErrorCode.NOT_READY, error_msg=why))
+
+    def vanished(self) -> None:
+        """Follow the goal when the bridge is back; what was sent is never sent again."""
+        self.resume = True
+        self.send()
+
+
+class _Confirmation(_Call):
+    def __init__(
+        self, bridge: BridgeClient, request: ConfirmRequest,
+        result: Callable[[Confirmation], None],
+    ) -> None:
+        super().__init__(bridge, bridge.confirmation)
+        self.request = request
+        self.result = result
+        self.send()
+
+    def goal(self) -> ConfirmOutcome.Goal:
+        request = self.request
+        return ConfirmOutcome.Goal(
+            flow_id=request.flow_id, action_id=request.action_id, attempt=request.attempt,
+            conditions=[condition_to(item, request.name) for item in request.conditions],
+            after=to_time(request.after), parameters_json=json.dumps(dict(request.parameters)))
+
+    def done(self, result: ConfirmOutcome.Result, status: int) -> None:
+        self.result(Confirmation(
+            _VERDICTS.get(result.verdict, 'failed'),
+            [evidence_from(item) for item in result.evidence],
+            ErrorCode(result.error_code), result.error_msg))
+
+    def refused(self) -> None:
+        self.result(Confirmation('failed', (), ErrorCode.NOT_READY,
+                                 'the world model bridge does not accept questions now'))
+
+    def absent(self, why: str) -> None:
+        self.end()
+        self.result(Confirmation('failed', (), ErrorCode.NOT_READY, why))
+
+    def vanished(self) -> None:
+        self.send()
+
+    def cancel(self) -> None:
+        super().cancel()
+        self.end()

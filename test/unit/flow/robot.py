@@ -1,0 +1,179 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A world that answers as a test tells it to, on a clock that the test steps.
+
+It stands in for a robot and its sensors, which do not exist here; the journal, the engine and the
+orchestrator are the real ones.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from action_lifecycle.dialogue import OperatorDesk
+from action_lifecycle.engine import load_graph
+from action_lifecycle.flow import FlowRun, JournalRecorder, Orchestrator, parse_flow
+from action_lifecycle.ledger import Journal
+from action_lifecycle.lifecycle.ports import (
+    Confirmation, ConfirmRequest, MotionRequest, MotionResult,
+)
+from action_lifecycle.lifecycle.states import ErrorCode
+
+GRAPH = load_graph(Path(__file__).parents[3] / 'config' / 'graphs' / 'action.yaml')
+
+
+class Clock:
+    """Steps from one deadline to the next; the journal reads its times here too."""
+
+    boot_id = 'boot'
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+        self._later: list[tuple[float, int, _Later]] = []
+        self._order = itertools.count()
+
+    def now(self) -> float:
+        return self.time
+
+    boot_time = wall_time = now
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> _Later:
+        later = _Later(callback)
+        heapq.heappush(self._later, (self.time + delay, next(self._order), later))
+        return later
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self.call_later(0.0, callback)
+
+    def run(self, seconds: float = 1000.0) -> None:
+        """Let time pass."""
+        end = self.time + seconds
+        while self._later and self._later[0][0] <= end:
+            self.time, _, later = heapq.heappop(self._later)
+            if later.callback is not None:
+                later.callback()
+        self.time = end
+
+
+class _Later:
+    def __init__(self, callback: Callable[[], None] | None) -> None:
+        self.callback = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class Motion:
+    """A motion that is under way."""
+
+    def __init__(
+        self, request: MotionRequest, result: Callable[[MotionResult], None], clock: Clock
+    ) -> None:
+        self.request = request
+        self.result = result
+        self.clock = clock
+        self.canceled = False
+
+    def cancel(self) -> None:
+        self.canceled = True
+
+    def end(self, outcome: str = 'executed', code: ErrorCode = ErrorCode.NONE, **data: Any
+            ) -> None:
+        self.result(MotionResult(outcome, self.clock.time, outcome.upper(), error_code=code,
+                                 **data))
+
+
+class Question:
+    """Conditions that are being judged."""
+
+    def __init__(
+        self, request: ConfirmRequest, result: Callable[[Confirmation], None], clock: Clock
+    ) -> None:
+        self.request = request
+        self.result = result
+        self.clock = clock
+        self.canceled = False
+
+    def cancel(self) -> None:
+        self.canceled = True
+
+    def answer(self, verdict: str) -> None:
+        truth = {'confirmed': 'true', 'refuted': 'false'}.get(verdict, 'unknown')
+        self.result(Confirmation(verdict, [
+            {'condition': self.request.name, 'expression': condition.condition,
+             'verdict': truth, 'stamp': self.clock.time, 'held': condition.hold,
+             'facts': [{'name': 'z', 'stamp': self.clock.time, 'topic': '/z',
+                        'validity': 'valid', 'numbers': [0.5], 'unit': 'm'}]}
+            for condition in self.request.conditions]))
+
+
+class Robot:
+    """Motions end and conditions hold at once, unless the test takes them in hand."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.motions: list[Motion] = []
+        self.questions: list[Question] = []
+        self.by_hand: set[str] = set()
+        self.verdicts: dict[tuple[str, str], list[str]] = {}
+
+    def execute(
+        self, request: MotionRequest, result: Callable[[MotionResult], None]
+    ) -> Motion:
+        motion = Motion(request, result, self.clock)
+        self.motions.append(motion)
+        if 'motion' not in self.by_hand:
+            self.clock.call_later(1.0, motion.end)
+        return motion
+
+    def confirm(
+        self, request: ConfirmRequest, result: Callable[[Confirmation], None]
+    ) -> Question:
+        question = Question(request, result, self.clock)
+        self.questions.append(question)
+        if request.name not in self.by_hand:
+            verdicts = self.verdicts.get((request.action_id, request.name), [])
+            verdict = verdicts.pop(0) if verdicts else 'confirmed'
+            self.clock.call_later(
+                0.1, lambda: None if question.canceled else question.answer(verdict))
+        return question
+
+    def executed(self, action_id: str) -> int:
+        """Return how often motions of an action were started (not followed)."""
+        return sum(motion.request.action_id == action_id and not motion.request.resume
+                   for motion in self.motions)
+
+
+class Process:
+    """One life of the action node: the orchestrator on a journal, until it is killed."""
+
+    def __init__(self, path: Path, clock: Clock, robot: Robot) -> None:
+        self.clock = clock
+        self.robot = robot
+        self.journal = Journal(path, clock=clock)
+        self.changes: list[tuple[str, str, str]] = []
+        recorder = JournalRecorder(self.journal, clock, clock.call_soon, self._changed)
+        recorder.barrier = clock.call_soon  # type: ignore[method-assign]
+        self.desk = OperatorDesk(clock, lambda: None)
+        self.orchestrator = Orchestrator(
+            GRAPH, recorder, robot, clock, self.desk, lambda run: None)
+
+    def _changed(self, action: Any, row: Any) -> None:
+        assert action.state.value == row.to_state
+        self.changes.append((action.action_id, row.from_state, row.to_state))
+
+    def submit(self, text: str, flow_id: str = 'f') -> FlowRun:
+        return self.orchestrator.submit(parse_flow(text, 'f.yaml'), flow_id)
+
+    def kill(self) -> None:
+        """End without a word, as kill -9 does; what the robot does goes on by itself."""
+        self.clock._later.clear()
+        self.journal.close()
+
+    def states(self, action_id: str) -> list[str]:
+        return [to for name, _, to in self.changes if name == action_id]

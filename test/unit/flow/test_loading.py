@@ -1,0 +1,135 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Flow files: what is wrong is told with file and line, before anything moves."""
+
+from __future__ import annotations
+
+import pytest
+from action_lifecycle.engine.errors import DocumentError
+from action_lifecycle.flow import parse_flow
+from action_lifecycle.flow.loading import check_names
+
+FLOW = """\
+flow: fetch
+parameters:
+  force: {default: 10.0, min: 1, max: 50, unit: N}
+  part: {default: part_a}
+defaults:
+  resources: [arm]
+actions:
+  place:
+    after: pick
+    motion: {server: arm, type: a/action/B, goal: {target: home}}
+    confirm: '{{ part }}_z < 0.1'
+  pick:
+    parameters: {grip: '{{ force }}'}
+    require: '{{ part }}_z < 0.1'
+    motion:
+      - server: gripper
+        type: a/action/B
+        goal: {effort: '{{ grip }}', label: 'to {{ part }}', z: {expr: '{{ part }}_z + 0.1'}}
+    confirm: {condition: '{{ part }}_z > 0.1', hold: 0.5, within: 2}
+    fallback:
+      - strategy: retry
+        parameters: {grip: '{{ force * 3 }}'}
+      - give_up
+"""
+
+
+def faults_of(text: str, **parameters: object) -> str:
+    with pytest.raises(DocumentError) as caught:
+        parse_flow(text, 'f.yaml', parameters)
+    return str(caught.value)
+
+
+def test_templates_keep_the_type_of_a_single_expression() -> None:
+    flow = parse_flow(FLOW, 'f.yaml')
+    pick = flow.actions['pick']
+    assert list(flow.actions) == ['pick', 'place']
+    assert pick.motion[0].goal == {
+        'effort': 10.0, 'label': 'to part_a', 'z': {'expr': 'part_a_z + 0.1'}}
+    assert pick.confirm[0].condition == 'part_a_z > 0.1'
+    assert pick.resources == ['arm']
+    assert flow.actions['place'].after == {'pick': 'success'}
+
+
+def test_a_fallback_changes_the_goal_through_the_parameters() -> None:
+    flow = parse_flow(FLOW, 'f.yaml', {'force': 12.0})
+    retry = flow.actions['pick'].fallback[0]
+    assert retry.parameters == {'grip': 36.0}
+    assert flow.render('pick', retry.parameters).motion[0].goal['effort'] == 36.0
+
+
+@pytest.mark.parametrize(('old', 'new', 'message'), [
+    ("confirm: '{{ part }}_z < 0.1'", 'priority: 1',
+     "f.yaml:8:3: action 'place' has no 'confirm'"),
+    ('server: gripper', 'sever: gripper',
+     "f.yaml:16:9: unknown field 'sever'; did you mean 'server'?"),
+    ('after: pick', 'after: pik',
+     "f.yaml:9:5: action 'place' waits for 'pik', which the flow does not have; "
+     "did you mean 'pick'?"),
+    ("label: 'to {{ part }}'", "label: '{{ prat }}'", "f.yaml:18:"),
+    ("label: 'to {{ part }}'", "label: '{{ prat }}'", "'prat' is undefined"),
+    ('{{ part }}_z > 0.1', '{{ part }}_z > (', "f.yaml:19:"),
+    ('hold: 0.5', 'hold: -1', "field 'confirm.0.hold'"),
+    ('strategy: retry', 'strategy: pray', "f.yaml:21:"),
+    ("parameters: {grip: '{{ force * 3 }}'}", 'parameters: {grop: 1}',
+     "f.yaml:22:22: action 'pick' has no parameter 'grop'; did you mean 'grip'?"),
+    ("effort: '{{ grip }}'", 'effort: .nan',
+     "f.yaml:18:16: field 'goal.effort': expected a finite number, got nan"),
+    ('flow: fetch', 'flow: ../etc', "f.yaml:1:1: '../etc' is not a name"),
+    ('  place:', '  pla/ce:', "is not a name"),
+    ('resources: [arm]', 'resources: ["a b"]', "is not a name of a resource"),
+])
+def test_a_fault_names_its_line_and_what_was_expected(old: str, new: str, message: str) -> None:
+    assert old in FLOW
+    assert message in faults_of(FLOW.replace(old, new))
+
+
+def test_all_faults_come_at_once() -> None:
+    text = FLOW.replace('after: pick', 'after: pik').replace('hold: 0.5', 'hold: x')
+    assert len(faults_of(text).splitlines()) == 2
+
+
+def test_a_cycle_is_named() -> None:
+    text = FLOW.replace('  pick:\n', '  pick:\n    after: place\n')
+    assert 'actions wait for one another' in faults_of(text)
+    assert 'pick' in faults_of(text)
+
+
+@pytest.mark.parametrize(('value', 'message'), [
+    (60, 'expected at most 50, got 60'), (0.5, 'expected at least 1'),
+    ('much', "expected a number, got 'much'"), (True, 'got True'),
+    (float('nan'), 'expected a finite number'),
+])
+def test_a_parameter_outside_its_limits_is_refused(value: object, message: str) -> None:
+    assert message in faults_of(FLOW, force=value)
+
+
+def test_an_unknown_parameter_names_the_nearest() -> None:
+    assert "no parameter 'forse'; did you mean 'force'?" in faults_of(FLOW, forse=1)
+
+
+@pytest.mark.parametrize('template', [
+    "{{ ''.__class__.__mro__ }}", '{{ part.__init__.__globals__ }}', '{{ range(10) }}',
+    '{{ part * 10 ** 10 }}', '{{ 9 ** 99 }}', '{{ [0] * 10 ** 8 }}', "{% include 'x' %}",
+])
+def test_a_template_that_reaches_out_is_refused(template: str) -> None:
+    text = FLOW.replace("label: 'to {{ part }}'", f'label: "{template}"')
+    assert 'f.yaml:18:' in faults_of(text)
+
+
+def test_an_unknown_fact_names_the_nearest_and_its_line() -> None:
+    flow = parse_flow(FLOW, 'f.yaml')
+    check_names(flow, ['part_a_z'])
+    with pytest.raises(DocumentError) as caught:
+        check_names(flow, ['part_b_z'])
+    text = str(caught.value)
+    assert 'f.yaml:19:15:' in text and 'part_a_z' in text and "did you mean 'part_b_z'?" in text
+
+
+def test_thousand_actions_load() -> None:
+    actions = ''.join(f'  a{i}: {{confirm: x > {i}{f", after: a{i - 1}" if i else ""}}}\n'
+                      for i in range(1000))
+    flow = parse_flow(f'flow: many\nactions:\n{actions}', 'f.yaml')
+    assert list(flow.actions)[-1] == 'a999'
