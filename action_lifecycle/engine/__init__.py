@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine: graphs and the machines that run on them; imports nothing else of the package."""
 
+from . import builtin_states as _builtin_states  # registers the built-in types
+from .chooser import ByRule, Choice, ChoiceError, Chooser, by_priority, first_ready
+from .draw import render_graph
 from .errors import (
     DocumentError,
     Fault,
@@ -11,12 +14,17 @@ from .errors import (
     TransitionNotAllowed,
 )
 from .graph import Graph, GraphState, Invariant, Transition
+from .graph_file import graph_schema
+from .handler import StateHandler
 from .loader import load_graph
 from .machine import Change, Machine
-from .states import State, register_state
+from .states import Pause, State, register_state
+from .steps import MAX_ITER, Session, StepsResult, run_steps
 
 __all__ = [
-    'Change', 'DocumentError', 'Fault', 'Graph', 'GraphError', 'GraphState', 'Invariant',
-    'LifecycleError', 'Machine', 'State', 'StateTransitionError', 'Transition',
-    'TransitionNotAllowed', 'load_graph', 'register_state',
+    'MAX_ITER', 'ByRule', 'Change', 'Choice', 'ChoiceError', 'Chooser', 'DocumentError', 'Fault',
+    'Graph', 'GraphError', 'GraphState', 'Invariant', 'LifecycleError', 'Machine', 'Pause',
+    'Session', 'State', 'StateHandler', 'StateTransitionError', 'StepsResult', 'Transition',
+    'TransitionNotAllowed', 'by_priority', 'first_ready', 'graph_schema', 'load_graph',
+    'register_state', 'render_graph', 'run_steps',
 ]

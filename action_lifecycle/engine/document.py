@@ -283,8 +283,8 @@ class _Builder:
             'while parsing a block'
         ) and error.context_mark.column != column and len(indent) == column:
             begin = error.context_mark
-            message = (f'indented by {column} spaces, which fits no block: the one around it begins '
-                       f'in line {begin.line + 1}, indented by {begin.column}')
+            message = (f'indented by {column} spaces, which fits no block: the one around it '
+                       f'begins in line {begin.line + 1}, indented by {begin.column}')
         elif error.context and error.context != message:
             message += f' ({error.context})'
         return Fault(self.name, line + 1, column + 1, message)

@@ -31,21 +31,19 @@ ModelT = TypeVar('ModelT', bound=pydantic.BaseModel)
 
 
 def load_graph(
-    source: str | Path, *, name: str = '', types: Mapping[str, type[State]] | None = None
+    source: str | Path, *, name: str = '', types: StateRegistry = REGISTRY
 ) -> Graph:
     """
     Load a graph from a file, or from YAML text when `name` is given or it has several lines.
 
-    `types` are the known state types, the registered ones by default. `GraphError` has every
-    fault, with file, line and column.
+    `types` are the known state types. `GraphError` has every fault, with file, line and column.
     """
-    registry = REGISTRY if types is None else StateRegistry(types)
     try:
         if isinstance(source, str) and (name or '\n' in source):
             document = parse_document(source, name or '<text>')
         else:
             document = read_document(source)
-        return _Loading(document, registry).graph()
+        return _Loading(document, types).graph()
     except GraphError:
         raise
     except DocumentError as error:
@@ -74,8 +72,9 @@ class _Loading:
             top, states = dict(data), data['states']
         else:
             self.base = ()
-            top = {key: data[key] for key in data if key in TOP_FIELDS and not _is_state(data[key])}
-            states = {key: data[key] for key in data if key not in top}
+            top = {key: value for key, value in data.items()
+                   if key in TOP_FIELDS and not _is_state(value)}
+            states = {key: value for key, value in data.items() if key not in top}
             top.setdefault('initial', next(iter(states), ''))
         if not isinstance(states, dict) or not states:
             raise GraphError([*self.faults, self.document.fault(self.base, 'no states')])
@@ -111,7 +110,7 @@ class _Loading:
             self.states[name] = GraphState(name, '', '', False, (), (), MappingProxyType({}))
             return
         extra = {key: value for key, value in config.items() if key not in STATE_FIELDS}
-        cls = self.types.get(model.type)
+        cls = self.types.find(model.type) if model.type else None
         if model.type and cls is None:
             self._fault((*path, 'type'), f"state '{name}': {self.types.unknown(model.type)}")
         else:
@@ -194,6 +193,7 @@ class _Loading:
 
     def _whole(self, initial: str | None) -> None:
         """Look at the graph as a whole."""
+        self._leads()
         for subject, message in findings(
             initial, self.states, self.places, self.invariants
         ):
@@ -202,6 +202,18 @@ class _Loading:
         if not any(state.final for state in self.states.values()):
             self.warnings.append(self.document.fault(
                 (), 'no state is final: whatever runs on this graph ends by its step limit'))
+
+    def _leads(self) -> None:
+        """Fields of states that name next states must name some that there are."""
+        targets: dict[str, list[str]] = {name: [] for name in self.states}
+        for transition in self.places:
+            targets[transition.source].append(transition.target)
+        for name, state in self.states.items():
+            for field in self.types[state.type].leads_to if state.type in self.types else ():
+                target = state.config.get(field)
+                if target is not None and target not in targets[name]:
+                    self._fault((*self.base, name, field), f"field '{field}': '{target}' is none "
+                                "of the next states" + nearest(target, targets[name]))
 
     def _model(self, model: type[ModelT], data: Any, path: Place) -> ModelT | None:
         if not isinstance(data, dict):

@@ -198,16 +198,16 @@ class Machine:
 
     def possible_events(self, **data: Any) -> tuple[str, ...]:
         """Return the events that the guards admit now; guards may declare the data."""
-        return _at_once(self.possible_events_async(**data))
+        return tuple(one.event for one in _at_once(self.possible_transitions(**data)))
 
-    async def possible_events_async(self, **data: Any) -> tuple[str, ...]:
-        """Do what `possible_events` does, and await guards that are async."""
+    async def possible_transitions(self, **data: Any) -> tuple[Transition, ...]:
+        """Return the transition that each event would take now, and await async guards."""
         found = []
-        for event, transitions in self.graph.table[self._state].items():
+        for transitions in self.graph.table[self._state].values():
             for transition in transitions:
                 guards = self._hooks_of(transition).guards
                 if await _hold_async(guards, self._scope(transition, data)) is None:
-                    found.append(event)
+                    found.append(transition)
                     break
         return tuple(found)
 
@@ -308,7 +308,7 @@ class Machine:
         self, event: str, data: dict[str, Any], reason: str
     ) -> TransitionNotAllowed:
         try:
-            possible = await self.possible_events_async(**data)
+            possible = tuple(one.event for one in await self.possible_transitions(**data))
         except Exception:  # a guard of another event, that needs other data
             possible = tuple(self.graph.table[self._state])
         return TransitionNotAllowed(event, self._state, possible, reason)

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import pydantic
 
@@ -31,11 +31,12 @@ class State:
     One state with behaviour; subclasses override `run` and `check_transition_ready`.
 
     `Fields` is a pydantic model of the fields that the type adds to a state in a graph file; a
-    type without it takes any.
+    type without it takes any. `leads_to` names those of them whose values are next states.
     """
 
     type: ClassVar[str] = ''
     Fields: ClassVar[FieldsModel | None] = None
+    leads_to: ClassVar[tuple[str, ...]] = ()
     is_terminal: bool = False
 
     def __init__(self, name: str, config: Mapping[str, Any]) -> None:
@@ -57,8 +58,19 @@ class State:
         """
         raise NotImplementedError(f'{type(self).__name__} has no run()')
 
+    def next_state(self, context: Any) -> str | None:
+        """Return the next state if this one decides it; None leaves it to the chooser."""
+        return None
+
     def __repr__(self) -> str:
         return f'<{type(self).__name__} {self.name}>'
+
+
+class Pause(NamedTuple):
+    """What `run` returns to stop the session until somebody outside did or said something."""
+
+    message: str
+    link: str = ''
 
 
 StateT = TypeVar('StateT', bound=type[State])
@@ -114,15 +126,16 @@ class StateRegistry(Mapping[str, 'type[State]']):
                     raise
                 raise LifecycleError(f'{path}: {type(error).__name__}: {error}') from error
 
-    def load_entry_points(self) -> None:
-        """Register the types that installed packages offer."""
-        for entry in entry_points(group=ENTRY_POINTS):
-            cls = entry.load()
-            if not (isinstance(cls, type) and issubclass(cls, State)):
-                raise LifecycleError(
-                    f"entry point '{entry.name}' of {ENTRY_POINTS} is no State: {entry.value}")
-            if self._types.get(cls.type) is not cls:
-                self.register(cls)
+    def find(self, name: str) -> type[State] | None:
+        """Return a type by name, from an installed package if it isn't registered yet."""
+        if name not in self._types:
+            for entry in entry_points(group=ENTRY_POINTS, name=name):
+                cls = entry.load()
+                if not (isinstance(cls, type) and issubclass(cls, State)):
+                    raise LifecycleError(f"entry point '{name}' of {ENTRY_POINTS} is no State: "
+                                         + entry.value)
+                self._types[name] = cls
+        return self._types.get(name)
 
     def unknown(self, name: str) -> str:
         """Return the message for a type that isn't registered."""

@@ -1,0 +1,88 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Drawings of graphs: Mermaid, Graphviz or a table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from .errors import LifecycleError, nearest
+from .graph import Graph, Transition
+
+_KEYWORDS = ('as', 'class', 'classDef', 'click', 'default', 'direction', 'end', 'hide', 'note',
+             'scale', 'state', 'style')  #: of Mermaid's state diagrams
+
+
+def render_graph(graph: Graph, format: str = 'mermaid') -> str:
+    """Return the graph as text: `mermaid`, `dot` (Graphviz) or `table` (Markdown)."""
+    if format not in FORMATS:
+        raise LifecycleError(f"unknown format '{format}'" + nearest(format, FORMATS)
+                             + f" (known: {', '.join(FORMATS)})")
+    return '\n'.join(FORMATS[format](graph)) + '\n'
+
+
+def _mermaid(graph: Graph) -> Iterator[str]:
+    """Yield a state diagram; a name that Mermaid would not take stands for itself as a label."""
+    ids = {name: name if re.fullmatch(r'[A-Za-z_]\w*', name) and name not in _KEYWORDS
+           else f's{number}' for number, name in enumerate(graph.states)}
+    yield 'stateDiagram-v2'
+    for name, key in ids.items():
+        if key != name:
+            yield f'    state "{_plain(name)}" as {key}'
+    yield f'    [*] --> {ids[graph.initial]}'
+    for one in graph.transitions:
+        yield f'    {ids[one.source]} --> {ids[one.target]}: {_plain(_label(one))}'
+    for name, state in graph.states.items():
+        if state.final:
+            yield f'    {ids[name]} --> [*]'
+
+
+def _dot(graph: Graph) -> Iterator[str]:
+    """Yield a directed graph; final states have a double border."""
+    yield f'digraph {json.dumps(graph.name)} {{'
+    yield '    rankdir=LR;'
+    yield '    "" [shape=point];'
+    for name, state in graph.states.items():
+        yield (f'    {_quoted(name)} [shape={"doublecircle" if state.final else "box"}, '
+               f'tooltip={_quoted(state.description)}];')
+    yield f'    "" -> {_quoted(graph.initial)};'
+    for one in graph.transitions:
+        yield (f'    {_quoted(one.source)} -> {_quoted(one.target)} '
+               f'[label={_quoted(_label(one))}];')
+    yield '}'
+
+
+def _table(graph: Graph) -> Iterator[str]:
+    rows = [('from', 'event', 'to', 'if')]
+    rows += [(one.source, one.event, one.target, _guards(one)) for one in graph.transitions]
+    cells = [[_plain(cell).replace('|', '\\|') for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    lines = ['| ' + ' | '.join(cell.ljust(width) for cell, width in zip(row, widths)) + ' |'
+             for row in cells]
+    lines.insert(1, '|' + '|'.join('-' * (width + 2) for width in widths) + '|')
+    yield from lines
+
+
+def _label(transition: Transition) -> str:
+    guards = _guards(transition)
+    return transition.event + (f' [{guards}]' if guards else '')
+
+
+def _guards(transition: Transition) -> str:
+    return ', '.join([*transition.cond, *(f'not {guard}' for guard in transition.unless)])
+
+
+def _plain(text: str) -> str:
+    """Return text without what would end a label."""
+    return re.sub(r'[\s"#;:]+', ' ', text).strip()
+
+
+def _quoted(text: str) -> str:
+    return '"' + re.sub(r'\s+', ' ', text).replace('\\', '\\\\').replace('"', '\\"') + '"'
+
+
+FORMATS: dict[str, Callable[[Graph], Iterator[str]]] = {
+    'mermaid': _mermaid, 'dot': _dot, 'table': _table,
+}
