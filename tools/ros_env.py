@@ -109,6 +109,7 @@ def private(environment: dict[str, str]) -> dict[str, str]:
     result.update({MARKER: str(ROOT), 'VIRTUAL_ENV': str(VENV), 'ROS_DISTRO': 'jazzy',
                    'ROS_VERSION': '2', 'ROS_PYTHON_VERSION': '3'})
     result.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    result.setdefault('CMAKE_GENERATOR', 'Ninja')  # comes with the venv; make may be missing
     result.setdefault('ROS_LOG_DIR', str(ROS / 'log'))
     _prepend(result, 'PATH', VENV / 'bin')
     _prepend(result, 'LD_LIBRARY_PATH', JAZZY / 'lib')
