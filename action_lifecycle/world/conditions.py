@@ -1,0 +1,98 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Conditions: an expression over facts, and for how long and how soon it must be true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ..engine.errors import DocumentError, Fault
+from .evidence import Evidence
+from .expressions import Expression, compile_expression
+from .facts import FactSet
+
+
+class Outcome(IntEnum):
+    """How a question to the sensors ended; 1 to 4 are the numbers of ConfirmOutcome."""
+
+    CONFIRMED = 1
+    REFUTED = 2  #: the facts are fresh and say no
+    TIMED_OUT = 3  #: never true for long enough, or never a sample
+    STALE = 4  #: a fact fell silent
+    VIOLATED = 5  #: a condition that had to be maintained was not
+    JUDGED = 6  #: evaluated once; the verdicts are in the evidence
+
+
+@dataclass(frozen=True)
+class Condition:
+    """
+    A condition as a flow has it; all times in s.
+
+    `hold`: true for this long without a break. `within`: until given up; 0: judged at once.
+    `max_age`: older samples are unknown; 0: as each fact declares. An empty expression is true.
+    To be maintained, `within` is how long it may be unknown, and `hold` has no meaning.
+    """
+
+    name: str = ''
+    expression: str = ''
+    hold: float = 0.0
+    within: float = 0.0
+    max_age: float = 0.0
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the numbers."""
+        found = [f'{key} {value}: expected seconds, 0 or more'
+                 for key, value in (('hold', self.hold), ('within', self.within),
+                                    ('max_age', self.max_age))
+                 if not (math.isfinite(value) and value >= 0)]
+        if not found and self.hold > self.within:
+            found.append(f'hold {self.hold} is longer than within {self.within}')
+        return found
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer to a question to the sensors."""
+
+    outcome: Outcome
+    evidence: tuple[Evidence, ...]
+    stamp: float  #: ROS time in s
+
+    @property
+    def note(self) -> str:
+        """Why conditions could not be told, in words; mostly empty."""
+        return '; '.join(f'{entry.condition}: {entry.note}'
+                         for entry in self.evidence if entry.note)
+
+
+def compile_condition(text: str, facts: FactSet, names: Collection[str] = ()) -> Expression:
+    """
+    Compile a condition over the facts and further `names` (parameters).
+
+    Raises DocumentError; the column of a fault counts in `text`.
+    """
+    both = sorted(set(names) & facts.keys())
+    known = {*facts, *names} if names else facts.facts.keys()
+    expression = compile_expression(text, known, condition=True, source='condition')
+    unclear = [name for name in expression.names if name in both]
+    if unclear:
+        raise DocumentError([Fault(
+            'condition', 1, 1, f"'{unclear[0]}' is both a fact and a parameter")])
+    return expression
+
+
+def condition_faults(
+    conditions: Iterable[Condition], facts: FactSet, names: Collection[str] = ()
+) -> Iterable[tuple[int, str]]:
+    """Yield the index of a condition and what is wrong with it."""
+    for index, condition in enumerate(conditions):
+        for fault in condition.faults():
+            yield index, fault
+        try:
+            compile_condition(condition.expression, facts, names)
+        except DocumentError as error:
+            for entry in error.faults:
+                yield index, f'column {entry.column}: {entry.message}'

@@ -1,0 +1,103 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a condition was decided on: values of facts, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+
+class Validity(IntEnum):
+    """Whether a fact has a value; the numbers are those of action_lifecycle_msgs/Fact."""
+
+    UNKNOWN = 0  #: no sample yet, or the newest one holds no number
+    VALID = 1
+    STALE = 2  #: the newest sample is older than max_age
+
+
+class Verdict(IntEnum):
+    """What an expression gives; the numbers are those of action_lifecycle_msgs/Evidence."""
+
+    UNKNOWN = 0  #: a fact is missing or stale
+    TRUE = 1
+    FALSE = 2
+
+    @staticmethod
+    def of(value: Any) -> Verdict:
+        """Return the verdict of an expression's value (None: unknown)."""
+        if value is None:
+            return Verdict.UNKNOWN
+        return Verdict.TRUE if value else Verdict.FALSE
+
+
+@dataclass(frozen=True)
+class FactValue:
+    """One fact at one moment. `value`: number, bool, text, numpy array; None without a sample."""
+
+    name: str
+    value: Any
+    stamp: float  #: ROS time in s of the sample; 0: none
+    topic: str  #: empty: constant, expression
+    validity: Validity
+    unit: str = ''
+
+    def numbers(self) -> list[float] | None:
+        """Return the value as numbers, a scalar as one; None when it is not numeric."""
+        if isinstance(self.value, np.ndarray):
+            if self.value.dtype.kind in 'biuf':
+                return [float(number) for number in self.value.ravel()]
+            return None
+        if isinstance(self.value, (bool, int, float, np.number, np.bool_)):
+            return [float(self.value)]
+        return None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON holds it (numbers that JSON lacks as texts)."""
+        entry: dict[str, Any] = {
+            'name': self.name, 'stamp': self.stamp, 'topic': self.topic,
+            'validity': self.validity.name.lower(), 'unit': self.unit}
+        numbers = self.numbers()
+        if numbers is not None:
+            entry['numbers'] = [
+                number if math.isfinite(number) else str(number) for number in numbers]
+        elif self.value is not None:
+            entry['value'] = plain(self.value)
+        return entry
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One judged condition and every fact that it read."""
+
+    condition: str
+    expression: str
+    verdict: Verdict
+    stamp: float  #: ROS time in s at which it was decided
+    held: float  #: s for which it has been true without a break
+    facts: tuple[FactValue, ...] = ()
+    note: str = ''  #: why it is unknown though the facts are known
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        return {
+            'condition': self.condition, 'expression': self.expression,
+            'verdict': self.verdict.name.lower(), 'stamp': self.stamp, 'held': self.held,
+            'facts': [fact.as_dict() for fact in self.facts]}
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a fact as JSON types."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value

@@ -1,0 +1,345 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Expressions over facts: a small part of Python, checked when loaded, compiled once.
+
+Allowed: numbers, texts, `true`/`false`, names of facts and parameters, `[1, 2, 3]` (a vector),
+`+ - * / // % **`, comparisons (chained too), `in`, `and or not`, indices and slices, and the
+functions in `FUNCTIONS`. A power has a literal exponent of at most 16. Everything else is a fault
+with its column.
+
+A fact that is not known makes whatever needs it unknown: comparisons and arithmetic with it are
+unknown, while `and`, `or` and `not` follow Kleene (`true or unknown` is true). A NaN, a division
+by zero, an index out of range and operands that do not go together are unknown too. Conditions
+must be made of comparisons, `any`, `all` and facts that are true or false.
+
+Angles in rad, everything else in the units of the facts.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from ..engine.errors import DocumentError, Fault, nearest
+from .functions import CONSTANTS, ERRORS, FUNCTIONS, Text, known, power, truth, vector
+
+MAX_LENGTH = 2000
+MAX_DEPTH = 24
+MAX_NODES = 400
+MAX_EXPONENT = 16
+
+
+RESERVED = frozenset(FUNCTIONS) | frozenset(CONSTANTS)
+NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*\Z')  # what facts and parameters may be called
+
+_HELPERS: dict[str, Any] = {
+    '__builtins__': {}, '_known': known, '_truth': truth, '_vector': vector, '_power': power,
+    '_text': Text,
+    **{'_f_' + name: entry[0] for name, entry in FUNCTIONS.items()},
+}
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+_COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)
+
+
+class Leaf(NamedTuple):
+    """A part without and, or, not above it: unknown if one of `names` is."""
+
+    function: Callable[..., Any]
+    names: tuple[int, ...]  #: indices into the expression's names
+
+
+class Logic(NamedTuple):
+    """`and`, `or` or `not` of further parts."""
+
+    kind: str
+    parts: tuple[Any, ...]
+
+
+class Expression:
+    """
+    A checked and compiled expression.
+
+    `names`: the facts and parameters that it reads, in the order in which `evaluate` takes their
+    values.
+    """
+
+    __slots__ = ('_fast', '_tree', 'error', 'names', 'text')
+
+    def __init__(self, text: str, names: tuple[str, ...], fast: Callable[..., Any], tree: Any
+                 ) -> None:
+        self.text = text
+        self.names = names
+        self._fast = fast
+        self._tree = tree
+        self.error = ''  #: why the last evaluation was unknown though every value was known
+
+    def evaluate(self, values: Sequence[Any]) -> Any:
+        """Return the value for these values of `names` (None: unknown); None when unknown."""
+        for value in values:
+            if value is None:
+                break
+        else:
+            try:
+                return self._fast(*values)
+            except ERRORS:
+                pass  # which part is unknown, and whether that matters, the tree knows
+        self.error = ''
+        return self._kleene(self._tree, values)
+
+    def _kleene(self, node: Any, values: Sequence[Any]) -> Any:
+        if isinstance(node, Leaf):
+            arguments = [values[index] for index in node.names]
+            if any(argument is None for argument in arguments):
+                return None
+            try:
+                return node.function(*arguments)
+            except ERRORS as error:
+                self.error = str(error)
+                return None
+        results = [self._kleene(part, values) for part in node.parts]
+        if node.kind == 'not':
+            return None if results[0] is None else not results[0]
+        decisive = node.kind == 'or'
+        if any(result is not None and bool(result) == decisive for result in results):
+            return decisive
+        return None if any(result is None for result in results) else not decisive
+
+
+def compile_expression(
+    text: str, names: Collection[str], *, condition: bool = False, source: str = 'expression'
+) -> Expression:
+    """
+    Compile an expression over `names`; `condition`: it must be true or false.
+
+    Raises DocumentError with every fault; the file of the faults is `source`, the column counts in
+    `text`.
+    """
+    compiler = _Compiler(text, names, source)
+    if not text.strip() and condition:
+        return Expression(text, (), lambda: True, Leaf(lambda: True, ()))
+    return compiler.compile(condition)
+
+
+class _Compiler:
+    """Checks the syntax tree and rewrites it to the code that runs."""
+
+    def __init__(self, text: str, names: Collection[str], source: str) -> None:
+        self.text = text
+        self.known_names = names
+        self.source = source
+        self.faults: list[Fault] = []
+        self.used: dict[str, int] = {}
+        self.nodes = 0
+
+    def compile(self, condition: bool) -> Expression:
+        tree = self.parse()
+        fast = self.rewrite(tree, condition, 0)
+        if self.faults:
+            raise DocumentError(self.faults)
+        names = tuple(self.used)
+        self.nodes = 0  # the leaves are rewritten once more
+        return Expression(
+            self.text, names, self.function(fast, names), self.logic(tree, condition))
+
+    def parse(self) -> ast.expr:
+        if len(self.text) > MAX_LENGTH:
+            self.give_up(1, f'longer than {MAX_LENGTH} characters')
+        line = self.text.replace('\n', ' ')
+        stripped = line.lstrip()
+        self.offset = len(line) - len(stripped) + 1
+        try:
+            return ast.parse(stripped, mode='eval').body
+        except SyntaxError as error:
+            column = (error.offset or len(stripped)) + self.offset - 1
+            self.give_up(min(column, max(1, len(line))), error.msg)
+        except (RecursionError, MemoryError):
+            self.give_up(1, f'nested deeper than {MAX_DEPTH} levels')
+        except ValueError as error:
+            self.give_up(1, str(error))
+
+    def give_up(self, column: int, message: str) -> NoReturn:
+        raise DocumentError([*self.faults, Fault(self.source, 1, column, message)])
+
+    def fault(self, node: Any, message: str) -> ast.expr:
+        column = getattr(node, 'col_offset', 0) + self.offset
+        self.faults.append(Fault(self.source, 1, column, message))
+        return ast.Constant(value=0)
+
+    def function(self, body: ast.expr, names: Sequence[str]) -> Callable[..., Any]:
+        arguments = ast.arguments(
+            posonlyargs=[], args=[ast.arg(arg=name) for name in names], kwonlyargs=[],
+            kw_defaults=[], defaults=[])
+        code = ast.fix_missing_locations(ast.Expression(ast.Lambda(arguments, body)))
+        # nothing but what rewrite() made is in this code
+        made: Callable[..., Any] = eval(compile(code, self.source, 'eval'), _HELPERS)
+        return made
+
+    def logic(self, node: ast.expr, condition: bool) -> Any:
+        """Return the tree of and, or, not with compiled leaves."""
+        if isinstance(node, ast.BoolOp):
+            kind = 'and' if isinstance(node.op, ast.And) else 'or'
+            return Logic(kind, tuple(self.logic(value, True) for value in node.values))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return Logic('not', (self.logic(node.operand, True),))
+        names = tuple(dict.fromkeys(
+            part.id for part in ast.walk(node)
+            if isinstance(part, ast.Name) and part.id in self.used))
+        body = self.rewrite(node, condition, 0)
+        return Leaf(self.function(body, names), tuple(self.used[name] for name in names))
+
+    def rewrite(self, node: ast.expr, truth: bool, depth: int) -> ast.expr:
+        """Return the checked code of a node; `truth`: it must be true or false."""
+        self.nodes += 1
+        if depth > MAX_DEPTH:
+            self.give_up(node.col_offset + self.offset, f'nested deeper than {MAX_DEPTH} levels')
+        if self.nodes > MAX_NODES:
+            self.give_up(node.col_offset + self.offset, f'more than {MAX_NODES} parts')
+        method = getattr(self, '_' + type(node).__name__.lower(), None)
+        if method is None:
+            return self.fault(node, f'{_describe(node)} is not allowed in an expression')
+        result: ast.expr = method(node, truth, depth + 1)
+        return result
+
+    def _boolop(self, node: ast.BoolOp, truth: bool, depth: int) -> ast.expr:
+        return ast.BoolOp(node.op, [self.rewrite(value, True, depth) for value in node.values])
+
+    def _unaryop(self, node: ast.UnaryOp, truth: bool, depth: int) -> ast.expr:
+        if isinstance(node.op, ast.Not):
+            return ast.UnaryOp(node.op, self.rewrite(node.operand, True, depth))
+        if isinstance(node.op, ast.Invert):
+            return self.fault(node, "'~' is not allowed in an expression")
+        self.no_truth(node, truth)
+        return ast.UnaryOp(node.op, self.rewrite(node.operand, False, depth))
+
+    def _binop(self, node: ast.BinOp, truth: bool, depth: int) -> ast.expr:
+        self.no_truth(node, truth)
+        if not isinstance(node.op, _OPERATORS):
+            return self.fault(node, f"operator '{_describe(node.op)}' is not allowed")
+        for operand in (node.left, node.right):
+            if isinstance(operand, ast.Constant) and isinstance(operand.value, str):
+                self.fault(operand, 'a text has no arithmetic')
+        left = self.rewrite(node.left, False, depth)
+        if isinstance(node.op, ast.Pow):
+            exponent = _number(node.right)
+            if exponent is None or not abs(exponent) <= MAX_EXPONENT:
+                return self.fault(
+                    node.right, f'an exponent must be a number of at most {MAX_EXPONENT}')
+            return _call('_power', left, ast.Constant(value=exponent))
+        return ast.BinOp(left, node.op, self.rewrite(node.right, False, depth))
+
+    def _compare(self, node: ast.Compare, truth: bool, depth: int) -> ast.expr:
+        operands = [self.operand(node.left, depth)]
+        for operator, right in zip(node.ops, node.comparators):
+            if not isinstance(operator, _COMPARISONS):
+                return self.fault(right, "'is' is not allowed; compare with ==")
+            members = isinstance(operator, (ast.In, ast.NotIn))
+            if members and isinstance(right, (ast.List, ast.Tuple)):
+                operands.append(ast.Tuple(
+                    [self.rewrite(item, False, depth) for item in right.elts], ast.Load()))
+            else:
+                operands.append(self.operand(right, depth))
+        compare = ast.Compare(operands[0], node.ops, operands[1:])
+        return _call('_truth', compare) if truth else compare
+
+    def operand(self, node: ast.expr, depth: int) -> ast.expr:
+        """Return an operand of a comparison: a NaN would compare as false, not as unknown."""
+        code = self.rewrite(node, False, depth)
+        plain = isinstance(node, (ast.Name, ast.Constant, ast.Subscript))
+        return code if plain else _call('_known', code)
+
+    def _constant(self, node: ast.Constant, truth: bool, depth: int) -> ast.expr:
+        value = node.value
+        if truth and not isinstance(value, bool):
+            return self.fault(node, 'expected something true or false, such as a comparison')
+        if not isinstance(value, (bool, int, float, str)):
+            return self.fault(node, f'{value!r} is not allowed in an expression')
+        if isinstance(value, int) and abs(value) > 2 ** 63:
+            return self.fault(node, 'a number beyond 64 bits')
+        code = ast.Constant(value=value)
+        return _call('_text', code) if isinstance(value, str) else code
+
+    def _name(self, node: ast.Name, truth: bool, depth: int) -> ast.expr:
+        name = node.id
+        if name in self.known_names:
+            self.used.setdefault(name, len(self.used))
+            code: ast.expr = ast.Name(name, ast.Load())
+            return _call('_truth', code) if truth else code
+        if name in CONSTANTS:
+            return self._constant(
+                ast.copy_location(ast.Constant(value=CONSTANTS[name]), node), truth, depth)
+        if name in FUNCTIONS:
+            return self.fault(node, f"'{name}' is a function; write {name}(…)")
+        return self.fault(
+            node, f"unknown name '{name}'" + nearest(name, {*self.known_names, *RESERVED}))
+
+    def _call(self, node: ast.Call, truth: bool, depth: int) -> ast.expr:
+        if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
+            called = node.func.id if isinstance(node.func, ast.Name) else ''
+            known_functions = ', '.join(FUNCTIONS)
+            return self.fault(node, f"call of '{called or _describe(node.func)}' is not allowed"
+                              + nearest(called, FUNCTIONS) + f' (functions: {known_functions})')
+        name = node.func.id
+        _, fewest, most = FUNCTIONS[name]
+        if node.keywords or not fewest <= len(node.args) <= most:
+            count = str(fewest) if fewest == most else f'{fewest} to {most}'
+            return self.fault(node, f"'{name}' takes {count} argument(s)")
+        if truth and name not in ('any', 'all'):
+            return self.fault(node, f"'{name}' gives a number; expected something true or false")
+        code = _call('_f_' + name, *(self.rewrite(value, False, depth) for value in node.args))
+        return _call('_truth', code) if truth else code
+
+    def _subscript(self, node: ast.Subscript, truth: bool, depth: int) -> ast.expr:
+        index = self.index(node.slice)
+        code = ast.Subscript(self.rewrite(node.value, False, depth), index, ast.Load())
+        return _call('_truth', code) if truth else code
+
+    def index(self, node: ast.expr) -> ast.expr:
+        """Return an index: whole numbers and slices of them, also several."""
+        if isinstance(node, ast.Tuple):
+            return ast.Tuple([self.index(item) for item in node.elts], ast.Load())
+        if isinstance(node, ast.Slice):
+            return ast.Slice(*(None if part is None else self.index(part)
+                               for part in (node.lower, node.upper, node.step)))
+        value = _number(node)
+        if not isinstance(value, int):
+            return self.fault(node, 'an index must be a whole number')
+        return ast.Constant(value=value)
+
+    def _list(self, node: ast.List | ast.Tuple, truth: bool, depth: int) -> ast.expr:
+        self.no_truth(node, truth)
+        return _call('_vector', *(self.rewrite(item, False, depth) for item in node.elts))
+
+    _tuple = _list
+
+    def no_truth(self, node: ast.expr, truth: bool) -> None:
+        if truth:
+            self.fault(node, 'gives a number; expected something true or false')
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+
+def _number(node: ast.expr) -> int | float | None:
+    """Return the number that is written here, with or without a sign."""
+    sign = 1
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        sign, node = -1, node.operand
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) \
+            and not isinstance(node.value, bool):
+        return sign * node.value
+    return None
+
+
+def _describe(node: Any) -> str:
+    names = {
+        'Attribute': "access to an attribute ('.')", 'Lambda': 'lambda', 'IfExp': 'if … else',
+        'ListComp': 'a comprehension', 'GeneratorExp': 'a comprehension',
+        'SetComp': 'a comprehension', 'DictComp': 'a comprehension', 'Dict': 'a dictionary',
+        'Set': 'a set', 'JoinedStr': 'a formatted text', 'NamedExpr': "':='",
+        'Starred': "'*'", 'Await': 'await', 'Yield': 'yield', 'Slice': 'a slice',
+    }
+    return names.get(type(node).__name__, type(node).__name__)

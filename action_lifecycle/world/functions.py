@@ -1,0 +1,133 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The values and the functions of expressions.
+
+A value is a number, a truth, a text, or a numpy array. What has no value raises one of `ERRORS`,
+and the expression is unknown. Angles in rad.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class NoValue(ValueError):
+    """A part of an expression has no value."""
+
+
+class Text(str):
+    """A text as a value: it is compared, searched and measured; it has no arithmetic."""
+
+    __slots__ = ()
+    __mul__ = __rmul__ = __add__ = __mod__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, index: Any) -> Text:
+        return Text(str.__getitem__(self, index))
+
+
+class Texts(tuple[Text, ...]):
+    """Several texts as a value; likewise without arithmetic."""
+
+    __slots__ = ()
+    __mul__ = __rmul__ = __add__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Texts(item) if isinstance(item, tuple) else item
+
+
+def known(value: Any) -> Any:
+    """Return the value unless it is, or contains, a NaN."""
+    if value.__class__ is float:
+        if value == value:
+            return value
+        raise NoValue('not a number')
+    if isinstance(value, (np.ndarray, np.floating)) and np.isnan(value).any():
+        raise NoValue('not a number')
+    return value
+
+
+def truth(value: Any) -> bool:
+    if value is True or value is False:
+        return bool(value)
+    if isinstance(value, np.bool_):
+        return bool(value)
+    raise NoValue(f'neither true nor false: {value!r}')
+
+
+def vector(*values: Any) -> Any:
+    return np.array(values, dtype=float)
+
+
+def power(base: Any, exponent: float) -> Any:
+    return (base.astype(float) if isinstance(base, np.ndarray) else float(base)) ** exponent
+
+
+def _norm(value: Any) -> float:
+    """Return the Euclidean length."""
+    return float(np.linalg.norm(np.asarray(value, dtype=float)))
+
+
+def _dist(one: Any, other: Any) -> float:
+    """Return the Euclidean distance of two points (or numbers)."""
+    a, b = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
+    if a.shape != b.shape:
+        raise ValueError(f'dist of {a.shape} and {b.shape}')
+    return float(np.linalg.norm(a - b))
+
+
+def _angle(one: Any, other: Any) -> float:
+    """
+    Return the angle between two directions, in rad, 0 to pi.
+
+    Numbers are angles themselves; vectors of 2 or 3 are directions; vectors of 4 are quaternions
+    (x, y, z, w), of which the angle of the rotation between them is taken.
+    """
+    a, b = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
+    if a.shape != b.shape or a.size not in (1, 2, 3, 4):
+        raise ValueError(f'angle of {a.shape} and {b.shape}')
+    if a.size == 1:
+        return abs(math.remainder(float(a) - float(b), 2 * math.pi))
+    length = float(np.linalg.norm(a) * np.linalg.norm(b))
+    if length == 0.0:
+        raise NoValue('angle of a vector without length')
+    cosine = float(a @ b) / length
+    if a.size == 4:
+        return 2 * math.acos(min(1.0, abs(cosine)))
+    return math.acos(max(-1.0, min(1.0, cosine)))
+
+
+def _extreme(builtin: Callable[..., Any], array: Callable[[Any], Any]) -> Callable[..., Any]:
+    def extreme(*values: Any) -> Any:
+        return array(values[0]) if len(values) == 1 else builtin(*map(known, values))
+    return extreme
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
+    # name: function, fewest and most arguments
+    'abs': (abs, 1, 1),
+    'min': (_extreme(min, np.min), 1, 16),
+    'max': (_extreme(max, np.max), 1, 16),
+    'sum': (np.sum, 1, 1),
+    'mean': (np.mean, 1, 1),
+    'norm': (_norm, 1, 1),
+    'dist': (_dist, 2, 2),
+    'angle': (_angle, 2, 2),
+    'any': (np.any, 1, 1),
+    'all': (np.all, 1, 1),
+    'len': (len, 1, 1),
+    'round': (np.round, 1, 2),
+    'sqrt': (np.errstate(invalid='ignore')(np.sqrt), 1, 1),
+    'sin': (np.sin, 1, 1),
+    'cos': (np.cos, 1, 1),
+    'atan2': (np.arctan2, 2, 2),
+}
+CONSTANTS: dict[str, Any] = {
+    'true': True, 'false': False, 'pi': math.pi, 'inf': math.inf,
+}
+ERRORS = (ArithmeticError, ValueError, TypeError, LookupError)

@@ -1,0 +1,277 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The world model: samples in, answers about conditions out; no thread, no clock, no ROS in it.
+
+All times are seconds of ROS time. The caller hands samples in with `ingest`, and calls `advance`
+when `next_deadline` has come; answers come by callback, from within these calls.
+
+    model = WorldModel(load_facts('facts.yaml'))
+    model.confirm([Condition('grasped', 'finger_gap > 0.01', hold=0.3, within=2.0)],
+                  now=12.0, after=11.5, on_result=print)
+    model.ingest('joint_states', message, received=12.01)
+    model.advance(model.next_deadline())
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ..engine.errors import DocumentError, Fault
+from .conditions import Condition, Result, compile_condition
+from .evidence import Evidence, FactValue, Verdict
+from .expressions import compile_expression
+from .facts import (
+    TF_TOPICS,
+    ConstantFact,
+    DerivedFact,
+    FactSet,
+    TfFact,
+    TopicFact,
+    as_value,
+)
+from .frames import Frames
+from .sources import (
+    AgeSource,
+    ConstantSource,
+    DerivedSource,
+    Source,
+    TfSource,
+    TopicSource,
+    WindowSource,
+)
+from .watches import Confirm, Judged, Maintain, UntilKnown, Watch, combined
+
+JUMP = 0.1  #: s; when time falls back by more, everything seen before is void
+OnResult = Callable[[Result], None]
+OnUpdate = Callable[[Watch], None]
+WatchT = TypeVar('WatchT', bound=Watch)
+
+
+class WorldModel:
+    """The facts as they are, and the open questions about them."""
+
+    def __init__(self, facts: FactSet) -> None:
+        self.facts = facts
+        self.now = -math.inf
+        self._frames = Frames()
+        self._sources: dict[str, Source] = {}
+        self._by_topic: dict[str, list[TopicSource]] = {}
+        self._tf: list[TfSource] = []
+        self._watching: dict[str, dict[int, Watch]] = {}
+        self._dues: list[tuple[float, int, Watch]] = []
+        self._numbers = itertools.count()
+        for fact in facts.values():
+            self._sources[fact.name] = self._source(fact)
+
+    def _source(self, fact: Any) -> Source:
+        if isinstance(fact, ConstantFact):
+            return ConstantSource.of(fact)
+        if isinstance(fact, DerivedFact):
+            return DerivedSource(fact.name, fact.spec.unit, fact.expression,
+                                 [self._sources[name] for name in fact.expression.names])
+        if isinstance(fact, TfFact):
+            self._tf.append(TfSource(fact, self._frames))
+            return self._tf[-1]
+        assert isinstance(fact, TopicFact)
+        kind = (AgeSource if fact.over_time == 'age' else
+                WindowSource if fact.over_time else TopicSource)
+        source = kind(fact)
+        self._by_topic.setdefault(fact.topic, []).append(source)
+        return source
+
+    # -- samples and time
+
+    def ingest(self, topic: str, message: Any, received: float) -> None:
+        """
+        Take a message of a topic (as written in the facts file) that arrived at `received`.
+
+        What was due before is judged first, by what was known then.
+        """
+        self.advance(received)
+        now = self.now
+        for source in self._by_topic.get(topic, ()):
+            source.take(message, now)
+        if topic in TF_TOPICS and self._tf:
+            if self._frames.ingest(message, now, static=topic == '/tf_static'):
+                for pose in self._tf:
+                    pose.refresh()
+        watches = self._watching.get(topic)
+        if watches:
+            for watch in list(watches.values()):
+                self._judge(watch, now)
+
+    def advance(self, now: float) -> None:
+        """Let time pass: judge what was due until `now`, each at its own time."""
+        if now < self.now - JUMP:
+            self._restart(now)
+        self.now = now = max(now, self.now)
+        dues = self._dues
+        while dues and dues[0][0] <= now:
+            due, _, watch = heapq.heappop(dues)
+            if watch.open and due == watch.due:
+                self._judge(watch, due)
+
+    def next_deadline(self) -> float:
+        """Return when `advance` has to be called next; infinite: only samples matter."""
+        dues = self._dues
+        while dues and not (dues[0][2].open and dues[0][0] == dues[0][2].due):
+            heapq.heappop(dues)
+        return dues[0][0] if dues else math.inf
+
+    def _restart(self, now: float) -> None:
+        """Time jumped back (a simulation was reset): no sample from before counts any more."""
+        self.now = now
+        self._frames.clear()
+        for source in self._sources.values():
+            source.clear()
+        for pose in self._tf:
+            pose.refresh()
+        self._dues.clear()
+        for watch in {id(watch): watch for watches in self._watching.values()
+                      for watch in watches.values()}.values():
+            watch.restart(now)
+            self._schedule(watch)
+
+    # -- questions
+
+    def value(self, name: str, now: float) -> FactValue:
+        """Return a fact as it is at `now`."""
+        return self._sources[name].describe(now)
+
+    def evaluate(
+        self, conditions: Iterable[Condition], now: float,
+        names: Mapping[str, Any] | None = None,
+    ) -> tuple[Verdict, tuple[Evidence, ...]]:
+        """Judge conditions once, by the facts as they are; the verdict of all, evidence of each."""
+        self.advance(now)
+        judged = self._compile(conditions, names)
+        for entry in judged:
+            entry.judge(self.now, -math.inf)
+        return (combined(entry.verdict for entry in judged),
+                tuple(entry.evidence(self.now, -math.inf) for entry in judged))
+
+    def expression(
+        self, text: str, now: float, names: Mapping[str, Any] | None = None
+    ) -> tuple[Any, str]:
+        """
+        Return the value of an expression over facts and `names`, and why there is none.
+
+        Raises DocumentError when it can't be compiled.
+        """
+        self.advance(now)
+        parameters = _parameters(names)
+        compiled = compile_expression(text, {*self.facts, *parameters})
+        parts = [self._part(name, parameters) for name in compiled.names]
+        values = [part.read(self.now, -math.inf, 0.0) for part in parts]
+        value = compiled.evaluate(values)
+        if value is not None:
+            return value, ''
+        missing = [f"fact '{part.name}' is {part.describe(self.now).validity.name.lower()}"
+                   for part, entry in zip(parts, values) if entry is None]
+        return None, ', '.join(missing) or compiled.error
+
+    def confirm(
+        self, conditions: Iterable[Condition], now: float, on_result: OnResult, *,
+        after: float = -math.inf, names: Mapping[str, Any] | None = None,
+        on_update: OnUpdate | None = None,
+    ) -> Confirm:
+        """Ask until all conditions hold, or their time is up; samples up to `after` don't count."""
+        return self._open(Confirm, conditions, now, after, names, on_result, on_update)
+
+    def maintain(
+        self, conditions: Iterable[Condition], now: float, on_result: OnResult, *,
+        names: Mapping[str, Any] | None = None, on_update: OnUpdate | None = None,
+    ) -> Maintain:
+        """Answer VIOLATED when one of the conditions no longer holds."""
+        return self._open(Maintain, conditions, now, -math.inf, names, on_result, on_update)
+
+    def until_known(
+        self, conditions: Iterable[Condition], now: float, on_result: OnResult, *,
+        names: Mapping[str, Any] | None = None,
+    ) -> UntilKnown:
+        """Answer JUDGED when every condition is known, at the latest after its `within`."""
+        return self._open(UntilKnown, conditions, now, -math.inf, names, on_result, None)
+
+    def topics(self, conditions: Iterable[Condition], names: Collection[str] = ()) -> set[str]:
+        """Return the topics that conditions need; DocumentError when one can't be compiled."""
+        needed: set[str] = set()
+        for condition in conditions:
+            expression = compile_condition(condition.expression, self.facts, names)
+            needed.update(name for name in expression.names if name in self.facts)
+        return self.facts.topics(needed)
+
+    # -- inside
+
+    def _open(
+        self, kind: type[WatchT], conditions: Iterable[Condition], now: float, after: float,
+        names: Mapping[str, Any] | None, on_result: OnResult, on_update: OnUpdate | None,
+    ) -> WatchT:
+        judged = self._compile(conditions, names)
+        self.advance(now)
+        number = next(self._numbers)
+        facts = {part.name for entry in judged for part in entry.parts
+                 if part.name in self.facts}
+        topics = self.facts.topics(facts)
+
+        def forget(result: Result) -> None:
+            self._forget(topics, number)
+            on_result(result)
+
+        watch = kind(judged, self.now, after, forget, on_update)
+        watch.on_cancel = lambda: self._forget(topics, number)
+        for topic in topics:
+            self._watching.setdefault(topic, {})[number] = watch
+        self._judge(watch, self.now)
+        return watch
+
+    def _forget(self, topics: Iterable[str], number: int) -> None:
+        for topic in topics:
+            watches = self._watching.get(topic, {})
+            watches.pop(number, None)
+
+    def _judge(self, watch: Watch, now: float) -> None:
+        if watch.open:
+            due = watch.due
+            watch.judge(now)
+            if watch.open and watch.due != due:
+                self._schedule(watch)
+
+    def _schedule(self, watch: Watch) -> None:
+        if watch.due != math.inf:
+            heapq.heappush(self._dues, (watch.due, next(self._numbers), watch))
+
+    def _compile(
+        self, conditions: Iterable[Condition], names: Mapping[str, Any] | None
+    ) -> Sequence[Judged]:
+        parameters = _parameters(names)
+        judged = []
+        for condition in conditions:
+            faults = condition.faults()
+            if faults:
+                raise DocumentError(Fault(condition.name or 'condition', 1, 1, fault)
+                                    for fault in faults)
+            expression = compile_condition(condition.expression, self.facts, parameters.keys())
+            judged.append(Judged(condition, expression, [
+                self._part(name, parameters) for name in expression.names]))
+        return judged
+
+    def _part(self, name: str, parameters: Mapping[str, Any]) -> Source:
+        if name in parameters:
+            return ConstantSource(name, parameters[name])
+        return self._sources[name]
+
+
+def _parameters(names: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the parameters that can stand in an expression; others are of no use there."""
+    found: dict[str, Any] = {}
+    for name, value in (names or {}).items():
+        try:
+            found[name] = as_value(value)
+        except ValueError:
+            continue
+    return found

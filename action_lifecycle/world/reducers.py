@@ -1,0 +1,64 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Reducers: one number from the elements of a sample, or from the samples of a time window.
+
+Elements that are NaN are left out (a LaserScan's missing returns); with nothing left, the fact is
+unknown. `count` counts elements of a sample, `rate` and `age` speak of the samples themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+ELEMENT_REDUCERS = (
+    'latest', 'min', 'max', 'mean', 'median', 'norm', 'std', 'sum', 'count', 'any', 'all')
+WINDOW_REDUCERS = (
+    'latest', 'min', 'max', 'mean', 'median', 'std', 'sum', 'count', 'any', 'all', 'rate', 'age')
+TIMING = ('count', 'rate', 'age')  # over a window: valid also when the topic is silent
+
+_PLAIN: dict[str, Callable[..., Any]] = {
+    'min': np.min, 'max': np.max, 'mean': np.mean, 'median': np.median, 'std': np.std,
+    'sum': np.sum, 'any': np.any, 'all': np.all,
+}
+
+
+def reduce_elements(name: str, value: Any) -> Any:
+    """Reduce the elements of one sample; None when nothing is left to reduce."""
+    if name == 'latest':
+        return value
+    if name == 'count':
+        return int(np.size(value)) if not isinstance(value, tuple) else len(value)
+    elements = np.asarray(value)
+    if elements.size == 0:
+        return {'any': False, 'all': True, 'sum': 0.0}.get(name)
+    if name == 'norm':
+        return _number(np.linalg.norm(elements.astype(float)))
+    result = _PLAIN[name](elements)
+    if result == result:
+        return result.item()
+    left = elements[~np.isnan(elements)]  # the slow way, only when there is a NaN
+    return _number(_PLAIN[name](left)) if left.size else None
+
+
+def reduce_window(name: str, values: Sequence[Any]) -> Any:
+    """Reduce the values of a window, element by element when they are vectors; None: nothing."""
+    if name == 'count':
+        return len(values)
+    if not values:
+        return None
+    if name == 'latest':
+        return values[-1]
+    if isinstance(values[0], np.ndarray):
+        if any(value.shape != values[-1].shape for value in values):
+            return None
+        return _PLAIN[name](np.stack(values), axis=0)
+    return _number(_PLAIN[name](np.asarray(values)))
+
+
+def _number(value: Any) -> Any:
+    number = value.item()
+    return None if number != number else number

@@ -1,0 +1,134 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Whether motions may run: the e-stop and the other safety topics. It fails closed.
+
+A topic that was never seen: not ready, nothing starts. One that says stop, or was seen and then
+fell silent: stopped, latched with the first reason until somebody clears it. This is a software
+guard against mistakes, not a certified safety function; an emergency stop is wired.
+
+Times are seconds of a steady clock: a watchdog must not stand still with a paused simulation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from ..lifecycle.states import ErrorCode
+from .facts import FactSet, SafetySpec
+from .selectors import Reader, compile_path
+
+
+class Safety(IntEnum):
+    """The numbers are those of action_lifecycle_msgs/SafetyState."""
+
+    NOT_READY = 0
+    READY = 1
+    STOPPED = 2
+
+
+@dataclass(frozen=True)
+class SafetyStatus:
+    """The state, and the first reason for it."""
+
+    state: Safety
+    code: ErrorCode = ErrorCode.NONE
+    reason: str = ''
+    topic: str = ''
+
+
+class _Guard:
+    """One safety topic."""
+
+    def __init__(self, label: str, spec: SafetySpec) -> None:
+        self.label = label
+        self.spec = spec
+        self.read: Reader | None = \
+            None if spec.field is None else compile_path(spec.field, spec.type)[0]
+        self.seen = -math.inf
+        self.set = False
+
+    def expiry(self) -> float:
+        return self.seen + self.spec.max_age if self.spec.mode == 'heartbeat' else math.inf
+
+    def take(self, message: Any, now: float) -> None:
+        self.seen = now
+        if self.read is not None:
+            try:
+                self.set = bool(self.read(message) == self.spec.stop_when)
+            except (LookupError, AttributeError, ValueError, TypeError):
+                self.set = True  # what can't be read does not permit anything
+
+    def trouble(self, now: float) -> SafetyStatus | None:
+        topic = self.spec.topic
+        if self.seen == -math.inf:
+            return SafetyStatus(Safety.NOT_READY, ErrorCode.SAFETY_NOT_READY,
+                                f"{self.label} topic '{topic}' was never seen", topic)
+        if self.set:
+            return SafetyStatus(Safety.STOPPED, ErrorCode.ESTOP,
+                                f"{self.label} topic '{topic}' says stop", topic)
+        if now >= self.expiry():
+            return SafetyStatus(
+                Safety.STOPPED, ErrorCode.SAFETY_STALE, f"{self.label} topic '{topic}' has been "
+                f'silent for {self.spec.max_age:g} s', topic)
+        return None
+
+
+class SafetyMonitor:
+    """The latch; `on_change(status)` is called when the status changes."""
+
+    def __init__(self, facts: FactSet, on_change: Callable[[SafetyStatus], None]) -> None:
+        self._guards: list[_Guard] = []
+        if facts.estop is not None:
+            self._guards.append(_Guard('e-stop', facts.estop))
+        self._guards.extend(_Guard('safety', spec) for spec in facts.file.safety)
+        self._on_change = on_change
+        self.status = self._judge(-math.inf)
+
+    def specs(self) -> list[SafetySpec]:
+        """Return the topics that have to be subscribed."""
+        return [guard.spec for guard in self._guards]
+
+    def ingest(self, spec: SafetySpec, message: Any, now: float) -> None:
+        """Take a message of the topic of `spec`."""
+        self.advance(now)  # a silence that ends now was one
+        for guard in self._guards:
+            if guard.spec is spec:
+                guard.take(message, now)
+        self.advance(now)
+
+    def advance(self, now: float) -> None:
+        """Judge the topics at `now`."""
+        if self.status.state != Safety.STOPPED:
+            self._set(self._judge(now))
+
+    def next_deadline(self) -> float:
+        """Return when silence would stop the robot; infinite while it is stopped."""
+        if self.status.state == Safety.STOPPED:
+            return math.inf
+        return min((guard.expiry() for guard in self._guards if guard.seen != -math.inf),
+                   default=math.inf)
+
+    def clear(self, now: float) -> str:
+        """Release the latch; returns why that is not possible, empty if it was."""
+        if self.status.state == Safety.STOPPED:
+            status = self._judge(now)
+            if status.state == Safety.STOPPED:
+                return status.reason
+            self._set(status)
+        return ''
+
+    def _judge(self, now: float) -> SafetyStatus:
+        troubles = [trouble for guard in self._guards
+                    if (trouble := guard.trouble(now)) is not None]
+        troubles.sort(key=lambda trouble: -trouble.state)  # stopped before not ready
+        return troubles[0] if troubles else SafetyStatus(Safety.READY)
+
+    def _set(self, status: SafetyStatus) -> None:
+        if status != self.status:
+            self.status = status
+            self._on_change(status)

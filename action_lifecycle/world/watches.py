@@ -1,0 +1,219 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Questions to the sensors that stay open: confirm, maintain, and wait until known.
+
+A watch is judged when a sample of one of its facts arrives, and at the times at which its answer
+may change without one: a hold that is through, a time that is up, a sample that grows too old.
+Each such time is judged as it was then, however late the caller drives it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .conditions import Condition, Outcome, Result
+from .evidence import Evidence, Validity, Verdict
+from .expressions import Expression
+from .sources import DerivedSource, Source
+
+
+_VERDICTS = {None: Verdict.UNKNOWN, True: Verdict.TRUE, False: Verdict.FALSE}
+
+
+class Judged:
+    """One condition of a watch, as it was judged last."""
+
+    __slots__ = ('condition', 'expression', 'parts', 'since', 'verdict')
+
+    def __init__(self, condition: Condition, expression: Expression, parts: Sequence[Source]
+                 ) -> None:
+        self.condition = condition
+        self.expression = expression
+        self.parts = tuple(parts)
+        self.verdict = Verdict.UNKNOWN
+        self.since = math.inf  #: since when the verdict has been what it is
+
+    def judge(self, now: float, after: float) -> bool:
+        """Judge it again; whether the verdict changed."""
+        max_age = self.condition.max_age
+        value = self.expression.evaluate(
+            [part.read(now, after, max_age) for part in self.parts])
+        verdict = _VERDICTS[value]
+        if verdict is self.verdict and self.since != math.inf:
+            return False
+        self.verdict = verdict
+        self.since = now
+        return True
+
+    def changes(self, now: float) -> float:
+        """Return when its verdict may change next without a further sample."""
+        max_age = self.condition.max_age
+        return min((part.changes(now, max_age) for part in self.parts), default=math.inf)
+
+    def stale(self, now: float, after: float) -> bool:
+        """Whether a fact of it has fallen silent."""
+        max_age = self.condition.max_age
+        return any(part.describe(now, after, max_age).validity == Validity.STALE
+                   for part in self.parts)
+
+    def evidence(self, now: float, after: float) -> Evidence:
+        """Return what it was judged on."""
+        seen: dict[str, Source] = {}
+        todo = list(self.parts)
+        for part in todo:
+            seen.setdefault(part.name, part)
+            if isinstance(part, DerivedSource):
+                todo.extend(part.parts)
+        max_age = self.condition.max_age
+        return Evidence(
+            self.condition.name, self.condition.expression, self.verdict, now,
+            now - self.since if self.verdict is Verdict.TRUE else 0.0,
+            tuple(part.describe(now, after, max_age) for part in seen.values()),
+            self.expression.error if self.verdict is Verdict.UNKNOWN else '')
+
+
+class Watch:
+    """
+    An open question; `cancel` closes it without an answer.
+
+    `on_result(result)` is called once, `on_update(watch)` after each judgement that left it open.
+    """
+
+    def __init__(
+        self, conditions: Sequence[Judged], now: float, after: float,
+        on_result: Callable[[Result], None], on_update: Callable[[Watch], None] | None,
+    ) -> None:
+        self.conditions = conditions
+        self.start = now
+        self.after = after
+        self.open = True
+        self.due = -math.inf  #: when it has to be judged, if no sample comes before
+        self.on_cancel: Callable[[], None] = lambda: None
+        self._on_result = on_result
+        self._on_update = on_update
+
+    def cancel(self) -> None:
+        """Close it; it never answers."""
+        if self.open:
+            self.open = False
+            self.on_cancel()
+
+    def evidence(self, now: float) -> tuple[Evidence, ...]:
+        """Return what each condition was judged on last."""
+        return tuple(judged.evidence(now, self.after) for judged in self.conditions)
+
+    def verdict(self) -> Verdict:
+        """Return the verdict of all conditions together."""
+        return combined(judged.verdict for judged in self.conditions)
+
+    def restart(self, now: float) -> None:
+        """Begin anew: time jumped back, so neither samples nor deadlines mean anything."""
+        self.start = now
+        self.after = min(self.after, now)
+        self.due = now
+        for judged in self.conditions:
+            judged.verdict, judged.since = Verdict.UNKNOWN, math.inf
+
+    def judge(self, now: float) -> None:
+        """Judge every condition, and answer if that is possible now."""
+        changed = now >= self.due
+        for judged in self.conditions:
+            if judged.judge(now, self.after):
+                changed = True
+        outcome = self.decide(now)
+        if outcome is not None:
+            self.open = False
+            self._on_result(Result(outcome, self.evidence(now), now))
+            return
+        if changed:
+            self.due = self.next_due(now)
+        if self._on_update is not None:
+            self._on_update(self)
+
+    def decide(self, now: float) -> Outcome | None:
+        """Return the answer, None while there is none."""
+        raise NotImplementedError
+
+    def next_due(self, now: float) -> float:
+        """Return when it has to be judged again."""
+        return min(min(judged.changes(now), self.limit(judged, now))
+                   for judged in self.conditions)
+
+    def limit(self, judged: Judged, now: float) -> float:
+        """Return when a time of this condition is up next."""
+        return _later(self.start + judged.condition.within, now)
+
+
+class Confirm(Watch):
+    """
+    Waits until all conditions are true at once, each for its `hold`.
+
+    At the `within` of a condition, it and those whose time was up before must be.
+    """
+
+    def decide(self, now: float) -> Outcome | None:
+        missing = [judged for judged in self.conditions if not self._held(judged, now)]
+        if not missing:
+            return Outcome.CONFIRMED
+        limits = [self.start + judged.condition.within for judged in self.conditions]
+        late = [judged for judged in missing if now >= self.start + judged.condition.within]
+        if not late or now not in limits:  # what is not held between two limits may come back
+            return None
+        if any(judged.verdict is Verdict.FALSE for judged in late):
+            return Outcome.REFUTED
+        if any(judged.verdict is Verdict.UNKNOWN and judged.stale(now, self.after)
+               for judged in late):
+            return Outcome.STALE
+        return Outcome.TIMED_OUT
+
+    def limit(self, judged: Judged, now: float) -> float:
+        limit = super().limit(judged, now)
+        if judged.verdict is Verdict.TRUE:
+            return min(limit, _later(judged.since + judged.condition.hold, now))
+        return limit
+
+    @staticmethod
+    def _held(judged: Judged, now: float) -> bool:
+        return judged.verdict is Verdict.TRUE and now >= judged.since + judged.condition.hold
+
+
+class Maintain(Watch):
+    """Answers when a condition is false, or unknown for longer than its `within`."""
+
+    def decide(self, now: float) -> Outcome | None:
+        for judged in self.conditions:
+            if judged.verdict is Verdict.FALSE or (
+                    judged.verdict is Verdict.UNKNOWN
+                    and now >= judged.since + judged.condition.within):
+                return Outcome.VIOLATED
+        return None
+
+    def limit(self, judged: Judged, now: float) -> float:
+        if judged.verdict is Verdict.UNKNOWN:
+            return _later(judged.since + judged.condition.within, now)
+        return math.inf
+
+
+class UntilKnown(Watch):
+    """Answers when no condition is unknown any more, or their `within` is up."""
+
+    def decide(self, now: float) -> Outcome | None:
+        if all(judged.verdict is not Verdict.UNKNOWN
+               or now >= self.start + judged.condition.within for judged in self.conditions):
+            return Outcome.JUDGED
+        return None
+
+
+def combined(verdicts: Any) -> Verdict:
+    """Return the verdict of conditions that must all be true."""
+    found = set(verdicts)
+    if Verdict.FALSE in found:
+        return Verdict.FALSE
+    return Verdict.UNKNOWN if Verdict.UNKNOWN in found else Verdict.TRUE
+
+
+def _later(time: float, now: float) -> float:
+    return time if time > now else math.inf
