@@ -133,7 +133,7 @@ def overlaid(environment: dict[str, str], root: Path) -> dict[str, str]:
         _prepend(result, 'LD_LIBRARY_PATH', prefix / 'lib')
         for folder in sorted(prefix.glob('lib/python3*/site-packages')):
             _prepend(result, 'PYTHONPATH', folder)
-        if (prefix / 'share' / package / 'hook' / 'pythonpath_develop.sh').exists():
+        if 'pythonpath_develop' in (prefix / 'share' / package / 'package.dsv').read_text():
             _prepend(result, 'PYTHONPATH', root / 'build' / package)  # --symlink-install
     return result
 

@@ -16,7 +16,7 @@ from ..engine.loader import GraphModel
 from ..flow.loading import check_names, load_flow
 from ..flow.spec import FlowSpec
 from ..world import FactSet, load_facts
-from ..world.facts import FactsModel
+from ..world.facts import FactsFile
 from .main import BAD_INPUT, DONE
 
 
@@ -38,7 +38,7 @@ def _check(file: str, facts: FactSet | None) -> str:
     if kind == 'flow':
         flow = load_flow(file)
         if facts is not None:
-            check_names(flow, facts.names)
+            check_names(flow, facts)
     elif kind == 'facts':
         load_facts(file)
     else:
@@ -62,6 +62,6 @@ def draw(file: str, form: str) -> int:
 
 def schema(kind: str) -> int:
     """Print a JSON Schema, for editors to complete and check by."""
-    models = {'graph': GraphModel, 'flow': FlowSpec, 'facts': FactsModel}
+    models = {'graph': GraphModel, 'flow': FlowSpec, 'facts': FactsFile}
     print(json.dumps(json_schema(models[kind]), indent=2))
     return DONE
