@@ -8,10 +8,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from rclpy.qos import (
-    QoSDurabilityPolicy, QoSHistoryPolicy, QoSProfile, QoSReliabilityPolicy,
+    QoSDurabilityPolicy,
+    QoSHistoryPolicy,
+    QoSPolicyKind,
+    QoSProfile,
+    QoSReliabilityPolicy,
 )
 from rclpy.qos_overriding_options import QoSOverridingOptions
-from rclpy.qos import QoSPolicyKind
 
 
 def state_qos() -> QoSProfile:

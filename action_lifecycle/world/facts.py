@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, List, Literal, Optional, Tuple, Union
+from typing import Any, Literal, Optional, Union
 
 import numpy as np
 from pydantic import Field
@@ -58,11 +58,11 @@ class FactSpec(StrictModel):
 
     topic: Optional[str] = Field(None, description="Relative names: in the bridge's namespace.")
     type: Optional[str] = Field(None, description='Such as sensor_msgs/msg/JointState.')
-    field: Optional[str] = Field(None, description="Such as position[name=gripper] or ranges.")
+    field: Optional[str] = Field(None, description='Such as position[name=gripper] or ranges.')
     tf: Optional[TfSpec] = None
     constant: Optional[Any] = None
     expression: Optional[str] = Field(None, description='Over the names of other facts.')
-    reduce: Union[str, List[str]] = Field(
+    reduce: Union[str, list[str]] = Field(
         'latest', description='Reducer of the elements, of the window, or [elements, window].')
     window: float = Field(0.0, ge=0, le=3600, description='Seconds over which to reduce.')
     max_age: float = Field(1.0, gt=0, description='Seconds; older samples are stale. .inf: never.')
@@ -93,9 +93,9 @@ class FactsFile(StrictModel):
 
     estop: Union[Literal['none'], SafetySpec] = Field(
         description="The e-stop's topic; `none` has to be written out.")
-    safety: List[SafetySpec] = Field([], description='Further topics without which nothing moves.')
-    facts: Dict[str, FactSpec] = {}
-    limits: Dict[str, Dict[str, Tuple[float, float]]] = Field(
+    safety: list[SafetySpec] = Field([], description='Further topics without which nothing moves.')
+    facts: dict[str, FactSpec] = {}
+    limits: dict[str, dict[str, tuple[float, float]]] = Field(
         {}, description='By action type or server: least and greatest value of goal fields.')
 
 
@@ -287,7 +287,7 @@ def _reducers(spec: FactSpec) -> tuple[str, str, str]:
     elif len(names) == 1:
         names.insert(0, 'latest')
     if len(names) != 2:
-        return '', '', "expected one reducer, or with a window [of elements, of the window]"
+        return '', '', 'expected one reducer, or with a window [of elements, of the window]'
     elements, over_time = names
     for name, known in ((elements, ELEMENT_REDUCERS), (over_time, ('', *WINDOW_REDUCERS))):
         if name not in known:

@@ -53,6 +53,7 @@ def known(value: Any) -> Any:
 
 
 def truth(value: Any) -> bool:
+    """Return a truth; what is neither true nor false has no value."""
     if value is True or value is False:
         return bool(value)
     if isinstance(value, np.bool_):
@@ -61,10 +62,12 @@ def truth(value: Any) -> bool:
 
 
 def vector(*values: Any) -> Any:
+    """Return numbers as a vector."""
     return np.array(values, dtype=float)
 
 
 def power(base: Any, exponent: float) -> Any:
+    """Return the power as a float: whole numbers would grow without bound."""
     return (base.astype(float) if isinstance(base, np.ndarray) else float(base)) ** exponent
 
 

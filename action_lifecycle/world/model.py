@@ -96,10 +96,10 @@ class WorldModel:
         now = self.now
         for source in self._by_topic.get(topic, ()):
             source.take(message, now)
-        if topic in TF_TOPICS and self._tf:
-            if self._frames.ingest(message, now, static=topic == '/tf_static'):
-                for pose in self._tf:
-                    pose.refresh()
+        if (topic in TF_TOPICS and self._tf
+                and self._frames.ingest(message, now, static=topic == '/tf_static')):
+            for pose in self._tf:
+                pose.refresh()
         watches = self._watching.get(topic)
         if watches:
             for watch in list(watches.values()):
@@ -147,7 +147,7 @@ class WorldModel:
         self, conditions: Iterable[Condition], now: float,
         names: Mapping[str, Any] | None = None,
     ) -> tuple[Verdict, tuple[Evidence, ...]]:
-        """Judge conditions once, by the facts as they are; the verdict of all, evidence of each."""
+        """Judge conditions once; returns the verdict of all together, and evidence of each."""
         self.advance(now)
         judged = self._compile(conditions, names)
         for entry in judged:
@@ -180,7 +180,7 @@ class WorldModel:
         after: float = -math.inf, names: Mapping[str, Any] | None = None,
         on_update: OnUpdate | None = None,
     ) -> Confirm:
-        """Ask until all conditions hold, or their time is up; samples up to `after` don't count."""
+        """Ask until all conditions hold or time is up; samples up to `after` don't count."""
         return self._open(Confirm, conditions, now, after, names, on_result, on_update)
 
     def maintain(

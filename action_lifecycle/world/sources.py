@@ -1,5 +1,6 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D102 (what overrides is documented at its base)
 """
 What is known of each fact now: the newest samples, and whether they still count.
 

@@ -1,5 +1,6 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D102 (what overrides is documented at its base)
 """
 Questions to the sensors that stay open: confirm, maintain, and wait until known.
 
@@ -18,7 +19,6 @@ from .conditions import Condition, Outcome, Result
 from .evidence import Evidence, Validity, Verdict
 from .expressions import Expression
 from .sources import DerivedSource, Source
-
 
 _VERDICTS = {None: Verdict.UNKNOWN, True: Verdict.TRUE, False: Verdict.FALSE}
 

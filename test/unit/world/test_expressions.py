@@ -60,7 +60,7 @@ def test_known_facts_give_what_python_gives(text: str, values: list[float]) -> N
 
 
 def kleene(node: Any, values: dict[str, bool | None]) -> bool | None:
-    """The truth table of and, or, not, by its definition: what all completions agree on."""
+    """Return what all completions of the unknown names agree on, which defines the table."""
     unknown = [name for name in NAMES if values[name] is None]
     results = set()
     for guess in itertools.product((True, False), repeat=len(unknown)):
@@ -137,7 +137,7 @@ def test_functions_of_vectors_and_angles() -> None:
 
 def test_membership_of_texts_and_numbers() -> None:
     assert value_of("state in ['open', 'closed']", condition=True, state=Text('open')) is True
-    assert value_of("state not in names", condition=True, state=Text('x'),
+    assert value_of('state not in names', condition=True, state=Text('x'),
                     names=Texts([Text('a')])) is True
     assert value_of('3 in numbers', condition=True, numbers=np.array([1.0, 3.0])) is True
 

@@ -1,0 +1,110 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The facts file: what loads, and what each fault says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from action_lifecycle.engine.errors import DocumentError
+from action_lifecycle.world import compile_condition, load_facts, parse_facts
+
+JOINT = 'topic: joint_states, type: sensor_msgs/msg/JointState'
+
+
+def test_a_file_with_every_kind_of_fact_loads(tmp_path: Path) -> None:
+    path = tmp_path / 'facts.yaml'
+    path.write_text(f"""
+estop: {{topic: estop, type: std_msgs/msg/Bool, field: data}}
+safety: [{{topic: scan, type: sensor_msgs/msg/LaserScan, max_age: 1.0}}]
+facts:
+  gap_mm: {{expression: finger_gap * 1000, unit: mm}}
+  finger_gap: {{{JOINT}, field: 'position[name=gripper]', unit: m, max_age: 0.2}}
+  load: {{{JOINT}, field: 'effort[name=gripper]', reduce: mean, window: 0.5}}
+  tool: {{tf: {{target: world, source: tool0}}}}
+  home: {{constant: [0, 0, 0.3]}}
+limits:
+  control_msgs/action/GripperCommand: {{command.max_effort: [0, 40]}}
+""")
+    facts = load_facts(path)
+    assert set(facts) == {'gap_mm', 'finger_gap', 'load', 'tool', 'home'}
+    assert facts.topics(['gap_mm']) == {'joint_states'}
+    assert facts.topics(['gap_mm', 'tool', 'home']) == {'joint_states', '/tf', '/tf_static'}
+    assert facts.topic_types()['/tf'] == 'tf2_msgs/msg/TFMessage'
+    assert facts.estop is not None and facts.estop.max_age == 0.5
+    assert facts.limits['control_msgs/action/GripperCommand']['command.max_effort'] == (0.0, 40.0)
+
+
+def test_no_estop_has_to_be_written_out() -> None:
+    assert parse_facts('estop: none').estop is None
+    with pytest.raises(DocumentError, match=r"missing field 'estop'; .*write `estop: none`"):
+        parse_facts('facts: {}')
+
+
+@pytest.mark.parametrize(('entry', 'message'), [
+    (f'{{{JOINT}, feild: x}}', "unknown field 'feild'; did you mean 'field'?"),
+    (f'{{{JOINT}}}', "a topic needs 'field'"),
+    ('{topic: t, field: data}', "a topic needs 'type'"),
+    ('{unit: m}', 'expected one of topic, tf, constant, expression, got none'),
+    ('{constant: 1, expression: a}', 'got constant and expression'),
+    (f"{{{JOINT}, field: 'position[name'}}", "'[' is not closed"),
+    (f"{{{JOINT}, field: 'position[a b]'}}", 'neither an index'),
+    (f"{{{JOINT}, field: 'a..b'}}", 'expected the name of a field'),
+    (f'{{{JOINT}, field: position, reduce: maxx}}', "did you mean 'max'?"),
+    (f'{{{JOINT}, field: position, reduce: rate}}', 'it needs a window'),
+    (f'{{{JOINT}, field: position, reduce: norm, window: 1}}', '[norm, max]'),
+    (f'{{{JOINT}, field: position, reduce: rate, window: 1, max_rate: 5}}', 'max_rate'),
+    (f'{{{JOINT}, field: position, max_age: 0}}', 'max_age'),
+    ('{topic: joint_states, type: std_msgs/msg/Bool, field: data}', 'elsewhere in this file'),
+    ('{expression: other + unknown_one}', "unknown name 'unknown_one'"),
+    ('{expression: bad + 1}', 'needs itself'),
+    ('{expression: first.x}', 'attribute'),
+    ('{constant: {a: 1}}', 'expected a number, a truth, a text'),
+    ('{constant: .nan}', 'NaN is no value'),
+])
+def test_a_fault_names_line_and_field(entry: str, message: str) -> None:
+    text = f"""estop: none
+facts:
+  other: {{{JOINT}, field: position}}
+  first: {{constant: 1}}
+  bad: {entry}
+"""
+    with pytest.raises(DocumentError) as caught:
+        parse_facts(text, 'facts.yaml')
+    assert message in str(caught.value)
+    assert {(fault.file, fault.line) for fault in caught.value.faults} == {('facts.yaml', 5)}
+
+
+@pytest.mark.parametrize('name', ['max', 'and', '1st', 'a-b', 'true', '_x'])
+def test_a_name_that_expressions_can_not_say_is_refused(name: str) -> None:
+    with pytest.raises(DocumentError, match="can't be the name of a fact"):
+        parse_facts(f'{{estop: none, facts: {{"{name}": {{constant: 1}}}}}}')
+
+
+@pytest.mark.parametrize(('text', 'message'), [
+    ('limits: {a: {x: [2, 1]}}', 'expected [least, greatest]'),
+    ('limits: {a: {x..y: [1, 2]}}', 'expected the name of a field'),
+    ('estop: {topic: e, type: std_msgs/msg/Bool}', "the e-stop needs a 'field'"),
+])
+def test_limits_and_estop_are_checked(text: str, message: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse_facts(text if text.startswith('estop') else 'estop: none\n' + text)
+    assert message in str(caught.value)
+
+
+def test_every_fault_is_reported_at_once() -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse_facts('estop: none\nfacts:\n  a: {unit: m}\n  b: {expression: c}\n  max: {tf: 1}\n')
+    assert len(caught.value.faults) >= 1
+    with pytest.raises(DocumentError) as caught:
+        parse_facts('estop: none\nfacts:\n  a: {unit: m}\n  b: {expression: c}\n')
+    assert [fault.line for fault in caught.value.faults] == [3, 4]
+
+
+def test_a_name_can_not_be_fact_and_parameter() -> None:
+    facts = parse_facts('{estop: none, facts: {gap: {constant: 1}}}')
+    assert compile_condition('gap > least', facts, ['least']).names == ('gap', 'least')
+    with pytest.raises(DocumentError, match="'gap' is both a fact and a parameter"):
+        compile_condition('gap > 1', facts, ['gap'])

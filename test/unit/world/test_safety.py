@@ -1,0 +1,111 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Safety fails closed and stays latched."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from action_lifecycle.lifecycle.states import ErrorCode
+from action_lifecycle.world import Safety, SafetyMonitor, SafetyStatus, parse_facts
+
+from . import messages
+
+FACTS = parse_facts("""
+estop: {topic: estop, type: std_msgs/msg/Bool, field: data, mode: heartbeat, max_age: 0.5}
+safety: [{topic: door, type: std_msgs/msg/Bool, field: data, stop_when: false, mode: on_change}]
+""")
+
+
+class Watcher:
+    def __init__(self) -> None:
+        self.changes: list[SafetyStatus] = []
+        self.monitor = SafetyMonitor(FACTS, self.changes.append)
+
+    def estop(self, data: object, now: float) -> None:
+        self.monitor.ingest(self.monitor.specs()[0], messages.flag(data), now)
+
+    def door(self, data: object, now: float) -> None:
+        self.monitor.ingest(self.monitor.specs()[1], messages.flag(data), now)
+
+    @property
+    def state(self) -> Safety:
+        return self.monitor.status.state
+
+
+@pytest.fixture
+def watcher() -> Watcher:
+    return Watcher()
+
+
+def test_never_seen_is_not_ready(watcher: Watcher) -> None:
+    assert watcher.state == Safety.NOT_READY
+    watcher.estop(False, 1.0)
+    assert watcher.state == Safety.NOT_READY  # the door was not seen yet
+    watcher.door(True, 1.1)
+    assert watcher.state == Safety.READY
+    assert watcher.monitor.next_deadline() == 1.5
+
+
+def test_silence_stops_and_stays_latched(watcher: Watcher) -> None:
+    watcher.door(True, 1.0)
+    watcher.estop(False, 1.0)
+    watcher.monitor.advance(1.49)
+    assert watcher.state == Safety.READY
+    watcher.monitor.advance(1.5)
+    assert watcher.state == Safety.STOPPED
+    assert watcher.monitor.status.code == ErrorCode.SAFETY_STALE
+    assert 'estop' in watcher.monitor.status.reason
+    watcher.estop(False, 2.0)  # back again: still latched
+    assert watcher.state == Safety.STOPPED
+    assert watcher.monitor.clear(2.1) == ''
+    assert watcher.state == Safety.READY
+
+
+def test_silence_that_ends_before_it_was_noticed_stops_too(watcher: Watcher) -> None:
+    watcher.door(True, 1.0)
+    watcher.estop(False, 1.0)
+    watcher.estop(False, 9.0)
+    assert watcher.state == Safety.STOPPED
+
+
+def test_the_first_reason_stays(watcher: Watcher) -> None:
+    watcher.door(True, 1.0)
+    watcher.estop(False, 1.0)
+    watcher.estop(True, 1.1)
+    watcher.door(False, 1.2)
+    assert watcher.monitor.status.code == ErrorCode.ESTOP
+    assert watcher.monitor.status.topic == 'estop'
+    assert len(watcher.changes) == 2  # ready, stopped
+
+
+def test_clearing_is_refused_while_the_reason_is_there(watcher: Watcher) -> None:
+    watcher.estop(True, 1.0)
+    assert watcher.state == Safety.STOPPED
+    assert 'says stop' in watcher.monitor.clear(1.1)
+    watcher.estop(False, 1.2)
+    watcher.door(False, 1.2)
+    assert "'door' says stop" in watcher.monitor.clear(1.2)
+    watcher.door(True, 1.3)
+    assert watcher.monitor.clear(1.3) == ''
+    assert watcher.state == Safety.READY
+
+
+def test_an_on_change_topic_may_be_silent(watcher: Watcher) -> None:
+    watcher.door(True, 1.0)
+    watcher.estop(False, 999.9)
+    watcher.monitor.advance(1000.0)
+    assert watcher.state == Safety.READY
+
+
+def test_what_can_not_be_read_stops(watcher: Watcher) -> None:
+    watcher.door(True, 1.0)
+    watcher.monitor.ingest(watcher.monitor.specs()[0], messages.point(1, 2, 3), 1.0)
+    assert watcher.state == Safety.STOPPED
+
+
+def test_without_safety_topics_it_is_ready() -> None:
+    monitor = SafetyMonitor(parse_facts('estop: none'), lambda status: None)
+    assert monitor.status.state == Safety.READY and monitor.next_deadline() == math.inf

@@ -1,0 +1,162 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Field paths: what they read from messages."""
+
+from __future__ import annotations
+
+import array
+from typing import Any
+
+import numpy as np
+import pytest
+
+from action_lifecycle.world.functions import Texts
+from action_lifecycle.world.reducers import reduce_elements, reduce_window
+from action_lifecycle.world.selectors import Absent, compile_path
+
+from . import messages
+from .messages import Message
+
+
+def read(path: str, message: Any, type_name: str = '') -> Any:
+    return compile_path(path, type_name)[0](message)
+
+
+JOINTS = messages.joints(1.0, shoulder=0.1, elbow=0.2, wrist=0.3)
+POSES = Message(header=messages.header(2.0),
+                poses=[messages.pose(1, 2, 3), messages.pose(4, 5, 6)])
+
+
+@pytest.mark.parametrize(('path', 'expected'), [
+    ('position[name=elbow]', 0.2),
+    ('effort[name=wrist]', 3.0),
+    ('position[1]', 0.2),
+    ('position[-1]', 0.3),
+    ('position', [0.1, 0.2, 0.3]),
+    ('position[1:]', [0.2, 0.3]),
+    ('position[::2]', [0.1, 0.3]),
+    ('header.stamp', 1.0),
+])
+def test_joint_states(path: str, expected: Any) -> None:
+    assert np.array_equal(read(path, JOINTS), expected)
+
+
+@pytest.mark.parametrize(('path', 'expected'), [
+    ('poses[1].position', [4, 5, 6]),
+    ('poses[1].position.z', 6),
+    ('poses[*].position.x', [1, 4]),
+    ('poses[*].position', [[1, 2, 3], [4, 5, 6]]),
+    ('poses[0]', [1, 2, 3, 0, 0, 0, 1]),
+    ('poses[0].orientation', [0, 0, 0, 1]),
+])
+def test_messages_in_messages_are_vectors(path: str, expected: Any) -> None:
+    assert np.array_equal(read(path, POSES), expected)
+
+
+def test_a_joint_is_found_wherever_it_stands() -> None:
+    reader = compile_path('position[name=b]', '')[0]
+    assert reader(messages.joints(a=1.0, b=2.0)) == 2.0
+    assert reader(messages.joints(b=3.0, a=1.0)) == 3.0
+    assert reader(messages.joints(b=4.0)) == 4.0
+    with pytest.raises(Absent):
+        reader(messages.joints(a=1.0))
+    with pytest.raises(Absent):  # names without values
+        reader(Message(name=['b'], position=array.array('d')))
+
+
+def test_an_element_is_found_by_a_field_and_has_its_own_stamp() -> None:
+    message = messages.transforms(5.0, part=('world', (1.0, 2.0, 3.0), (0.0, 0.0, 0.0, 1.0)))
+    value, stamp = compile_path('transforms[child_frame_id=part].transform.translation', '')
+    assert value(message).tolist() == [1, 2, 3]
+    assert stamp(message) == 5.0
+    by_frame, _ = compile_path('transforms[header.frame_id=world].transform.translation.y', '')
+    assert by_frame(message) == 2.0
+    with pytest.raises(Absent):
+        read('transforms[child_frame_id=other].transform', message)
+
+
+def test_arrays_are_not_copied() -> None:
+    message = messages.scan([1.0, 2.0, 3.0])
+    value = read('ranges', message)
+    message.ranges[1] = 7.0
+    assert value.tolist() == [1, 7, 3]
+
+
+def test_a_message_without_a_stamp_has_none() -> None:
+    _, stamp = compile_path('data', '')
+    assert stamp(messages.flag(True)) is None
+    assert stamp(Message(header=messages.header(0.0), data=1)) is None
+
+
+def test_texts_and_lists_of_texts() -> None:
+    assert read('data', messages.flag('abc')) == 'abc'
+    assert read('name', JOINTS) == Texts(['shoulder', 'elbow', 'wrist'])
+
+
+def cloud(points: np.ndarray[Any, Any], **changes: Any) -> Message:
+    fields = [Message(name=name, offset=4 * place, datatype=7, count=1)
+              for place, name in enumerate('xyz')]
+    data = array.array('B', points.astype('<f4').tobytes())
+    values = {'header': messages.header(3.0), 'height': 1, 'width': len(points), 'fields': fields,
+              'is_bigendian': False, 'point_step': 12, 'row_step': 12 * len(points),
+              'data': data, 'is_dense': True, **changes}
+    return Message(**values)
+
+
+def test_a_cloud_is_read_by_the_name_of_its_field() -> None:
+    points = np.arange(12.0).reshape(4, 3)
+    kind = 'sensor_msgs/msg/PointCloud2'
+    assert read('data.z', cloud(points), kind).tolist() == [2, 5, 8, 11]
+    assert read('data.x[1:3]', cloud(points), kind).tolist() == [3, 6]
+    organized = cloud(points, height=2, width=2, row_step=24)
+    assert read('data.y', organized, kind).tolist() == [[1, 4], [7, 10]]
+    with pytest.raises(Absent, match='no field'):
+        read('data.intensity', cloud(points), kind)
+    with pytest.raises(Absent, match='does not fit'):
+        read('data.z', cloud(points, width=400), kind)
+    assert read('data.z', cloud(points, width=0), kind).size == 0
+
+
+def image(pixels: np.ndarray[Any, Any], encoding: str, step: int = 0) -> Message:
+    height, width = pixels.shape[:2]
+    rows = pixels.reshape(height, -1).view('u1')
+    padded = np.zeros((height, step or rows.shape[1]), 'u1')
+    padded[:, :rows.shape[1]] = rows
+    return Message(header=messages.header(1.0), height=height, width=width, encoding=encoding,
+                   is_bigendian=0, step=padded.shape[1],
+                   data=array.array('B', padded.tobytes()))
+
+
+def test_an_image_has_rows_columns_and_channels() -> None:
+    kind = 'sensor_msgs/msg/Image'
+    gray = np.arange(12, dtype='u1').reshape(3, 4)
+    assert read('data', image(gray, 'mono8', step=8), kind).tolist() == gray.tolist()
+    assert read('data[0:2, 1:3]', image(gray, 'mono8'), kind).tolist() == [[1, 2], [5, 6]]
+    depth = np.array([[0.5, 1.5]], dtype='f4')
+    assert read('data[0, 1]', image(depth, '32FC1'), kind) == 1.5
+    color = np.arange(12, dtype='u1').reshape(2, 2, 3)
+    assert read('data[:, :, 0]', image(color, 'rgb8'), kind).tolist() == [[0, 3], [6, 9]]
+    with pytest.raises(Absent, match='encoding'):
+        read('data', image(gray, 'bayer?'), kind)
+
+
+@pytest.mark.parametrize(('name', 'values', 'expected'), [
+    ('min', [3.0, 1.0, 2.0], 1.0), ('max', [3, 1, 2], 3), ('mean', [1.0, 2.0], 1.5),
+    ('median', [5.0, 1.0, 2.0], 2.0), ('norm', [3.0, 4.0], 5.0), ('std', [1.0, 3.0], 1.0),
+    ('sum', [1, 2], 3), ('count', [1, 2, 3], 3), ('any', [False, True], True),
+    ('all', [True, False], False), ('min', [float('nan'), 2.0], 2.0),
+    ('min', [float('nan')], None), ('mean', [], None), ('count', [], 0), ('any', [], False),
+    ('min', [1.0, float('inf')], 1.0),
+])
+def test_reducers_of_elements(name: str, values: list[Any], expected: Any) -> None:
+    assert reduce_elements(name, np.array(values)) == expected
+
+
+def test_reducers_of_a_window_work_element_by_element() -> None:
+    samples = [np.array([1.0, 5.0]), np.array([3.0, 1.0])]
+    assert reduce_window('mean', samples).tolist() == [2.0, 3.0]
+    assert reduce_window('max', [1.0, 4.0, 2.0]) == 4.0
+    assert reduce_window('all', [True, True]) is True
+    assert reduce_window('count', samples) == 2
+    assert reduce_window('mean', []) is None
+    assert reduce_window('mean', [np.zeros(2), np.zeros(3)]) is None
