@@ -1,0 +1,63 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that look at files say what is wrong and end with the code that tells it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from action_lifecycle.cli import main
+
+CONFIG = Path(__file__).parents[3] / 'config'
+
+
+def test_all_files_of_the_package_are_good(capsys: pytest.CaptureFixture[str]) -> None:
+    files = [*CONFIG.glob('flows/*.yaml'), *CONFIG.glob('facts/*.yaml'),
+             *CONFIG.glob('graphs/*.yaml')]
+    assert len(files) >= 3
+    assert main(['validate', '--facts', str(CONFIG / 'facts' / 'cell.yaml'),
+                 *map(str, files)]) == 0
+    assert capsys.readouterr().out.count(': ok (') == len(files)
+
+
+def test_every_bad_file_is_reported_and_the_good_ones_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / 'bad.yaml'
+    bad.write_text('flow: x\nactions:\n  a: {confirm: z >, motion: {server: s}}\n')
+    assert main(['validate', str(bad), str(tmp_path / 'no.yaml'),
+                 str(CONFIG / 'facts' / 'cell.yaml')]) == 2
+    output = capsys.readouterr()
+    assert f"{bad}:3:" in output.err and "missing field 'type'" in output.err
+    assert 'no.yaml:1:1: can not be read' in output.err
+    assert 'cell.yaml: ok (facts)' in output.out
+
+
+def test_an_unknown_fact_is_bad_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flow = tmp_path / 'flow.yaml'
+    flow.write_text('flow: x\nactions:\n  a:\n    confirm: gapp > 1\n')
+    assert main(['validate', str(flow), '--facts', str(CONFIG / 'facts' / 'cell.yaml')]) == 2
+    error = capsys.readouterr().err
+    assert f'{flow}:4:' in error and "did you mean 'gap'?" in error
+
+
+@pytest.mark.parametrize('kind', ['graph', 'flow', 'facts'])
+def test_schemas_are_json(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(['schema', kind]) == 0
+    assert json.loads(capsys.readouterr().out)['properties']
+
+
+def test_a_graph_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(['graph', str(CONFIG / 'graphs' / 'action.yaml'), '--format', 'mermaid']) == 0
+    assert 'sensor_confirm' in capsys.readouterr().out
+
+
+def test_a_missing_journal_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(['history', 'pick', '--journal', str(tmp_path / 'none')]) == 3
+    assert 'none' in capsys.readouterr().err
