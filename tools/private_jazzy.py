@@ -143,7 +143,7 @@ def _point_exports_at_this_python() -> None:
     include, numpy_include = subprocess.check_output(
         [python, '-c', 'import sysconfig, numpy\n'
          'print(sysconfig.get_path("include"))\nprint(numpy.get_include())'],
-        universal_newlines=True).split('\n')[:2]
+        text=True).split('\n')[:2]
     for path in VENV.glob('share/*/cmake/*.cmake'):
         text = path.read_text()
         ours = re.sub(r'/opt/python/[^";]*?/include/python3\.12', include, text)
@@ -214,7 +214,7 @@ def _python_candidates() -> Iterator[str]:
     if uv:
         subprocess.call([uv, 'python', 'install', '3.12'], stdout=sys.stderr)
         found = subprocess.run([uv, 'python', 'find', '3.12'], stdout=subprocess.PIPE,
-                               universal_newlines=True).stdout.strip()
+                               text=True).stdout.strip()
         if found:
             yield found
 
@@ -246,7 +246,7 @@ def _run(command: list[str], lock: int, scratch: Path) -> None:
     log = ROS / 'log' / 'setup.log'
     with log.open('w') as output, subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=1,
-            universal_newlines=True, env=environment, pass_fds=(lock,)) as process:
+            text=True, env=environment, pass_fds=(lock,)) as process:
         for line in process.stdout or ():
             output.write(line)
             if line.startswith('Collecting ') and sys.stderr.isatty():

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import subprocess
 import sys
 import time
-from typing import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 def say(text: str) -> None:
@@ -26,3 +27,19 @@ def step(name: str) -> Iterator[None]:
         say(f'{name} … FAILED after {time.monotonic() - start:.1f} s')
         raise
     say(f'{name} … {time.monotonic() - start:.1f} s')
+
+
+def run_all(steps: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """Run each step's command, also after one has failed; return the names of those that did."""
+    failed = []
+    for name, command in steps:
+        sys.stdout.flush()
+        try:
+            with step(name):
+                subprocess.run(command, check=True)
+        except FileNotFoundError:
+            say(f'{command[0]} is not installed: pip install -r tools/requirements-dev.txt')
+            failed.append(name)
+        except subprocess.CalledProcessError:
+            failed.append(name)
+    return failed
