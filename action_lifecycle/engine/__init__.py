@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine: graphs and the machines that run on them; imports nothing else of the package."""
 
-from . import builtin_states as _builtin_states  # registers the built-in types
+from . import builtin_states  # noqa: F401  (registers the built-in types)
 from .chooser import ByRule, Choice, ChoiceError, Chooser, by_priority, first_ready
 from .draw import render_graph
 from .errors import (

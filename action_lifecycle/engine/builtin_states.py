@@ -10,13 +10,12 @@ these may be sync or async.
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Awaitable, Mapping
 from typing import Any, Optional, Protocol
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
-from .chooser import ChoiceError, chosen_name, one_of
+from .chooser import ChoiceError, chosen_name, one_of, read_answer
 from .document import StrictModel
 from .errors import LifecycleError
 from .states import Pause, State, register_state
@@ -161,13 +160,8 @@ class ToolState(_ReadyState):
         arguments = self.config.get('arguments')
         if arguments is None:
             schema = tools[tool].get('inputSchema', {'type': 'object', 'properties': {}})
-            arguments = await self._ask(
-                agent, context, f"Fill in the arguments of the tool '{tool}'.", schema)
-        if isinstance(arguments, str):
-            try:
-                arguments = json.loads(arguments)
-            except ValueError:
-                pass
+            arguments = read_answer(await self._ask(
+                agent, context, f"Fill in the arguments of the tool '{tool}'.", schema))
         if not isinstance(arguments, Mapping):
             raise LifecycleError(f"state '{self.name}': no usable arguments for the tool "
                                  f"'{tool}': {arguments!r:.200}")

@@ -128,11 +128,15 @@ def one_of(field: str, names: Sequence[str]) -> dict[str, Any]:
 
 def chosen_name(answer: Any, field: str) -> str | None:
     """Return the name in an answer: itself, or the field of an object or of its JSON text."""
-    if isinstance(answer, str) and answer.lstrip().startswith('{'):
-        try:
-            answer = json.loads(answer)
-        except ValueError:
-            return None
+    answer = read_answer(answer)
     if isinstance(answer, Mapping):
         answer = answer.get(field)
     return answer if isinstance(answer, str) else None
+
+
+def read_answer(answer: Any) -> Any:
+    """Return what a JSON text stands for, and anything else as it is."""
+    try:
+        return json.loads(answer)
+    except (TypeError, ValueError):
+        return answer

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from action_lifecycle.engine import GraphError, LifecycleError, State, graph_schema, load_graph
 from action_lifecycle.engine.resources import config_file
 from action_lifecycle.engine.states import REGISTRY, StateRegistry
@@ -101,8 +102,8 @@ invariants:
   end: {must_pass: nowhere}
 ''') == [
         "g.yaml:1:1: initial: no state 'strat'; did you mean 'start'?",
-        "g.yaml:3:11: state 'start': unknown state type 'usr'; did you mean 'user'? (known: agent, "
-        'confirm, decision, motion, terminal, tool, user)',
+        "g.yaml:3:11: state 'start': unknown state type 'usr'; did you mean 'user'? (known: "
+        'agent, confirm, decision, motion, terminal, tool, user)',
         "g.yaml:3:50: to: no state 'endd'; did you mean 'end'?",
         "g.yaml:4:3: state 'middle' is a trap: no way leads from it to a final state",
         "g.yaml:4:25: state 'middle' has an empty list of next states",
@@ -261,7 +262,7 @@ def test_ten_thousand_states_load_and_their_faults_are_found() -> None:
     assert time.process_time() - began < 30
     bad = good.replace('s5000, s', 's5000x, s')
     faults = faults_of(bad)
-    assert faults[0].startswith("g.yaml:5002:") and "no state 's5000x'" in faults[0]
+    assert faults[0].startswith('g.yaml:5002:') and "no state 's5000x'" in faults[0]
 
 
 def test_schema_takes_what_loads_and_refuses_what_does_not() -> None:

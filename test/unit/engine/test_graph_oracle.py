@@ -8,9 +8,10 @@ import json
 from typing import Any
 
 import pytest
-from action_lifecycle.engine import GraphError, load_graph
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+
+from action_lifecycle.engine import GraphError, load_graph
 
 nx = pytest.importorskip('networkx')
 

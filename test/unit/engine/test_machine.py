@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from action_lifecycle.engine import LifecycleError, Machine, TransitionNotAllowed, load_graph
 from action_lifecycle.engine.resources import config_file
 

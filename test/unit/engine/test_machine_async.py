@@ -9,6 +9,7 @@ import threading
 from typing import Any
 
 import pytest
+
 from action_lifecycle.engine import LifecycleError, Machine, TransitionNotAllowed, load_graph
 
 LAMP = load_graph('''\

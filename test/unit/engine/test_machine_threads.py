@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from action_lifecycle.engine import Graph, Machine, TransitionNotAllowed, load_graph
 from action_lifecycle.engine.resources import config_file
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 GRAPHS = [load_graph(config_file(f'graphs/{name}.yaml'))
           for name in ('action', 'constellation', 'operation')]
@@ -75,10 +78,8 @@ def test_eight_threads_leave_a_legal_path(
     def job(events: list[str]) -> Callable[[], None]:
         def fire() -> None:
             for event in events:
-                try:
+                with contextlib.suppress(TransitionNotAllowed):
                     machine.fire(event)
-                except TransitionNotAllowed:
-                    pass
         return fire
 
     together(*map(job, sequences))
@@ -91,20 +92,19 @@ def test_eight_threads_leave_a_legal_path(
     assert machine.state == state
 
 
+def expecting(machine: Machine, event: str, outcomes: list[object]) -> None:
+    try:
+        outcomes.append(machine.fire(event, expect='status_verification_requested'))
+    except TransitionNotAllowed as error:
+        outcomes.append(error)
+
+
 def test_of_two_threads_that_expect_one_state_one_wins() -> None:
     for _ in range(200):
         machine = Machine(GRAPHS[0], listeners=[Guards()], state='status_verification_requested')
         outcomes: list[object] = []
 
-        def job(event: str, machine: Machine = machine) -> Callable[[], None]:
-            def fire() -> None:
-                try:
-                    outcomes.append(machine.fire(event, expect='status_verification_requested'))
-                except TransitionNotAllowed as error:
-                    outcomes.append(error)
-            return fire
-
-        together(job('verified'), job('fail'))
+        together(*(partial(expecting, machine, event, outcomes) for event in ('verified', 'fail')))
         refused = [one for one in outcomes if isinstance(one, TransitionNotAllowed)]
         assert len(refused) == 1
         assert len(machine.history) == 1
