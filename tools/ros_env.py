@@ -108,6 +108,8 @@ def private(environment: dict[str, str]) -> dict[str, str]:
     result.pop('PYTHONHOME', None)
     result.update({MARKER: str(ROOT), 'VIRTUAL_ENV': str(VENV), 'ROS_DISTRO': 'jazzy',
                    'ROS_VERSION': '2', 'ROS_PYTHON_VERSION': '3'})
+    # The wheels start every Python anew with their own, older libraries in front, by a .pth file.
+    result['_ROS_WHEELS_BOOTSTRAP_COMPLETE'] = '1'
     result.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     result.setdefault('CMAKE_GENERATOR', 'Ninja')  # comes with the venv; make may be missing
     result.setdefault('ROS_LOG_DIR', str(ROS / 'log'))
