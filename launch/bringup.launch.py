@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the three nodes of one robot, in three processes or composed into one."""
 
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchContext, LaunchDescription
 
 NODES = ('world_model_bridge', 'ledger', 'action_lifecycle_node')
 
@@ -35,7 +36,7 @@ def generate_launch_description() -> LaunchDescription:
     ])
 
 
-def _nodes(context):
+def _nodes(context: LaunchContext) -> list[Node]:
     given = {
         name: value for name in ('facts_file', 'journal_path')
         if (value := LaunchConfiguration(name).perform(context))}

@@ -16,13 +16,14 @@ from types import FrameType
 from typing import Any
 
 import yaml
-from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode
-from action_lifecycle_msgs.srv import GetHistory
 from rclpy.action import ActionClient
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
+
+from action_lifecycle_msgs.action import ExecuteFlow
+from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode
+from action_lifecycle_msgs.srv import GetHistory
 
 from ..engine.errors import LifecycleError
 from ..flow.loading import load_flow
@@ -60,7 +61,7 @@ def _goal(options: argparse.Namespace) -> ExecuteFlow.Goal:
         requester=f'{getpass.getuser()}@{socket.gethostname()}')
     path = Path(options.flow)
     if path.suffix in ('.yaml', '.yml') or '/' in options.flow:
-        load_flow(path, **parameters)  # what is wrong with the file is told before anybody is asked
+        load_flow(path, **parameters)  # what is wrong with the file is told before anything else
         goal.flow, goal.kind = path.read_text(encoding='utf-8'), 'yaml'
     return goal
 
@@ -68,7 +69,7 @@ def _goal(options: argparse.Namespace) -> ExecuteFlow.Goal:
 def _parameter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition('=')
     if not equals:
-        raise LifecycleError(f"--param {text}: expected NAME=VALUE")
+        raise LifecycleError(f'--param {text}: expected NAME=VALUE')
     try:
         return name, yaml.safe_load(value)
     except yaml.YAMLError as error:
@@ -99,8 +100,9 @@ class _Following:
             self.client.until(sent.done, self.wait, 'the goal was not answered')
             handle = sent.result()
             if not handle.accepted:
-                return ExecuteFlow.Result(error_code=ErrorCode.NOT_READY,
-                                          error_msg='the goal was rejected: the node is not active')
+                return ExecuteFlow.Result(
+                    error_code=ErrorCode.NOT_READY,
+                    error_msg='the goal was rejected: the node is not active')
             return self._until_result(handle)
         finally:
             signal.signal(signal.SIGINT, old)

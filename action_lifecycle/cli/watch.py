@@ -7,10 +7,11 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from action_lifecycle_msgs.msg import FlowStatusArray
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
+
+from action_lifecycle_msgs.msg import FlowStatusArray
 
 from ..ros.qos import state_qos
 from .client import connect

@@ -34,6 +34,7 @@ class FlowSpec(StrictModel):
     version: int = Field(default=1, ge=1, le=1, description='Version of this file format.')
     description: str = ''
     parameters: dict[str, ParameterSpec] = {}
-    max_motions: int = Field(default=4, ge=1, le=1000, description='Actions at work at the same time.')
+    max_motions: int = Field(
+        default=4, ge=1, le=1000, description='Actions at work at the same time.')
     defaults: dict[str, Any] = Field(default={}, description='Fields that every action has.')
     actions: dict[str, dict[str, Any]]

@@ -20,7 +20,14 @@ from typing import Any
 from ..engine import LifecycleError, TransitionNotAllowed
 from .action import Action
 from .ports import (
-    Clock, Confirmation, ConfirmRequest, Handle, MotionRequest, MotionResult, Operator, Question,
+    Clock,
+    Confirmation,
+    ConfirmRequest,
+    Handle,
+    MotionRequest,
+    MotionResult,
+    Operator,
+    Question,
     World,
 )
 from .spec import ActionSpec, ConditionSpec
@@ -106,9 +113,7 @@ class ActionRunner:
         state = self.action.state
         if state in (ActionState.COMPLETED, ActionState.RECIPE_RECEIVED):
             self.fire('terminate', outcome=Outcome.SUCCEEDED.value, actor=actor, cause=reason)
-        elif state is ActionState.ASSIGNED:
-            self.fire('terminate', outcome=Outcome.CANCELED.value, actor=actor, cause=reason)
-        elif state in (ActionState.ERROR, ActionState.RECIPE_REQUESTED):
+        elif state in (ActionState.ASSIGNED, ActionState.ERROR, ActionState.RECIPE_REQUESTED):
             self.fire('terminate', outcome=Outcome.CANCELED.value, actor=actor, cause=reason)
         elif state is not ActionState.TERMINATED:
             self._stop(ErrorCode.CANCELED, reason, actor)

@@ -1,6 +1,6 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""What an action is to do, and how it is seen to be done: the part of a flow file below `actions`."""
+"""What an action is to do, and how it is seen to be done: a flow file below `actions`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, Literal, Optional
 from pydantic import Field
 
 from ..engine.document import StrictModel
-
 
 
 class ConditionSpec(StrictModel):
@@ -29,8 +28,8 @@ class MotionSpec(StrictModel):
     server: str = Field(description='Name of the action, such as gripper_controller/gripper_cmd.')
     type: str = Field(description='Such as control_msgs/action/GripperCommand.')
     goal: dict[str, Any] = Field(
-        default={}, description='Fields of the goal; {fact: NAME} and {expr: TEXT} are filled in from the '
-        'facts when the goal is sent.')
+        default={}, description='Fields of the goal; {fact: NAME} and {expr: TEXT} are filled '
+        'in from the facts when the goal is sent.')
     server_timeout: float = Field(default=5.0, ge=0, le=600,
                                   description='Seconds to wait for the server.')
     timeout: float = Field(default=60.0, ge=0, le=86400,
@@ -41,9 +40,12 @@ class RetrySpec(StrictModel):
     """How often a failed action is tried again, unchanged, and after which delay."""
 
     times: int = Field(default=0, ge=0, le=1000, description='Further tries after the first.')
-    delay: float = Field(default=1.0, ge=0, le=3600, description='Seconds before the first of them.')
-    factor: float = Field(default=2.0, ge=1, le=100, description='Each further delay is longer by this.')
-    max_delay: float = Field(default=60.0, ge=0, le=86400, description='Seconds, the longest delay.')
+    delay: float = Field(
+        default=1.0, ge=0, le=3600, description='Seconds before the first of them.')
+    factor: float = Field(
+        default=2.0, ge=1, le=100, description='Each further delay is longer by this.')
+    max_delay: float = Field(
+        default=60.0, ge=0, le=86400, description='Seconds, the longest delay.')
     jitter: float = Field(default=0.1, ge=0, le=1,
                           description='Part of the delay that is drawn at random.')
 
@@ -53,7 +55,8 @@ class FallbackSpec(StrictModel):
 
     strategy: Literal['retry', 'ask', 'give_up'] = Field(
         description='retry: with the parameters given here; ask: a person decides; give_up.')
-    parameters: dict[str, Any] = Field(default={}, description="New values of the action's parameters.")
+    parameters: dict[str, Any] = Field(
+        default={}, description="New values of the action's parameters.")
     question: str = Field(default='', description='What the person is asked.')
 
 
@@ -65,26 +68,30 @@ class ActionSpec(StrictModel):
         default={}, description='Names for templates and expressions of this action.')
     after: dict[str, Literal['unconditional', 'completion', 'success']] = Field(
         default={}, description='What it waits for: actions of this flow, each with a kind.')
-    resources: list[str] = Field(default=[], description='Held alone from start to end, such as arm.')
+    resources: list[str] = Field(
+        default=[], description='Held alone from start to end, such as arm.')
     priority: int = Field(default=0, ge=-1000, le=1000, description='Higher goes first.')
     timeout: float = Field(default=0.0, ge=0, le=864000,
                            description='Seconds an attempt may take; 0: no limit.')
     require: list[ConditionSpec] = Field(default=[], description='Must be true before it starts.')
-    motion: list[MotionSpec] = Field(default=[], description='Goals, executed one after the other.')
+    motion: list[MotionSpec] = Field(
+        default=[], description='Goals, executed one after the other.')
     maintain: list[ConditionSpec] = Field(
         default=[], description='Must not become false while the motion runs.')
     stopped: Optional[ConditionSpec] = Field(
         default=None, description='True when nothing moves any more; asked after a cancel.')
-    stop_timeout: float = Field(default=3.0, gt=0, le=60, description='Seconds from cancel to standstill.')
+    stop_timeout: float = Field(
+        default=3.0, gt=0, le=60, description='Seconds from cancel to standstill.')
     confirm: list[ConditionSpec] = Field(
-        default=[], description="All true: the sensors confirm the outcome.")
+        default=[], description='All true: the sensors confirm the outcome.')
     retry: RetrySpec = Field(default=RetrySpec())
-    fallback: list[FallbackSpec] = Field(default=[], description='Strategies, tried in this order.')
+    fallback: list[FallbackSpec] = Field(
+        default=[], description='Strategies, tried in this order.')
     idempotent: bool = Field(
         default=False, description='Executing the motion once more than needed does no harm.')
     on_resume: Optional[Literal['confirm', 'retry', 'ask']] = Field(
-        default=None, description='When a restart finds the motion gone and its outcome not there: '
-        'confirm: error; retry: once more; ask: a person decides. '
+        default=None, description='When a restart finds the motion gone and its outcome not '
+        'there: confirm: error; retry: once more; ask: a person decides. '
         'Default: ask, or retry if idempotent.')
 
     @property

@@ -7,9 +7,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from rclpy.task import Future
+
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.srv import Check
-from rclpy.task import Future
 
 from ..engine.errors import DocumentError, LifecycleError
 from ..flow.loading import Flow, load_flow, parse_flow

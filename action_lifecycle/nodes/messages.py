@@ -9,9 +9,10 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from action_lifecycle_msgs import msg
 from builtin_interfaces.msg import Time
 from unique_identifier_msgs.msg import UUID
+
+from action_lifecycle_msgs import msg
 
 from ..dialogue import Request
 from ..flow.orchestrator import FlowRun

@@ -1,6 +1,6 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The services that answer questions about actions, the same in both nodes that have the journal."""
+"""The services that answer questions about actions, the same in both nodes with a journal."""
 
 from __future__ import annotations
 

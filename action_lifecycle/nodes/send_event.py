@@ -15,7 +15,8 @@ from ..lifecycle.states import ErrorCode, Outcome
 OUTSIDE = {
     'cancel': (), 'verified': ('evidence',), 'postpone': (), 'ask_again': (),
     'resume': (), 'fail': ('error_msg',), 'retry': (), 'request_fallback': (),
-    'receive_fallback': ('parameters',), 'apply_fallback': (), 'repeat_motion': (), 'terminate': (),
+    'receive_fallback': ('parameters',), 'apply_fallback': (), 'repeat_motion': (),
+    'terminate': (),
 }
 """Events that may be fired from outside, with the data each may bring."""
 

@@ -13,14 +13,19 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from action_lifecycle_msgs import msg
-from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient
 from rclpy.node import Node
 
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
+
 from ..lifecycle.ports import (
-    Confirmation, ConfirmRequest, Handle, MotionRequest, MotionResult,
+    Confirmation,
+    ConfirmRequest,
+    Handle,
+    MotionRequest,
+    MotionResult,
 )
 from ..lifecycle.states import ErrorCode
 from .clock import NodeClock

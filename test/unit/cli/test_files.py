@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from action_lifecycle.cli import main
 
 CONFIG = Path(__file__).parents[3] / 'config'
@@ -30,7 +31,7 @@ def test_every_bad_file_is_reported_and_the_good_ones_too(
     assert main(['validate', str(bad), str(tmp_path / 'no.yaml'),
                  str(CONFIG / 'facts' / 'cell.yaml')]) == 2
     output = capsys.readouterr()
-    assert f"{bad}:3:" in output.err and "missing field 'type'" in output.err
+    assert f'{bad}:3:' in output.err and "missing field 'type'" in output.err
     assert 'no.yaml:1:1: can not be read' in output.err
     assert 'cell.yaml: ok (facts)' in output.out
 

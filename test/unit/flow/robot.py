@@ -20,7 +20,10 @@ from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import FlowRun, JournalRecorder, Orchestrator, parse_flow
 from action_lifecycle.ledger import Journal
 from action_lifecycle.lifecycle.ports import (
-    Confirmation, ConfirmRequest, MotionRequest, MotionResult,
+    Confirmation,
+    ConfirmRequest,
+    MotionRequest,
+    MotionResult,
 )
 from action_lifecycle.lifecycle.states import ErrorCode
 

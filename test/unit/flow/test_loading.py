@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.flow import parse_flow
 from action_lifecycle.flow.loading import check_names
@@ -68,18 +69,18 @@ def test_a_fallback_changes_the_goal_through_the_parameters() -> None:
     ('after: pick', 'after: pik',
      "f.yaml:9:5: action 'place' waits for 'pik', which the flow does not have; "
      "did you mean 'pick'?"),
-    ("label: 'to {{ part }}'", "label: '{{ prat }}'", "f.yaml:18:"),
+    ("label: 'to {{ part }}'", "label: '{{ prat }}'", 'f.yaml:18:'),
     ("label: 'to {{ part }}'", "label: '{{ prat }}'", "'prat' is undefined"),
-    ('{{ part }}_z > 0.1', '{{ part }}_z > (', "f.yaml:19:"),
+    ('{{ part }}_z > 0.1', '{{ part }}_z > (', 'f.yaml:19:'),
     ('hold: 0.5', 'hold: -1', "field 'confirm.0.hold'"),
-    ('strategy: retry', 'strategy: pray', "f.yaml:21:"),
+    ('strategy: retry', 'strategy: pray', 'f.yaml:21:'),
     ("parameters: {grip: '{{ force * 3 }}'}", 'parameters: {grop: 1}',
      "f.yaml:22:22: action 'pick' has no parameter 'grop'; did you mean 'grip'?"),
     ("effort: '{{ grip }}'", 'effort: .nan',
      "f.yaml:18:16: field 'goal.effort': expected a finite number, got nan"),
     ('flow: fetch', 'flow: ../etc', "f.yaml:1:1: '../etc' is not a name"),
-    ('  place:', '  pla/ce:', "is not a name"),
-    ('resources: [arm]', 'resources: ["a b"]', "is not a name of a resource"),
+    ('  place:', '  pla/ce:', 'is not a name'),
+    ('resources: [arm]', 'resources: ["a b"]', 'is not a name of a resource'),
 ])
 def test_a_fault_names_its_line_and_what_was_expected(old: str, new: str, message: str) -> None:
     assert old in FLOW

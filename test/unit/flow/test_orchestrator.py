@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from action_lifecycle.engine.errors import LifecycleError, TransitionNotAllowed
 from action_lifecycle.ledger import JournalError
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome

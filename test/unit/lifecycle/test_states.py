@@ -8,9 +8,15 @@ import re
 from pathlib import Path
 
 import pytest
+
 from action_lifecycle.engine import load_graph
 from action_lifecycle.lifecycle.states import (
-    LEDGER_STATUS, ActionState, ErrorCode, LedgerTaskStatus, Outcome, ledger_status,
+    LEDGER_STATUS,
+    ActionState,
+    ErrorCode,
+    LedgerTaskStatus,
+    Outcome,
+    ledger_status,
 )
 
 ROOT = Path(__file__).parents[3]
