@@ -17,7 +17,7 @@ from ..flow.loading import check_names, load_flow
 from ..flow.spec import FlowSpec
 from ..world import FactSet, load_facts
 from ..world.facts import FactsFile
-from .main import BAD_INPUT, DONE
+from .exits import BAD_INPUT, DONE
 
 
 def validate(files: Sequence[str], facts_file: str | None) -> int:

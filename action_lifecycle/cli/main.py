@@ -9,15 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from ..engine.errors import DocumentError, LifecycleError
-
-DONE = 0
-FLOW_FAILED = 1
-BAD_INPUT = 2
-NOT_THERE = 3
-
-
-class NotThere(LifecycleError):
-    """A node, a service or a file that the command needs is not there."""
+from .exits import BAD_INPUT, DONE, NOT_THERE, NotThere
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

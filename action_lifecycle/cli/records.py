@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..ledger import JournalError, JournalReader
-from .main import DONE, NotThere
+from .exits import DONE, NotThere
 
 COLUMNS = ('flow', 'action', 'state', 'outcome', 'attempt', 'last change')
 

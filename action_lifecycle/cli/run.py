@@ -29,7 +29,7 @@ from ..engine.errors import LifecycleError
 from ..flow.loading import load_flow
 from ..ros.qos import event_qos
 from .client import Client, connect
-from .main import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE
+from .exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE
 from .table import attempts_table, line, live_table
 
 NODE = 'action_lifecycle'

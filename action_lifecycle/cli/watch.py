@@ -15,7 +15,7 @@ from action_lifecycle_msgs.msg import FlowStatusArray
 
 from ..ros.qos import state_qos
 from .client import connect
-from .main import DONE
+from .exits import DONE
 from .table import live_table
 
 SHOWN = 3

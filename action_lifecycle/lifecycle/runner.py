@@ -32,6 +32,7 @@ from .ports import (
 )
 from .spec import ActionSpec, ConditionSpec
 from .states import ActionState, ErrorCode, Outcome
+from .words import in_words
 
 RECORD_AGAIN = 1.0
 """Seconds until a change that the journal refused is tried again."""
@@ -176,11 +177,11 @@ class ActionRunner:
         if answer.verdict == 'confirmed':
             self._go()
         elif answer.verdict == 'refuted':
-            self._fail(ErrorCode.REQUIRE_REFUTED, f'required: {_words(answer)}',
+            self._fail(ErrorCode.REQUIRE_REFUTED, f'required: {in_words(answer)}',
                        evidence=list(answer.evidence))
         else:
             self._fail(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
-                       f'required: {_words(answer)}', evidence=list(answer.evidence))
+                       f'required: {in_words(answer)}', evidence=list(answer.evidence))
 
     def _go(self) -> None:
         if self.action.spec.physical:
@@ -268,12 +269,12 @@ class ActionRunner:
         else:
             code = ErrorCode.INTERRUPTED if action.spec.resume_policy == 'ask' \
                 else ErrorCode.GOAL_UNKNOWN
-            self._fail(code, f'interrupted, and its outcome is not there: {_words(answer)}',
+            self._fail(code, f'interrupted, and its outcome is not there: {in_words(answer)}',
                        evidence=evidence, sensors_said=answer.verdict, actor='sensors')
 
     def _refused(self, answer: Confirmation) -> None:
         self._fail(answer.error_code or _CONFIRM_CODES.get(answer.verdict, ErrorCode.INTERNAL),
-                   _words(answer), evidence=list(answer.evidence), sensors_said=answer.verdict,
+                   in_words(answer), evidence=list(answer.evidence), sensors_said=answer.verdict,
                    actor='sensors')
 
     def _enter_status_verification_requested(self) -> None:
@@ -436,28 +437,3 @@ class ActionRunner:
         under_way, self._under_way = self._under_way, []
         for handle in under_way:
             handle.cancel()
-
-
-def _words(answer: Confirmation) -> str:
-    """Say which condition was not met, with the values it saw."""
-    parts = [describe(item) for item in answer.evidence if item.get('verdict') != 'true']
-    return '; '.join(part for part in (answer.error_msg, *parts) if part) or answer.verdict
-
-
-def describe(evidence: dict[str, Any]) -> str:
-    """Put one piece of evidence in a line: the expression, and each fact's value."""
-    facts = ', '.join(
-        f"{fact['name']}={_value(fact)}" for fact in evidence.get('facts', ()))
-    return f"{evidence['expression']} is {evidence['verdict']}" + (f' ({facts})' if facts else '')
-
-
-def _value(fact: dict[str, Any]) -> str:
-    if fact.get('validity') == 'unknown':
-        return 'never seen'
-    numbers = fact.get('numbers')
-    if numbers:
-        text = ' '.join(f'{number:.4g}' for number in numbers[:4])
-        text = f'[{text}]' if len(numbers) > 1 else text
-    else:
-        text = str(fact.get('value'))
-    return text + (' (stale)' if fact.get('validity') == 'stale' else '')

@@ -1,0 +1,16 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""How a command ends."""
+
+from __future__ import annotations
+
+from ..engine.errors import LifecycleError
+
+DONE = 0
+FLOW_FAILED = 1
+BAD_INPUT = 2
+NOT_THERE = 3
+
+
+class NotThere(LifecycleError):
+    """A node, a service or a file that the command needs is not there."""

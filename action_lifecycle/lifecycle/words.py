@@ -1,0 +1,34 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the sensors said, in a line for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .ports import Confirmation
+
+
+def in_words(answer: Confirmation) -> str:
+    """Say which condition was not met, with the values it saw."""
+    parts = [describe(item) for item in answer.evidence if item.get('verdict') != 'true']
+    return '; '.join(part for part in (answer.error_msg, *parts) if part) or answer.verdict
+
+
+def describe(evidence: dict[str, Any]) -> str:
+    """Put one piece of evidence in a line: the expression, and each fact's value."""
+    facts = ', '.join(
+        f"{fact['name']}={_value(fact)}" for fact in evidence.get('facts', ()))
+    return f"{evidence['expression']} is {evidence['verdict']}" + (f' ({facts})' if facts else '')
+
+
+def _value(fact: dict[str, Any]) -> str:
+    if fact.get('validity') == 'unknown':
+        return 'never seen'
+    numbers = fact.get('numbers')
+    if numbers:
+        text = ' '.join(f'{number:.4g}' for number in numbers[:4])
+        text = f'[{text}]' if len(numbers) > 1 else text
+    else:
+        text = str(fact.get('value'))
+    return text + (' (stale)' if fact.get('validity') == 'stale' else '')
