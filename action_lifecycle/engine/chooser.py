@@ -135,8 +135,10 @@ def chosen_name(answer: Any, field: str) -> str | None:
 
 
 def read_answer(answer: Any) -> Any:
-    """Return what a JSON text stands for, and anything else as it is."""
+    """Return what the JSON text of an object stands for, and anything else as it is."""
+    if not isinstance(answer, str) or not answer.lstrip().startswith('{'):
+        return answer
     try:
         return json.loads(answer)
-    except (TypeError, ValueError):
+    except ValueError:
         return answer

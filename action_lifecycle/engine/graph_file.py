@@ -26,14 +26,15 @@ class TransitionModel(StrictModel):
     event: StrictStr
     source: Names = Field(alias='from')
     target: StrictStr = Field(alias='to')
-    cond: Names = Field([], description='guards that must hold')
-    unless: Names = Field([], description='guards that must not hold')
-    validators: Names = Field([], description='called first; they raise to refuse')
-    before: Names = []
-    on: Names = []
-    after: Names = []
+    cond: Names = Field(default_factory=list, description='guards that must hold')
+    unless: Names = Field(default_factory=list, description='guards that must not hold')
+    validators: Names = Field(
+        default_factory=list, description='called first; they raise to refuse')
+    before: Names = Field(default_factory=list)
+    on: Names = Field(default_factory=list)
+    after: Names = Field(default_factory=list)
     description: StrictStr = ''
-    priority: StrictInt = Field(0, description='the highest is chosen by a PriorityChooser')
+    priority: StrictInt = Field(0, description='the highest is chosen by `by_priority`')
     default: StrictBool = Field(False, description='taken when a chooser gives no usable answer')
 
 
@@ -50,8 +51,8 @@ class StateModel(StrictModel):
     description: StrictStr = ''
     type: StrictStr = ''
     final: StrictBool = False
-    enter: Names = []
-    exit: Names = []
+    enter: Names = Field(default_factory=list)
+    exit: Names = Field(default_factory=list)
     transition: Optional[NextModel] = None
 
 
@@ -59,7 +60,9 @@ class InvariantModel(StrictModel):
     """What a state may be reached by."""
 
     must_pass: StrictStr
-    given: Names = Field([], description='guards taken to hold: `unless` them is taken away')
+    given: Names = Field(
+        default_factory=list,
+        description='guards taken to hold: `unless` them is taken away')
 
 
 class GraphModel(StrictModel):
@@ -68,10 +71,11 @@ class GraphModel(StrictModel):
     description: StrictStr = ''
     initial: StrictStr
     fields: dict[str, list[Any]] = Field(
-        {}, description='fields that states may have beside, with their values ([]: any)')
+        default_factory=dict,
+        description='fields that states may have beside, with their values ([]: any)')
     states: dict[str, StateModel]
-    transitions: list[TransitionModel] = []
-    invariants: dict[str, InvariantModel] = {}
+    transitions: list[TransitionModel] = Field(default_factory=list)
+    invariants: dict[str, InvariantModel] = Field(default_factory=dict)
 
 
 TOP_FIELDS = ('description', 'initial', 'fields', 'states', 'transitions', 'invariants')

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -389,3 +390,14 @@ def test_assigned_action_ends_only_with_an_outcome_that_needs_no_work() -> None:
 def test_terminated_action_only_starts_anew() -> None:
     machine = action(state='terminated')
     assert machine.possible_events() == ('reassign',)
+
+
+def test_a_thousand_machines_share_one_graph() -> None:
+    graph = load_graph(config_file('graphs/action.yaml'))
+    listener = Action()
+    tracemalloc.start()
+    machines = [Machine(graph, listeners=[listener]) for _ in range(1_000)]
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert all(machine.graph is graph for machine in machines)
+    assert used / len(machines) < 1_000

@@ -1,0 +1,215 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What a transition costs beside other libraries, and how loading grows, measured in one run.
+
+transition_vs_transitions, transition_vs_python_statemachine: how many times faster a transition
+    with one guard and no hooks is; the same two states and the same guard for all three.
+hooks_vs_transitions: the same with a hook at each of the twelve places that hooks have here,
+    against `transitions` with a callback at each place that those have there.
+load_exponent: the slope of log(CPU time) over log(states) for loading and checking a graph of
+    313 to 10,000 states with two ways out of each; n log n has 1.14 over that range.
+bytes_per_machine, bytes_per_walked_machine: what each of 1,000 machines on the action graph takes
+    when it is new, and when it has walked through a whole action.
+
+Transitions are made in short blocks, now by one, now by the other, and each block is compared with
+its neighbour; the median of these ratios is printed, so that load from outside falls out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import math
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import statemachine
+import transitions
+
+from action_lifecycle.engine import Machine, load_graph
+from action_lifecycle.engine.resources import config_file
+
+LAMP = load_graph('''\
+initial: dark
+states: {dark: {}, lit: {final: true}}
+transitions:
+  - {event: light, from: dark, to: lit, cond: powered}
+  - {event: darken, from: lit, to: dark, cond: powered}
+''')
+BLOCKS = 60
+
+
+class Power:
+    """The guard, the same for every library."""
+
+    def powered(self) -> bool:
+        """Say yes."""
+        return True
+
+
+class Hooked(Power):
+    """A hook at each of the twelve places, and none that does anything."""
+
+    def validators(self) -> None:
+        """Do nothing; so do all that follow."""
+
+    def cond(self) -> bool:
+        """Say yes."""
+        return True
+
+    before_transition = before_light = before_darken = validators
+    on_exit_state = on_exit_dark = on_exit_lit = validators
+    on_transition = on_light = on_darken = validators
+    on_enter_state = on_enter_dark = on_enter_lit = validators
+    after_light = after_darken = after_transition = validators
+
+
+class Physical:
+    """The guards of the action graph, for an action that moves the robot."""
+
+    physical = has_evidence = True
+
+
+class Callbacks(Power):
+    """The model of `transitions`, with a method for each of its callbacks."""
+
+    def prepare_event(self) -> None:
+        """Do nothing; so do all that follow."""
+
+    prepare = before_state_change = before = on_exit = on_enter = prepare_event
+    after = after_state_change = finalize_event = prepare_event
+
+
+def ours(listener: object) -> Callable[[int], None]:
+    """Return what makes that many pairs of transitions on our machine."""
+    machine = Machine(LAMP, listeners=[listener])
+
+    def run(pairs: int) -> None:
+        for _ in range(pairs):
+            machine.fire('light')
+            machine.fire('darken')
+    return run
+
+
+def of_transitions(hooks: bool) -> Callable[[int], None]:
+    """Return the same on `transitions`."""
+    model: Any = Callbacks() if hooks else Power()
+    of_state = {'on_enter': 'on_enter', 'on_exit': 'on_exit'} if hooks else {}
+    of_edge = {'prepare': 'prepare', 'before': 'before', 'after': 'after'} if hooks else {}
+    of_machine = {name: name for name in (
+        'prepare_event', 'before_state_change', 'after_state_change', 'finalize_event'
+    )} if hooks else {}
+    transitions.Machine(
+        model, initial='dark', auto_transitions=False, **of_machine,
+        states=[{'name': name, **of_state} for name in ('dark', 'lit')],
+        transitions=[
+            {'trigger': 'light', 'source': 'dark', 'dest': 'lit', 'conditions': 'powered',
+             **of_edge},
+            {'trigger': 'darken', 'source': 'lit', 'dest': 'dark', 'conditions': 'powered',
+             **of_edge},
+        ])
+
+    def run(pairs: int) -> None:
+        for _ in range(pairs):
+            model.light()
+            model.darken()
+    return run
+
+
+def of_python_statemachine() -> Callable[[int], None]:
+    """Return the same on `python-statemachine`."""
+    class Lamp(statemachine.StateMachine, Power):  # type: ignore[misc]
+        dark = statemachine.State(initial=True)
+        lit = statemachine.State()
+        light = dark.to(lit, cond='powered')
+        darken = lit.to(dark, cond='powered')
+
+    machine = Lamp()
+
+    def run(pairs: int) -> None:
+        for _ in range(pairs):
+            machine.light()
+            machine.darken()
+    return run
+
+
+def faster(
+    one: Callable[[int], None], other: Callable[[int], None], pairs: int, factor: int
+) -> float:
+    """Return how many times faster `one` is; it makes `factor` times the pairs of `other`."""
+    ratios = []
+    for block in range(BLOCKS + 3):
+        began = time.perf_counter()
+        one(pairs * factor)
+        between = time.perf_counter()
+        other(pairs)
+        ended = time.perf_counter()
+        if block >= 3:  # the first ones warm up
+            ratios.append((ended - between) / (between - began) * factor)
+    return statistics.median(ratios)
+
+
+def load_exponent() -> float:
+    """Return the slope of log(time) over log(states); the least of three times counts."""
+    points = []
+    for count in (313, 625, 1_250, 2_500, 5_000, 10_000):
+        lines = [f'  s{n}: {{transition: {{next: [s{n + 1}, s{n // 2 + 1}]}}}}\n'
+                 for n in range(1, count)]
+        text = f'initial: s1\nstates:\n{"".join(lines)}  s{count}: {{final: true}}\n'
+        least = math.inf
+        for _ in range(3):
+            gc.collect()
+            began = time.process_time()
+            load_graph(text)
+            least = min(least, time.process_time() - began)
+        points.append((math.log(count), math.log(least)))
+    return statistics.linear_regression(*zip(*points)).slope
+
+
+def bytes_per_machine(walked: bool) -> float:
+    """Return the memory of a machine on the action graph, without that of its listener."""
+    graph = load_graph(config_file('graphs/action.yaml'))
+    listener = Physical()
+    tracemalloc.start()
+    machines = []
+    for _ in range(1_000):
+        machine = Machine(graph, listeners=[listener])
+        if walked:
+            for event in ('start', 'execute', 'motion_done', 'confirmed', 'verified', 'terminate'):
+                machine.fire(event)
+        machines.append(machine)
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return used / len(machines)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--json', action='store_true', help='print one JSON object')
+    arguments = parser.parse_args()
+    figures = {
+        'transition_vs_transitions':
+            faster(ours(Power()), of_transitions(hooks=False), 500, 5),
+        'transition_vs_python_statemachine':
+            faster(ours(Power()), of_python_statemachine(), 40, 40),
+        'hooks_vs_transitions': faster(ours(Hooked()), of_transitions(hooks=True), 300, 2),
+        'load_exponent': load_exponent(),
+        'bytes_per_machine': bytes_per_machine(walked=False),
+        'bytes_per_walked_machine': bytes_per_machine(walked=True),
+    }
+    rounded = {name: round(figure, 2) for name, figure in figures.items()}
+    if arguments.json:
+        print(json.dumps(rounded))
+    else:
+        for name, figure in rounded.items():
+            print(f'{name:36}{figure:10}')
+
+
+if __name__ == '__main__':
+    main()
