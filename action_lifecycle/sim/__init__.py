@@ -5,16 +5,16 @@ A robot cell in MuJoCo: a gantry with a parallel gripper, three parts in a tray,
 
 | module | subject |
 |---|---|
-| cell | the whole cell, stepped in-process: physics, controllers, sensors on one simulated clock |
+| cell | the whole cell, stepped in-process: physics, controllers, sensors on one clock |
 | scene | the MJCF model with one seed's frictions, masses and start poses |
-| controllers, motion, trajectory | the trajectory and the gripper controller; a goal's fate; splines |
+| controllers, motion, trajectory | trajectory and gripper controller; a goal's fate; splines |
 | sensors, messages | what the sensors say, as plain twins of the ROS messages |
 | render | a picture by ray casting, without OpenGL |
 | node | the cell as a ROS 2 node with the interfaces of real hardware |
 
-Nothing but `node` knows of ROS. The outcome of a grasp comes from friction, mass and force alone; the
-exact state (`Cell.truth`) is for tests and benches and on no topic. MuJoCo is an extra of this
-package: without it, importing `cell` says how to install it.
+Nothing but `node` knows of ROS. The outcome of a grasp comes from friction, mass and force alone;
+the exact state (`Cell.truth`) is for tests and benches and on no topic. MuJoCo is an extra of
+this package: without it, importing `cell` says how to install it.
 
 Joint positions are the pose of the tool frame, the middle between the pads, in the world: x along
 the rails, y to the back, z up from the table, metres; yaw in radians. `finger_joint` is the gap.

@@ -98,6 +98,11 @@ class Cell:
         return self._now
 
     @property
+    def joints(self) -> npt.NDArray[np.float64]:
+        """True position, velocity and effort (3, 5) of x, y, z, yaw and the gap, as drives see."""
+        return self._measured
+
+    @property
     def estop(self) -> bool:
         """Whether it is pressed: motions are aborted, the drives hold, goals are rejected."""
         return self.arm.estop

@@ -87,12 +87,12 @@ class ArmController:
         self._goal_tolerance = GOAL_TOLERANCE
         self._goal_time_tolerance = GOAL_TIME_TOLERANCE
 
-    def accept(self, goal: FollowJointTrajectoryGoal, now: float) -> ArmMotion:
-        """Start `goal` at time `now` (s) and return its motion, or raise GoalRejected."""
+    def check(self, goal: FollowJointTrajectoryGoal, now: float) -> None:
+        """Raise GoalRejected if `goal` can't be accepted at time `now` (s)."""
         if self.estop:
             raise GoalRejected(Codes.INVALID_GOAL, ESTOP)
-        trajectory = self._plan(goal)
         start = to_seconds(goal.trajectory.header.stamp) or now
+        self._plan(goal)
         if start < now:
             raise GoalRejected(
                 Codes.OLD_HEADER_TIMESTAMP,
@@ -100,15 +100,21 @@ class ArmController:
             )
         if start > now and np.any(self.desired[1]):
             raise GoalRejected(Codes.INVALID_GOAL, 'a later start needs a standing arm')
-        path = _tolerance('path_tolerance', goal.path_tolerance, PATH_TOLERANCE)
-        end = _tolerance('goal_tolerance', goal.goal_tolerance, GOAL_TOLERANCE)
+        _tolerance('path_tolerance', goal.path_tolerance, PATH_TOLERANCE)
+        _tolerance('goal_tolerance', goal.goal_tolerance, GOAL_TOLERANCE)
+
+    def accept(self, goal: FollowJointTrajectoryGoal, now: float) -> ArmMotion:
+        """Start `goal` at time `now` (s) and return its motion, or raise GoalRejected."""
+        self.check(goal, now)
         if self.motion and self.motion.status == ACTIVE:
             self.motion.finish(ABORTED, Codes(Codes.INVALID_GOAL, PREEMPTED))
         self.motion = ArmMotion()
-        self._trajectory, self._start, self._waiting = trajectory, start, True
-        self._path_tolerance, self._goal_tolerance = path, end
+        self._trajectory = self._plan(goal)
+        self._start = to_seconds(goal.trajectory.header.stamp) or now
+        self._path_tolerance = _tolerance('path_tolerance', goal.path_tolerance, PATH_TOLERANCE)
+        self._goal_tolerance = _tolerance('goal_tolerance', goal.goal_tolerance, GOAL_TOLERANCE)
         self._goal_time_tolerance = to_seconds(goal.goal_time_tolerance) or GOAL_TIME_TOLERANCE
-        self._ending = None
+        self._waiting, self._ending = True, None
         self._sampled = iter(())
         return self.motion
 
@@ -225,25 +231,35 @@ class GripperController:
         self.max_effort = MAX_EFFORT
         self.motion: GripperMotion | None = None
         self._goal = MAX_GAP
+        self._gap = MAX_GAP
         self._moved = 0.0
 
-    def accept(self, goal: GripperCommandGoal, now: float) -> GripperMotion:
-        """Start `goal` at time `now` (s) and return its motion, or raise GoalRejected."""
+    def check(self, goal: GripperCommandGoal, now: float) -> None:
+        """Raise GoalRejected if `goal` can't be accepted at time `now` (s)."""
         if self.estop:
             raise GoalRejected(Codes.INVALID_GOAL, ESTOP)
-        position, effort = goal.command.position, goal.command.max_effort
+        command = goal.command
         for name, value, high in (
-            ('position', position, MAX_GAP), ('max_effort', effort, MAX_EFFORT)
+            ('position', command.position, MAX_GAP),
+            ('max_effort', command.max_effort, MAX_EFFORT),
         ):
             if not 0.0 <= value <= high:
                 raise GoalRejected(
                     Codes.INVALID_GOAL, f'command.{name} is {value:g}; expected 0 to {high:g}'
                 )
+
+    def accept(self, goal: GripperCommandGoal, now: float) -> GripperMotion:
+        """Start `goal` at time `now` (s) and return its motion, or raise GoalRejected."""
+        self.check(goal, now)
         if self.motion and self.motion.status == ACTIVE:
-            self.motion.finish(ABORTED, GripperCommandResult(position=self.setpoint))
+            self.motion.finish(ABORTED, GripperCommandResult(position=self._gap))
         self.motion = GripperMotion()
         self.motions_started += 1
-        self._goal, self.max_effort = position, effort or MAX_EFFORT
+        self._goal = goal.command.position
+        # What squeezes has its set-point far inside the object: begin at the gap, not there.
+        ahead = max if self._goal > self._gap else min
+        self.setpoint = ahead(self.setpoint, self._gap)
+        self.max_effort = goal.command.max_effort or MAX_EFFORT
         self._moved = now
         return self.motion
 
@@ -254,6 +270,7 @@ class GripperController:
         `gap` (m), its `speed` (m/s) and the drive's `effort` (N) are what the encoders say now.
         """
         motion = self.motion
+        self._gap = gap
         if motion and motion.status == ACTIVE:
             if abs(speed) > STALL_SPEED:
                 self._moved = now

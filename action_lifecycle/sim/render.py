@@ -161,7 +161,7 @@ def _cast(
 
 
 def _disc(count: int, part: float) -> Array:
-    """Return points (count, 2) spread over the unit disc by the golden angle, shifted by `part`."""
+    """Return points (count, 2) over the unit disc, by the golden angle, shifted by `part`."""
     index = np.arange(count) + part
     turns = (index + 7.0 * count * part) * math.pi * (3.0 - math.sqrt(5.0))
     reach = np.sqrt((index + 0.03) / count) * 0.99

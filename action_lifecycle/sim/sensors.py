@@ -8,7 +8,7 @@ What the cell's sensors say: encoders, force at the fingertips, part camera, e-s
 | joint_states | JointState | 125 Hz | x, y, z, yaw joint and finger_joint, with effort |
 | gripper/wrench | WrenchStamped | 125 Hz | force at the fingertips, in the tool frame |
 | camera/PART/pose | PoseStamped | 10 Hz | each part that the camera sees, in frame world |
-| estop | Bool | 10 Hz | heartbeat: true while the e-stop is pressed |
+| estop | Bool | 10 Hz, on change | heartbeat: true while the e-stop is pressed |
 
 The finger_joint is the gap between the pads; its effort is negative while it closes. The force is
 what acts on both pads, tared with the empty gripper: x and z are their sum (z is minus the carried
@@ -77,6 +77,7 @@ class Sensors:
             np.random.default_rng([config.seed, stream]) for stream in (1, 2, 3)
         )
         self._tare = self._pads() + self._force_rng.normal(0.0, FORCE_DRIFT * self._noise, 3)
+        self._estop = False
         self._exposures: deque[tuple[int, Sample]] = deque()
         self._camera = data.site('camera').xpos.copy()
         self._bodies = np.array([model.body(part).id for part in PARTS])
@@ -92,8 +93,10 @@ class Sensors:
         if now % JOINT_PERIOD == 0:
             samples.append(Sample('joint_states', self._joint_state(now, joints)))
             samples.append(Sample('gripper/wrench', self._wrench(now)))
-        if now % FRAME_PERIOD == 0:
+        if now % FRAME_PERIOD == 0 or estop != self._estop:
+            self._estop = estop
             samples.append(Sample('estop', Bool(estop)))
+        if now % FRAME_PERIOD == 0:
             self._expose(now)
         while self._exposures and self._exposures[0][0] <= now:
             samples.append(self._exposures.popleft()[1])

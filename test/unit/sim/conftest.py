@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip('mujoco')
 
-from action_lifecycle.sim.cell import Cell, CellConfig  # noqa: E402
-from action_lifecycle.sim.messages import Sample, gripper_goal, trajectory_goal  # noqa: E402
-from action_lifecycle.sim.motion import ACTIVE, SUCCEEDED, Motion  # noqa: E402
+from action_lifecycle.sim.cell import Cell, CellConfig
+from action_lifecycle.sim.messages import Sample, gripper_goal, trajectory_goal
+from action_lifecycle.sim.motion import ACTIVE, SUCCEEDED, Motion
 
 TRAY = {'part_a': (-0.2, -0.12), 'part_b': (-0.2, 0.0), 'part_c': (-0.2, 0.12)}
 GRASP, PLACE, CLEAR = 0.052, 0.053, 0.20
@@ -64,7 +64,7 @@ class Rig:
         """Put what is held into the nest of `part` and step back."""
         self.go(0.9, x=0.2, y=TRAY[part][1])
         self.go(0.6, z=PLACE)
-        self.grip(0.08, 30.0)
+        assert self.grip(0.08, 30.0).reached_goal
         self.go(0.6, z=CLEAR)
 
     def gap(self) -> float:

@@ -57,9 +57,9 @@ def test_parts_begin_at_rest_in_the_tray():
 
 
 def test_unknown_part_is_named():
-    with pytest.raises(LifecycleError, match="'part_d'.*did you mean"):
+    with pytest.raises(LifecycleError, match=r"'part_d'.*did you mean"):
         Cell(CellConfig(slippery='part_d'))
-    with pytest.raises(LifecycleError, match="'prt_a'.*did you mean 'part_a'"):
+    with pytest.raises(LifecycleError, match=r"'prt_a'.*did you mean 'part_a'"):
         Cell().knock('prt_a', (0.0, 0.0, 0.1))
 
 

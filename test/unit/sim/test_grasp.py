@@ -8,10 +8,14 @@ import math
 
 import pytest
 
+from action_lifecycle.sim.messages import gripper_goal
+from action_lifecycle.sim.motion import ACTIVE
+
 SEEDS = range(10)
+ENOUGH = [('part_a', 15.0), ('part_b', 30.0), ('part_c', 15.0)]
 
 
-@pytest.mark.parametrize(('part', 'effort'), [('part_a', 15.0), ('part_b', 30.0), ('part_c', 15.0)])
+@pytest.mark.parametrize(('part', 'effort'), ENOUGH)
 @pytest.mark.parametrize('seed', range(3))
 def test_pick_and_place_ends_in_the_nest(make_rig, part, effort, seed):
     rig = make_rig(seed=seed)
@@ -56,7 +60,7 @@ def test_without_slippery_part_low_force_holds(make_rig, part):
     assert rig.cell.truth()[part].held
 
 
-@pytest.mark.parametrize(('part', 'effort'), [('part_a', 15.0), ('part_b', 30.0), ('part_c', 15.0)])
+@pytest.mark.parametrize(('part', 'effort'), ENOUGH)
 def test_held_part_does_not_creep(make_rig, part, effort):
     rig = make_rig(seed=4)
     rig.pick(part, effort)
@@ -73,6 +77,17 @@ def test_weaker_gripper_or_heavier_part_changes_the_outcome(make_rig):
     rig = make_rig(mass={'part_a': 3.0})
     rig.pick('part_a', 15.0)
     assert not rig.cell.truth()['part_a'].held
+
+
+def test_tighter_grip_does_not_let_go_meanwhile(rig):
+    rig.pick('part_b', 14.0)
+    motion = rig.cell.grip(gripper_goal(0.0, 40.0))
+    lowest = 40.0
+    while motion.status == ACTIVE:
+        rig.step(0.02)
+        lowest = min(lowest, -rig.samples['joint_states'][-1].effort[4])
+    assert lowest > 12.0
+    assert rig.cell.truth()['part_b'].held
 
 
 def test_knock_throws_a_held_part_out(make_rig):

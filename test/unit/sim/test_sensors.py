@@ -107,8 +107,10 @@ def test_estop_heartbeat_tells_its_state(rig):
     rig.step(0.5)
     assert [message.data for message in rig.samples['estop']] == [False] * 5
     rig.cell.estop = True
-    rig.step(0.5)
-    assert [message.data for message in rig.samples['estop']][5:] == [True] * 5
+    rig.step(0.02)
+    assert rig.samples['estop'][-1].data, 'a change is told at once'
+    rig.step(0.48)
+    assert [message.data for message in rig.samples['estop']][5:] == [True] * 6
 
 
 def test_muted_topic_is_silent(rig):

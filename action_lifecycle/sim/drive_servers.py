@@ -1,0 +1,147 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The action servers of the cell's two controllers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from control_msgs.action import FollowJointTrajectory, GripperCommand
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.node import Node
+from rclpy.time import Time
+from std_msgs.msg import UInt32
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from ..ros.qos import state_qos
+from .cell import Cell
+from .controllers import JOINTS, ArmController, GripperController
+from .motion import ABORTED, ACTIVE, CANCELED, SUCCEEDED, GoalRejected, Motion
+
+RESULT_TIMEOUT = 3600  #: s, how long a result can be asked for
+
+
+class DriveServer:
+    """
+    One action server on one controller.
+
+    `NAMESPACE/NAME` takes goals as ros2_control does: a goal that can't be accepted is rejected
+    and the reason logged, a new goal preempts the old one, cancel is always accepted and reported
+    when the drives stand. `NAMESPACE/motions_started` (std_msgs/UInt32, latched) counts the
+    motions really begun. No callback waits: `poll`, called after each step of the cell, ends the
+    goals whose motion is over.
+    """
+
+    action: Any
+    topic: str
+
+    def __init__(self, node: Node, cell: Cell, controller: ArmController | GripperController,
+                 shift: Callable[[], int]) -> None:
+        """Serve `controller`; `shift` is what stamps are ahead of the cell's time, in ns."""
+        self.node = node
+        self.cell = cell
+        self.controller = controller
+        self.shift = shift
+        self._goals: list[tuple[Motion[Any], Any]] = []
+        self._started = node.create_publisher(
+            UInt32, self.topic.split('/')[0] + '/motions_started', state_qos())
+        self._told = -1
+        self._server = ActionServer(
+            node, self.action, self.topic, execute_callback=None,
+            goal_callback=self._check, handle_accepted_callback=self._accept,
+            cancel_callback=self._cancel, result_timeout=RESULT_TIMEOUT)
+
+    def poll(self) -> None:
+        """End the goals whose motion is over and tell how many motions have begun."""
+        if self.controller.motions_started != self._told:
+            self._told = self.controller.motions_started
+            self._started.publish(UInt32(data=self._told))
+        over = [goal for goal in self._goals if goal[0].status != ACTIVE]
+        for goal in over:
+            self._goals.remove(goal)
+            motion, handle = goal
+            end = {SUCCEEDED: handle.succeed, ABORTED: handle.abort, CANCELED: handle.canceled}
+            end[motion.status](self._result(motion.result))
+
+    def publish_feedback(self) -> None:
+        """Tell the clients how their motion goes."""
+        for _, handle in self._goals:
+            handle.publish_feedback(self._feedback())
+
+    def _check(self, goal: Any) -> GoalResponse:
+        try:
+            self.controller.check(self._local(goal), self.cell.time)
+        except GoalRejected as refused:
+            self.node.get_logger().warning(f'{self.topic}: goal rejected: {refused}')
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _accept(self, handle: Any) -> None:
+        motion = self.controller.accept(self._local(handle.request), self.cell.time)
+        handle.executing()
+        self._goals.append((motion, handle))
+        self.poll()
+
+    def _cancel(self, handle: Any) -> CancelResponse:
+        for motion, mine in self._goals:
+            if mine is handle:
+                motion.cancel()
+        return CancelResponse.ACCEPT
+
+    def _local(self, goal: Any) -> Any:
+        """Return the goal with its stamps in the cell's time."""
+        return goal
+
+    def _result(self, result: Any) -> Any:
+        raise NotImplementedError
+
+    def _feedback(self) -> Any:
+        raise NotImplementedError
+
+
+class ArmServer(DriveServer):
+    """`arm_controller/follow_joint_trajectory` (control_msgs/FollowJointTrajectory)."""
+
+    action = FollowJointTrajectory
+    topic = 'arm_controller/follow_joint_trajectory'
+
+    def _local(self, goal: Any) -> Any:
+        stamp = goal.trajectory.header.stamp
+        if not (stamp.sec or stamp.nanosec):
+            return goal
+        local = copy.deepcopy(goal)
+        moved = Time.from_msg(stamp).nanoseconds - self.shift()
+        local.trajectory.header.stamp = Time(nanoseconds=max(moved, 1)).to_msg()
+        return local
+
+    def _result(self, result: Any) -> Any:
+        return FollowJointTrajectory.Result(
+            error_code=result.error_code, error_string=result.error_string)
+
+    def _feedback(self) -> Any:
+        desired, actual = self.cell.arm.desired, self.cell.joints[:, :len(JOINTS)]
+        feedback = FollowJointTrajectory.Feedback(joint_names=JOINTS)
+        feedback.header.stamp = Time(nanoseconds=self.cell.time_ns + self.shift()).to_msg()
+        feedback.desired = JointTrajectoryPoint(positions=desired[0], velocities=desired[1])
+        feedback.actual = JointTrajectoryPoint(positions=actual[0], velocities=actual[1])
+        feedback.error = JointTrajectoryPoint(
+            positions=desired[0] - actual[0], velocities=desired[1] - actual[1])
+        return feedback
+
+
+class GripperServer(DriveServer):
+    """`gripper_controller/gripper_cmd` (control_msgs/GripperCommand)."""
+
+    action = GripperCommand
+    topic = 'gripper_controller/gripper_cmd'
+
+    def _result(self, result: Any) -> Any:
+        return GripperCommand.Result(
+            position=result.position, effort=result.effort, stalled=result.stalled,
+            reached_goal=result.reached_goal)
+
+    def _feedback(self) -> Any:
+        gap, _, effort = self.cell.joints[:, len(JOINTS)].tolist()
+        return GripperCommand.Feedback(position=gap, effort=abs(effort))

@@ -1,0 +1,242 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The cell as a ROS 2 node: what real hardware would offer, and a few switches for tests."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
+from rclpy.time import Time
+from rosgraph_msgs.msg import Clock as ClockMessage
+from std_srvs.srv import SetBool, Trigger
+
+from ..engine.errors import LifecycleError, nearest
+from ..ros.executor import make_executor
+from .cell import PARTS, Cell, CellConfig
+from .drive_servers import ArmServer, GripperServer
+from .render import render, save_png
+from .ros_samples import SamplePublisher
+from .scene import mujoco
+from .sensors import TOPICS
+
+BATCH = 8_000_000  #: ns of simulated time between two times of the clock
+TURN = 0.016  #: s of wall time; waking up costs more than a batch, so two batches each
+LONGEST_TURN = 10_000_000  #: ns of wall time that physics may take of the thread at once
+LOST = 200_000_000  #: ns that simulated time may lag behind before it gives up the difference
+FEEDBACK_BATCHES = 12
+
+DRAWN = {
+    'seed': 'Of all that is drawn at random: the same seed, the same draws.',
+    'slippery': 'The part that is slippery and heavier; empty: none.',
+    'friction_spread': 'Relative spread of each friction coefficient.',
+    'mass_spread': 'Relative spread of each mass.',
+    'position_jitter': 'Start position of each part in its pocket, plus or minus, in m.',
+    'yaw_jitter': 'Start yaw of each part, plus or minus, in rad.',
+    'gripper_force': 'Force that the gripper really applies, relative to what it was told.',
+    'gripper_force_spread': 'Relative spread of that force.',
+    'sensor_noise': 'Factor on the noise of all sensors.',
+    'camera_delay': 'From exposure to delivery of a camera pose, in s.',
+}
+
+
+class CellNode(Node):
+    """
+    The simulated cell, node `cell`; names are relative to the node's namespace.
+
+    | interface | type | what |
+    |---|---|---|
+    | arm_controller/follow_joint_trajectory | action control_msgs/FollowJointTrajectory | arm |
+    | gripper_controller/gripper_cmd | action control_msgs/GripperCommand | gripper |
+    | arm_controller/motions_started, gripper_controller/motions_started | std_msgs/UInt32, \
+latched | motions really begun |
+    | joint_states | sensor_msgs/JointState, 125 Hz | encoders, with effort |
+    | gripper/wrench | geometry_msgs/WrenchStamped, 125 Hz | force at the fingertips |
+    | camera/PART/pose | geometry_msgs/PoseStamped, 10 Hz, best effort | parts that are seen |
+    | /tf | tf2_msgs/TFMessage | world to gripper_tool (31 Hz) and to each part that is seen |
+    | estop | std_msgs/Bool, 10 Hz and on change | heartbeat, true: pressed |
+    | estop/set | service std_srvs/SetBool | press or release the e-stop |
+    | /clock | rosgraph_msgs/Clock, 125 Hz | simulated time, if `publish_clock` |
+    | ~/save_picture | service std_srvs/Trigger | render to `picture_path`, answer with the path |
+
+    Parameters: those of CellConfig (`friction.PART` and `mass.PART`: zero for the model's own);
+    `real_time_factor`, `publish_clock`, `executor`; dynamic: `picture_path` and `muted_topics`
+    (comma-separated topics of the sensors that fall silent). Without `publish_clock` stamps are in
+    system time, and the real-time factor is 1.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Create the cell and its interfaces; raises LifecycleError for a bad parameter."""
+        super().__init__('cell', **kwargs)
+        defaults = {field.name: field.default for field in fields(CellConfig)}
+        drawn = {name: self._declare(name, defaults[name], text) for name, text in DRAWN.items()}
+        for quantity, unit in (('friction', 'Coefficient'), ('mass', 'In kg')):
+            values = {
+                part: self._declare(f'{quantity}.{part}', 0.0, f'{unit}; 0: as the model has it.')
+                for part in PARTS}
+            drawn[quantity] = {part: value for part, value in values.items() if value}
+        self._factor = self._declare(
+            'real_time_factor', 1.0, 'Speed of simulated time; 0: as fast as possible.')
+        self._publish_clock = self._declare('publish_clock', True, 'Simulated time on /clock.')
+        self.executor_choice = self._declare(
+            'executor', 'auto', 'auto, events or single_threaded.')
+        self._declare('picture_path', '', 'Where pictures are saved; empty: cell.png.', False)
+        self._declare('muted_topics', '', 'Comma-separated sensor topics to silence.', False)
+        if self._factor < 0.0 or (self._factor != 1.0 and not self._publish_clock):
+            raise LifecycleError(
+                f'real_time_factor is {self._factor:g}; expected above or equal to zero, '
+                'and 1 without publish_clock'
+            )
+        self.add_on_set_parameters_callback(self._set_parameters)
+
+        self.cell = Cell(CellConfig(**drawn))
+        self._samples = SamplePublisher(self)
+        self._drives = [
+            ArmServer(self, self.cell, self.cell.arm, self._shift_now),
+            GripperServer(self, self.cell, self.cell.gripper, self._shift_now)]
+        self._mute(self.get_parameter('muted_topics').value)
+        if self._publish_clock:
+            self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
+        self.create_service(SetBool, 'estop/set', self._set_estop)
+        self.create_service(Trigger, '~/save_picture', self._save_picture)
+        self._picture: tuple[threading.Thread, Future, Trigger.Response] | None = None
+        self._batches = 0
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._anchor()
+        self.stop_requested = False
+        self.stopped: Future = Future()
+        self.create_timer(TURN if self._factor else 0.001, self._turn, clock=self._steady)
+
+    def _declare(self, name: str, default: Any, text: str, fixed: bool = True) -> Any:
+        return self.declare_parameter(
+            name, default, ParameterDescriptor(description=text, read_only=fixed)).value
+
+    # -- time
+
+    def _anchor(self) -> None:
+        """Let simulated time go on from here and now."""
+        self._anchored = self._steady.now().nanoseconds, self.cell.time_ns
+        system = 0 if self._publish_clock else self.get_clock().now().nanoseconds
+        self._shift = system - self.cell.time_ns if system else 0
+
+    def _shift_now(self) -> int:
+        """Return what stamps are ahead of the cell's time, in ns."""
+        return self._shift
+
+    def _turn(self) -> None:
+        """Step until simulated time has caught up with the wall, or its turn is over."""
+        if self.stop_requested:
+            self.stopped.set_result(None)
+            return
+        began = now = self._steady.now().nanoseconds
+        while now - began < LONGEST_TURN:
+            if self._factor:
+                wall, simulated = self._anchored
+                lag = int((now - wall) * self._factor) - (self.cell.time_ns - simulated)
+                if lag > max(LOST, LOST * self._factor):
+                    self._anchor()
+                if lag < BATCH:
+                    break
+            self._step()
+            now = self._steady.now().nanoseconds
+
+    def _step(self) -> None:
+        samples = self.cell.step(BATCH * 1e-9)
+        if self._publish_clock:
+            self._clock_publisher.publish(
+                ClockMessage(clock=Time(nanoseconds=self.cell.time_ns).to_msg()))
+        self._samples.publish(samples, self._shift)
+        self._batches += 1
+        for drive in self._drives:
+            drive.poll()
+            if self._batches % FEEDBACK_BATCHES == 0:
+                drive.publish_feedback()
+        if self._picture and not self._picture[0].is_alive():
+            _, future, response = self._picture
+            self._picture = None
+            future.set_result(response)
+
+    # -- switches
+
+    def _set_estop(self, request: SetBool.Request, response: SetBool.Response
+                   ) -> SetBool.Response:
+        self.cell.estop = request.data
+        response.success = True
+        response.message = 'pressed' if request.data else 'released'
+        self.get_logger().info(f'e-stop {response.message}')
+        return response
+
+    def _set_parameters(self, parameters: Sequence[Any]) -> SetParametersResult:
+        try:
+            for parameter in parameters:
+                if parameter.name == 'muted_topics':
+                    self._mute(parameter.value)
+        except LifecycleError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _mute(self, listed: str) -> None:
+        topics = frozenset(topic.strip() for topic in listed.split(',') if topic.strip())
+        for topic in topics.difference(TOPICS):
+            raise LifecycleError(f"no sensor topic named '{topic}'{nearest(topic, TOPICS)}")
+        self.cell.muted = topics
+
+    # -- picture
+
+    async def _save_picture(self, request: Trigger.Request, response: Trigger.Response
+                            ) -> Trigger.Response:
+        """Render the moment in another thread; the cell goes on meanwhile."""
+        if self._picture:
+            response.message = 'a picture is being taken'
+            return response
+        path = Path(self.get_parameter('picture_path').value or 'cell.png').absolute()
+        data = mujoco.MjData(self.cell.model)
+        mujoco.mj_copyData(data, self.cell.model, self.cell.data)
+
+        def take() -> None:
+            try:
+                save_png(path, render(self.cell.model, data))
+                response.success, response.message = True, str(path)
+            except OSError as error:
+                response.message = f'{path}: {error.strerror}'
+
+        thread = threading.Thread(target=take, name='picture', daemon=True)
+        future: Future = Future()
+        self._picture = thread, future, response
+        thread.start()
+        return await future
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the cell until SIGINT or SIGTERM."""
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = CellNode()
+    except LifecycleError as error:
+        rclpy.logging.get_logger('cell').fatal(str(error))
+        rclpy.try_shutdown()
+        return 2
+
+    def stop(*_: object) -> None:
+        node.stop_requested = True
+
+    # Python runs a handler between two lines of its own: the timer sees to it that there are some.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    executor = make_executor(node.executor_choice)
+    executor.add_node(node)
+    executor.spin_until_future_complete(node.stopped)
+    executor.shutdown()
+    node.destroy_node()
+    rclpy.try_shutdown()
+    return 0

@@ -1,0 +1,36 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the simulated cell; its clock is the clock of who uses sim time."""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+ARGUMENTS = {
+    'seed': (int, '1', 'Of all that is drawn at random.'),
+    'slippery': (str, 'part_b', 'The part that is slippery and heavier; empty: none.'),
+    'real_time_factor': (float, '1.0', 'Speed of the simulation; 0: as fast as possible.'),
+    'publish_clock': (bool, 'true', 'Whether simulated time is on /clock.'),
+    'picture_path': (str, '', 'Where pictures are saved; empty: cell.png.'),
+}
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Return the cell with its most wanted parameters as arguments."""
+    return LaunchDescription([
+        DeclareLaunchArgument('namespace', default_value='', description='Of the robot.'),
+        DeclareLaunchArgument('log_level', default_value='info'),
+        *(
+            DeclareLaunchArgument(name, default_value=default, description=description)
+            for name, (_, default, description) in ARGUMENTS.items()
+        ),
+        Node(
+            package='action_lifecycle', executable='sim_cell', name='cell',
+            namespace=LaunchConfiguration('namespace'), output='screen',
+            parameters=[{
+                name: ParameterValue(LaunchConfiguration(name), value_type=kind)
+                for name, (kind, _, _) in ARGUMENTS.items()}],
+            arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')]),
+    ])
