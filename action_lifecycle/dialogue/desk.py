@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from ..engine.errors import LifecycleError, nearest
 from ..lifecycle.ports import Clock, Question
 
+REMEMBERED = 1000
+"""Answered requests of which it is still known who answered."""
+
 
 class AnswerRefused(LifecycleError):
     """An answer that can't be taken; the message says why."""
@@ -56,6 +59,8 @@ class OperatorDesk:
         if options and answer not in options:
             raise AnswerRefused(f"'{answer}' is not one of the options: {', '.join(options)}")
         self._answered[request_id] = actor
+        while len(self._answered) > REMEMBERED:
+            del self._answered[next(iter(self._answered))]
         self.withdraw(request_id)
         request.answer(answer, actor)
 

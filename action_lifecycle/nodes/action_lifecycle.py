@@ -20,7 +20,8 @@ from ..lifecycle.states import ActionState, ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.process import run
 from ..ros.qos import event_qos, state_qos
-from .clock import NodeClock, Timeout
+from ..ros.timers import Timeout
+from .clock import NodeClock
 from .files import action_graph, journal_path, share
 from .flow_server import FlowServer
 from .messages import change_to, flow_to, request_to, status_to, to_time
