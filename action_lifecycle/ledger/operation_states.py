@@ -1,0 +1,56 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The states of an operation on shared work, and who may come before whom.
+
+The table is that of config/graphs/operation.yaml. Redis holds the states in upper case; either
+case is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+from types import MappingProxyType
+
+from ..engine.loader import load_graph
+from ..engine.resources import config_file
+
+
+class OperationState(str, Enum):
+    """Where an operation is; the values are what Redis holds."""
+
+    RECEIVED = 'RECEIVED'  #: the request has arrived
+    PREPROCESSING = 'PREPROCESSING'  #: it is made ready
+    QUEUED = 'QUEUED'  #: it waits for a worker
+    CLAIMED = 'CLAIMED'  #: a worker has taken it
+    PRE_INFERENCE_GATHER = 'PRE_INFERENCE_GATHER'  #: what it needs is gathered and checkpointed
+    INFERRING = 'INFERRING'  #: the model works
+    TOOL_EXECUTING = 'TOOL_EXECUTING'  #: a tool that the model asked for works
+    POSTPROCESSING = 'POSTPROCESSING'  #: the answer is checked and made ready
+    DELIVERING = 'DELIVERING'  #: the answer is on its way
+    DELIVERED = 'DELIVERED'  #: the answer has arrived
+    COMPLETED = 'COMPLETED'  #: nothing is left to do
+    ERRORED = 'ERRORED'  #: something failed
+    RETRYING = 'RETRYING'  #: it will be queued again
+    RECLAIMED = 'RECLAIMED'  #: its worker died; another may take it
+
+
+@cache
+def predecessors() -> Mapping[OperationState, frozenset[OperationState]]:
+    """Return the states that each state may come from."""
+    graph = load_graph(config_file('graphs/operation.yaml'))
+    return MappingProxyType({
+        state: frozenset(OperationState(one.source.upper()) for one in graph.transitions
+                         if one.target == state.value.lower())
+        for state in OperationState
+    })
+
+
+def is_valid_transition(current: str, target: str) -> bool:
+    """Whether an operation may go from `current` to `target`; False for an unknown state."""
+    try:
+        return OperationState(current.upper()) in predecessors()[OperationState(target.upper())]
+    except ValueError:
+        return False
