@@ -10,9 +10,9 @@ A robot cell in MuJoCo: a gantry with a parallel gripper, three parts in a tray,
 | controllers, motion, trajectory | trajectory and gripper controller; a goal's fate; splines |
 | sensors, messages | what the sensors say, as plain twins of the ROS messages |
 | render | a picture by ray casting, without OpenGL |
-| node | the cell as a ROS 2 node with the interfaces of real hardware |
+| node, drive_servers, ros_samples | the cell as a ROS 2 node: as real hardware would look |
 
-Nothing but `node` knows of ROS. The outcome of a grasp comes from friction, mass and force alone;
+Nothing but the last three knows of ROS. The outcome of a grasp comes from friction, mass and force alone;
 the exact state (`Cell.truth`) is for tests and benches and on no topic. MuJoCo is an extra of
 this package: without it, importing `cell` says how to install it.
 

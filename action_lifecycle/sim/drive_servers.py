@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +24,7 @@ from .motion import ABORTED, ACTIVE, CANCELED, SUCCEEDED, GoalRejected, Motion
 RESULT_TIMEOUT = 3600  #: s, how long a result can be asked for
 
 
-class DriveServer:
+class DriveServer(abc.ABC):
     """
     One action server on one controller.
 
@@ -94,11 +95,13 @@ class DriveServer:
         """Return the goal with its stamps in the cell's time."""
         return goal
 
+    @abc.abstractmethod
     def _result(self, result: Any) -> Any:
-        raise NotImplementedError
+        """Return the ROS result of a motion's result."""
 
+    @abc.abstractmethod
     def _feedback(self) -> Any:
-        raise NotImplementedError
+        """Return the ROS feedback of now."""
 
 
 class ArmServer(DriveServer):
