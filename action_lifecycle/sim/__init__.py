@@ -12,9 +12,9 @@ A robot cell in MuJoCo: a gantry with a parallel gripper, three parts in a tray,
 | render | a picture by ray casting, without OpenGL |
 | node, drive_servers, ros_samples | the cell as a ROS 2 node: as real hardware would look |
 
-Nothing but the last three knows of ROS. The outcome of a grasp comes from friction, mass and force alone;
-the exact state (`Cell.truth`) is for tests and benches and on no topic. MuJoCo is an extra of
-this package: without it, importing `cell` says how to install it.
+Nothing but the last three knows of ROS. The outcome of a grasp comes from friction, mass and
+force alone; the exact state (`Cell.truth`) is for tests and benches and on no topic. MuJoCo is an
+extra of this package: without it, importing `cell` says how to install it.
 
 Joint positions are the pose of the tool frame, the middle between the pads, in the world: x along
 the rails, y to the back, z up from the table, metres; yaw in radians. `finger_joint` is the gap.
