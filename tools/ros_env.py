@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from pathlib import Path
 import sys
+from pathlib import Path
 
 import private_jazzy
-from private_jazzy import JAZZY, ROOT, ROS, SetupError, VENV
+from private_jazzy import JAZZY, ROOT, ROS, VENV, SetupError
 from steps import say
 
 PACKAGES = ('action_lifecycle', 'action_lifecycle_msgs')
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
         if is_sourced(environment):
             check_sourced(environment)
         else:
-            private_jazzy.ensure()
+            private_jazzy.ensure(environment)
             environment = private(environment)
     except SetupError as error:
         print(f'tools/ros-env: {error}', file=sys.stderr)
@@ -108,8 +108,6 @@ def private(environment: dict[str, str]) -> dict[str, str]:
     result.pop('PYTHONHOME', None)
     result.update({MARKER: str(ROOT), 'VIRTUAL_ENV': str(VENV), 'ROS_DISTRO': 'jazzy',
                    'ROS_VERSION': '2', 'ROS_PYTHON_VERSION': '3'})
-    # The wheels start every Python anew with their own, older libraries in front, by a .pth file.
-    result['_ROS_WHEELS_BOOTSTRAP_COMPLETE'] = '1'
     result.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     result.setdefault('CMAKE_GENERATOR', 'Ninja')  # comes with the venv; make may be missing
     result.setdefault('ROS_LOG_DIR', str(ROS / 'log'))
