@@ -1,0 +1,127 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Whether motions and conditions fit what is there: servers, types, fields, limits, facts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from rclpy.action import get_action_names_and_types
+from rclpy.expand_topic_name import expand_topic_name
+from rclpy.node import Node
+
+from action_lifecycle_msgs.msg import CheckFault
+
+from ..engine.errors import DocumentError, LifecycleError, nearest
+from ..ros.goals import LATER, GoalFault, fill, limit_faults, resolve
+from ..ros.types import UnknownType, action_class
+from ..world import Condition, FactSet
+from ..world.conditions import condition_faults
+from ..world.expressions import compile_expression
+from .bridge_motion import Step
+
+
+def action_servers(node: Node) -> dict[str, list[str]]:
+    """Return the types of every action server that is seen, by its full name."""
+    return dict(get_action_names_and_types(node))
+
+
+def full_name(node: Node, server: str) -> str:
+    """Return the name of an action as seen from outside."""
+    return str(expand_topic_name(server, node.get_name(), node.get_namespace()))
+
+
+def missing_servers(node: Node, steps: Collection[Step]) -> set[str]:
+    """Return the servers of these steps that are not seen yet."""
+    seen = action_servers(node)
+    return {step.server for step in steps if full_name(node, step.server) not in seen}
+
+
+def step_faults(
+    node: Node, facts: FactSet, index: int, step: Step, parameters: Mapping[str, Any]
+) -> Iterator[CheckFault]:
+    """Yield what is wrong with a step of a motion."""
+    def fault(path: str, message: str) -> CheckFault:
+        return CheckFault(kind=CheckFault.MOTION, index=index, path=path, message=message)
+
+    try:
+        kind = action_class(step.type)
+    except UnknownType as error:
+        yield fault('type', str(error))
+        kind = None
+    try:
+        name = full_name(node, step.server)
+    except ValueError as error:
+        yield fault('server', f"server '{step.server}': {error}")
+        return
+    seen = action_servers(node)
+    if name not in seen:
+        yield fault('server', f"no action server '{step.server}'"
+                    + nearest(name, seen) + f" (seen: {', '.join(sorted(seen)) or 'none'})")
+    elif step.type not in seen[name]:
+        yield fault('type', f"server '{step.server}' is of type {', '.join(seen[name])}, not "
+                    + step.type)
+    if kind is not None:
+        for entry in goal_faults(facts, kind, step, parameters):
+            yield fault(entry.path, entry.message)
+
+
+def goal_faults(
+    facts: FactSet, kind: Any, step: Step, parameters: Mapping[str, Any]
+) -> Iterator[GoalFault]:
+    """Yield what is wrong with the fields of a goal, as far as it can be told beforehand."""
+    faults: list[GoalFault] = []
+
+    def value_of(text: str, path: str) -> Any:
+        try:
+            compile_expression(text, {*facts, *parameters})
+        except DocumentError as error:
+            faults.extend(GoalFault(path, f"'{text}', column {entry.column}: {entry.message}")
+                          for entry in error.faults)
+        return LATER
+
+    data = resolve(step.goal, value_of)
+    yield from faults
+    goal = kind.Goal()
+    wrong = list(fill(goal, data))
+    yield from wrong
+    if not wrong:
+        for limits in (facts.limits.get(step.type), facts.limits.get(step.server)):
+            yield from limit_faults(goal, limits or {})
+
+
+def wrong_conditions(
+    facts: FactSet, conditions: Collection[Condition], parameters: Mapping[str, Any]
+) -> Iterator[CheckFault]:
+    """Yield what is wrong with conditions."""
+    for index, message in condition_faults(conditions, facts, parameters.keys()):
+        yield CheckFault(kind=CheckFault.CONDITION, index=index, message=message)
+
+
+def type_faults(facts: FactSet) -> Iterator[str]:
+    """Yield what the facts file says of types and fields that the installed types don't bear out."""
+    from ..ros.types import message_class, path_fault
+    entries: list[tuple[str, Any, str, str | None]] = [
+        (f"fact '{name}'", spec, str(spec.type), spec.field)
+        for name, spec in facts.file.facts.items() if spec.topic is not None]
+    entries += [(f"safety topic '{spec.topic}'", spec, spec.type, spec.field)
+                for spec in facts.file.safety]
+    if facts.estop is not None:
+        entries.append(('the e-stop', facts.estop, facts.estop.type, facts.estop.field))
+    for label, _, type_name, field in entries:
+        try:
+            kind = message_class(type_name)
+            wrong = path_fault(kind, field, type_name) if field else ''
+        except LifecycleError as error:
+            wrong = str(error)
+        if wrong:
+            yield f'{facts.name}: {label}: {wrong}'
+    for name, limits in facts.limits.items():
+        if '/action/' in name:
+            try:
+                goal = action_class(name).Goal
+                wrongs = [path_fault(goal, path, '') for path in limits]
+            except LifecycleError as error:
+                wrongs = [str(error)]
+            yield from (f'{facts.name}: limits of {name}: {wrong}' for wrong in wrongs if wrong)

@@ -1,0 +1,85 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The world model on ROS: its topics, its clock, and what it tells on ~/facts."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from action_lifecycle_msgs import msg
+
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.qos import state_qos
+from ..ros.stamps import to_time
+from ..ros.subscriptions import Subscriptions, TopicNeed
+from ..ros.timers import Alarm
+from ..world import FactSet, WorldModel
+from ..world.facts import ConstantFact, QosSpec, TopicFact
+from .bridge_messages import fact_to
+
+
+class Facts:
+    """Hands messages to the model when they come, and time when a deadline has come."""
+
+    def __init__(
+        self, node: ManagedNode, facts: FactSet, *, rate: float, linger: float,
+        on_trouble: Callable[[], None],
+    ) -> None:
+        self.model = WorldModel(facts)
+        self._node = node
+        self._alarm = Alarm(node, self._advance, ros_time=True)
+        self.subscriptions = Subscriptions(
+            node, self._needs(facts), linger=linger, on_trouble=on_trouble)
+        self.names: Mapping[str, str] = {
+            topic: reader.name for topic, reader in self.subscriptions.readers.items()}
+        self._publisher = node.add_publisher(msg.WorldState, '~/facts', state_qos())
+        self._last: list[msg.Fact] = []
+        self._always = self.subscriptions.hold(facts.topics(
+            name for name, fact in facts.items() if fact.spec.always))
+        node.add_timer(1.0 / rate, self._publish)
+
+    def _needs(self, facts: FactSet) -> Iterable[TopicNeed]:
+        for topic, type_name in facts.topic_types().items():
+            specs = [fact.spec for fact in facts.values()
+                     if isinstance(fact, TopicFact) and fact.topic == topic]
+            rates = [spec.max_rate for spec in specs]
+            qos = next((spec.qos for spec in specs if spec.qos != QosSpec(depth=10)),
+                       QosSpec(depth=10) if specs else QosSpec(depth=100))  # tf: many senders
+            yield TopicNeed(topic, type_name, qos, functools.partial(self._take, topic),
+                            max_rate=max(rates, default=0.0) if all(rates) else 0.0)
+
+    def changed(self) -> None:
+        """Set the alarm: a question was asked or a sample has come."""
+        self._alarm.set(self.model.next_deadline())
+
+    def hold(self, topics: Iterable[str]) -> Callable[[], None]:
+        """Read these topics until the function that is returned is called."""
+        return self.subscriptions.hold(topics)
+
+    def destroy(self) -> None:
+        """Unsubscribe and be quiet."""
+        self._alarm.destroy()
+        self.subscriptions.destroy()
+
+    def _take(self, topic: str, message: Any) -> None:
+        self.model.ingest(topic, message, self._node.now())
+        self.changed()
+
+    def _advance(self) -> None:
+        self.model.advance(self._node.now())
+        self.changed()
+
+    def _publish(self) -> None:
+        """Publish the facts that are read now, if one of them has changed."""
+        model, now = self.model, self._node.now()
+        read = {topic for topic, reader in self.subscriptions.readers.items() if reader.subscribed}
+        facts = []
+        if read:
+            for name, fact in model.facts.items():
+                if not isinstance(fact, ConstantFact) and model.facts.topics([name]) <= read:
+                    facts.append(fact_to(model.value(name, now), self.names))
+        if facts != self._last:
+            self._last = facts
+            self._publisher.publish(msg.WorldState(stamp=to_time(now), facts=facts))

@@ -1,0 +1,82 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Between the world model's own objects and the bridge's messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from action_lifecycle_msgs import msg
+
+from ..engine.errors import LifecycleError
+from ..ros.stamps import to_time
+from ..world import Condition, Evidence, FactValue, Verdict
+from ..world.evidence import plain
+
+
+def condition_from(message: msg.Condition) -> Condition:
+    """Return a condition of a request."""
+    return Condition(message.name or 'condition', message.expression, message.hold,
+                     message.within, message.max_age)
+
+
+def parameters_from(text: str) -> dict[str, Any]:
+    """Return the parameters of a request; LifecycleError when they are no JSON object."""
+    try:
+        parameters = json.loads(text) if text else {}
+    except ValueError as error:
+        raise LifecycleError(f'parameters_json: {error}') from None
+    if not isinstance(parameters, dict):
+        raise LifecycleError('parameters_json: expected an object with names and values')
+    return parameters
+
+
+def fact_to(value: FactValue, topics: Mapping[str, str]) -> msg.Fact:
+    """Return the message of a fact; `topics`: resolved names by those in the facts file."""
+    numbers = value.numbers()
+    return msg.Fact(
+        name=value.name, stamp=to_time(value.stamp), topic=topics.get(value.topic, value.topic),
+        validity=int(value.validity), numbers=numbers or [], unit=value.unit,
+        value_json='' if numbers is not None or value.value is None
+        else json.dumps(plain(value.value)))
+
+
+def evidence_to(evidence: Evidence, topics: Mapping[str, str]) -> msg.Evidence:
+    """Return the message of evidence."""
+    return msg.Evidence(
+        condition=evidence.condition, expression=evidence.expression,
+        verdict=int(evidence.verdict), stamp=to_time(evidence.stamp), held=evidence.held,
+        facts=[fact_to(fact, topics) for fact in evidence.facts])
+
+
+_IS = {Verdict.TRUE: 'is true', Verdict.FALSE: 'is false', Verdict.UNKNOWN: 'is not known'}
+
+
+def in_words(evidence: Iterable[Evidence]) -> str:
+    """Say what the conditions were judged on, those that are not true first."""
+    entries = sorted(evidence, key=lambda entry: entry.verdict is Verdict.TRUE)
+    return '; '.join(
+        f'{entry.condition}: {entry.expression} {_IS[entry.verdict]} '
+        f"({', '.join(map(_fact_in_words, entry.facts)) or 'no facts'})"
+        + (f': {entry.note}' if entry.note else '')
+        for entry in entries)
+
+
+def _fact_in_words(fact: FactValue) -> str:
+    if fact.value is None:
+        return f'{fact.name} {fact.validity.name.lower()}'
+    numbers = fact.numbers()
+    if numbers is None:
+        value = str(fact.value)
+    elif isinstance(fact.value, np.ndarray):
+        shown = ', '.join(f'{number:.4g}' for number in numbers[:6])
+        value = f"[{shown}{', …' if len(numbers) > 6 else ''}]"
+    else:
+        value = f'{numbers[0]:.4g}'
+    unit = f' {fact.unit}' if fact.unit else ''
+    validity = '' if fact.validity.name == 'VALID' else f' ({fact.validity.name.lower()})'
+    return f'{fact.name} {value}{unit}{validity}'

@@ -1,0 +1,373 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The motion of one action: its steps one after the other, guarded, stopped and seen to be stopped.
+
+The goal id of step n is uuid5(goal_id, str(n)): whoever journaled goal_id knows them all.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rclpy.task import Future
+
+from ..engine.errors import DocumentError, LifecycleError
+from ..lifecycle.states import ErrorCode
+from ..ros.goals import LATER, fill, limit_faults, resolve
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.motion_client import GoalEnd, MotionClient, MotionGoal
+from ..ros.timers import Timeout, sleep
+from ..ros.types import action_class
+from ..world import Condition, Evidence, Outcome, Result, SafetyStatus, Verdict, WorldModel
+from .bridge_messages import in_words
+
+FACT_LOOK = 0.02  #: s between looks whether a fact that a goal needs is known
+
+
+class Bridge(Protocol):
+    """What a motion needs of the node."""
+
+    node: ManagedNode
+    model: WorldModel
+
+    def client(self, server: str, type_name: str) -> MotionClient:
+        """Return the client of a server."""
+
+    def model_changed(self) -> None:
+        """Set the alarm for the model's next deadline."""
+
+    def safety_trouble(self) -> SafetyStatus | None:
+        """Return why no motion may start, None when it may."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One goal for one server; times in s."""
+
+    server: str
+    type: str
+    goal: Any
+    server_timeout: float
+    timeout: float
+
+
+@dataclass(frozen=True)
+class MotionOrder:
+    """What is to be executed."""
+
+    goal_id: uuid.UUID
+    steps: Sequence[Step]
+    parameters: Mapping[str, Any]
+    maintain: Sequence[Condition] = ()
+    stopped: Condition | None = None
+    stop_timeout: float = 3.0
+
+
+@dataclass
+class MotionEnd:
+    """What became of it; the fields are those of ExecuteMotion's result."""
+
+    outcome: str = 'failed'
+    said: str = ''
+    result: Any = None
+    steps_done: int = 0
+    ended: float = 0.0
+    stopped: bool = True
+    code: ErrorCode = ErrorCode.NONE
+    message: str = ''
+    evidence: Sequence[Evidence] = ()
+
+
+@dataclass(frozen=True)
+class _Stop:
+    code: ErrorCode
+    message: str
+    asked: float  #: ROS time in s
+    evidence: Sequence[Evidence] = ()
+
+
+@dataclass
+class Progress:
+    """Where it is."""
+
+    step: int = 0
+    state: str = ''
+    feedback: Any = None
+
+
+class Motion:
+    """A motion under way; `done` is a future of its MotionEnd."""
+
+    def __init__(
+        self, bridge: Bridge, order: MotionOrder, on_progress: Callable[[Progress], None]
+    ) -> None:
+        self.order = order
+        self.done: Any = Future()
+        self.progress = Progress()
+        self._bridge = bridge
+        self._on_progress = on_progress
+        self._goal: MotionGoal | None = None
+        self._stop: _Stop | None = None
+        self._sent = False
+        self._too_late: Any = Future()
+        self._known: Any = Future()
+        self._deadline: Timeout | None = None
+        self._limit: Timeout | None = None
+        self._end = MotionEnd()
+
+    # -- what the node calls
+
+    async def run(self, *, resume: bool = False) -> MotionEnd:
+        """Execute (or follow) it; returns what became of it."""
+        maintain = None
+        try:
+            if resume:
+                await self._follow()
+            else:
+                await self._until_known()
+                if self._stop is None and self.order.maintain:
+                    maintain = self._bridge.model.maintain(
+                        self.order.maintain, self._bridge.node.now(), self._violated,
+                        names=self.order.parameters)
+                    self._bridge.model_changed()
+                await self._steps(0)
+            if self._stop is not None or not self._end.stopped:
+                await self._see_stopped()
+        except LifecycleError as error:
+            self._fail(ErrorCode.INVALID_REQUEST, str(error), stopped=not self._sent)
+        except Exception as error:
+            self._fail(ErrorCode.INTERNAL, repr(error), stopped=not self._sent)
+            raise
+        finally:
+            if self._goal is not None:
+                self._goal.cancel()
+            if maintain is not None:
+                maintain.cancel()
+            if self._deadline is not None:
+                self._deadline.cancel()
+            self._end.ended = self._end.ended or self._bridge.node.now()
+            self.done.set_result(self._end)
+        return self._end
+
+    def stop(self, code: ErrorCode, message: str, evidence: Sequence[Evidence] = ()) -> None:
+        """Stop it; the first reason counts."""
+        if self._stop is not None or self.done.done():
+            return
+        self._stop = _Stop(code, message, self._bridge.node.now(), evidence)
+        self._deadline = Timeout(
+            self._bridge.node, self.order.stop_timeout, self._stop_time_is_up)
+        _once(self._known, None)
+        if self._goal is not None:
+            self._goal.cancel()
+
+    # -- the steps
+
+    async def _steps(self, first: int) -> None:
+        for index in range(first, len(self.order.steps)):
+            step = self.order.steps[index]
+            if self._stop is not None:
+                return
+            trouble = self._bridge.safety_trouble()
+            if trouble is not None:
+                self._fail(trouble.code, trouble.reason)
+                return
+            self._show(index, 'waiting_for_server')
+            goal = await self._filled(step)
+            if goal is None or self._stop is not None:
+                return
+            if not self._took(await self._one(index, step, goal)):
+                return
+        self._end.outcome = 'executed'
+
+    async def _one(self, index: int, step: Step, goal: Any | None) -> GoalEnd:
+        """Send one goal (None: follow it) and wait for its end."""
+        client = self._bridge.client(step.server, step.type)
+        motion = MotionGoal(
+            self._bridge.node, client, uuid.uuid5(self.order.goal_id, str(index)),
+            server_timeout=step.server_timeout,
+            on_state=lambda state: self._entered(index, step, state),
+            on_feedback=lambda feedback: self._show(index, self.progress.state, feedback))
+        self._goal = motion
+        if goal is None:
+            motion.follow()
+        else:
+            motion.send(goal)
+        end: GoalEnd = await motion.done
+        if self._limit is not None:
+            self._limit.cancel()
+        self._goal = self._limit = None
+        self._sent = self._sent or end.sent
+        return end
+
+    def _entered(self, index: int, step: Step, state: str) -> None:
+        """Show a state of the step; its time runs from sending."""
+        if self._limit is None and step.timeout > 0 and state in ('sent', 'executing'):
+            self._limit = Timeout(
+                self._bridge.node, step.timeout, lambda: self.stop(
+                    ErrorCode.MOTION_TIMEOUT, f"server '{step.server}' gave no result within "
+                    f'{step.timeout:g} s'), ros_time=True)
+        self._show(index, state)
+
+    def _took(self, end: GoalEnd) -> bool:
+        """Note how a step ended; whether the next may follow."""
+        result = self._end
+        if end.said or end.message:
+            result.said = end.message
+        result.result = end.result
+        result.ended = end.ended
+        result.stopped = end.stopped
+        if end.said == 'succeeded':
+            result.steps_done += 1
+            return True
+        if self._stop is None:
+            self._fail(end.code, end.message, stopped=end.stopped)
+        return False
+
+    async def _filled(self, step: Step) -> Any | None:
+        """Return the goal's message with the facts as they are now; None: it can't be sent."""
+        node, model = self._bridge.node, self._bridge.model
+        limit = node.steady() + max(step.server_timeout, FACT_LOOK)
+        while True:
+            missing: list[str] = []
+
+            def value_of(text: str, path: str, missing: list[str] = missing) -> Any:
+                value, why = model.expression(text, node.now(), self.order.parameters)
+                if value is None:
+                    missing.append(f'{path}: {text}: {why}')
+                    return LATER
+                return value
+
+            try:
+                data = resolve(step.goal, value_of)
+            except DocumentError as error:
+                self._fail(ErrorCode.GOAL_INVALID, str(error))
+                return None
+            if not missing:
+                break
+            if self._stop is not None or node.steady() >= limit:
+                self._fail(ErrorCode.GOAL_INVALID, '; '.join(missing))
+                return None
+            await sleep(node, FACT_LOOK)
+        goal = action_class(step.type).Goal()
+        faults = [*fill(goal, data)]
+        for limits in (model.facts.limits.get(step.type), model.facts.limits.get(step.server)):
+            faults.extend(limit_faults(goal, limits) if limits and not faults else ())
+        if faults:
+            self._fail(ErrorCode.GOAL_INVALID, '; '.join(map(str, faults)))
+            return None
+        return goal
+
+    # -- following after a restart
+
+    async def _follow(self) -> None:
+        """Find the last goal that a server knows; all before it have ended."""
+        steps = self.order.steps
+        for index in reversed(range(len(steps))):
+            end = await self._one(index, steps[index], None)
+            if end.code in (ErrorCode.GOAL_UNKNOWN, ErrorCode.SERVER_MISSING) \
+                    and self._stop is None:
+                self._end.said = end.message
+                continue
+            if self._took(end):
+                self._end.steps_done = index + 1
+                self._end.outcome = 'executed' if index + 1 == len(steps) else 'not_running'
+            return
+        if self._stop is None:
+            self._end.outcome = 'not_running'
+
+    # -- conditions
+
+    async def _until_known(self) -> None:
+        """Wait until what has to be maintained is known, as long as it may be unknown."""
+        if self.order.maintain:
+            watch = self._bridge.model.until_known(
+                self.order.maintain, self._bridge.node.now(),
+                lambda result: _once(self._known, result), names=self.order.parameters)
+            self._bridge.model_changed()
+            await self._known
+            watch.cancel()
+
+    def _violated(self, result: Result) -> None:
+        self.stop(ErrorCode.MAINTAIN_VIOLATED,
+                  'not maintained: ' + in_words(
+                      entry for entry in result.evidence if entry.verdict is not Verdict.TRUE),
+                  result.evidence)
+
+    # -- stopping
+
+    def _stop_time_is_up(self) -> None:
+        _once(self._too_late, None)
+        if self._goal is not None:
+            self._goal.give_up()
+
+    async def _see_stopped(self) -> None:
+        """After the server's word, or without it, let the sensors say that nothing moves."""
+        stop = self._stop
+        end = self._end
+        if stop is not None:
+            end.outcome = 'canceled' if stop.code is ErrorCode.CANCELED else 'failed'
+            end.code, end.message, end.evidence = stop.code, stop.message, stop.evidence
+        if not self._sent:
+            end.stopped = True
+            return
+        if self.order.stopped is not None and not self._too_late.done():
+            if self._deadline is None:
+                self._deadline = Timeout(
+                    self._bridge.node, self.order.stop_timeout, self._stop_time_is_up)
+            end.stopped, why = await self._sensors_say_stopped(
+                self.order.stopped, self._bridge.node.now() if stop is None else stop.asked)
+        else:
+            why = 'the server gave no word'
+        if not end.stopped:
+            end.message = f'{end.message}; not seen to stop within ' \
+                          f'{self.order.stop_timeout:g} s: {why}'
+            if stop is not None:
+                end.code = ErrorCode.STOP_UNCONFIRMED
+
+    async def _sensors_say_stopped(self, condition: Condition, after: float) -> tuple[bool, str]:
+        model, node = self._bridge.model, self._bridge.node
+        told: Any = Future()
+        patient = Condition('stopped', condition.expression, condition.hold,
+                            condition.hold + 3600.0, condition.max_age)
+        watch = model.confirm([patient], node.now(), lambda result: _once(told, result),
+                              after=after, names=self.order.parameters)
+        self._bridge.model_changed()
+        self._too_late.add_done_callback(lambda future: _once(told, None))
+        result = await told
+        watch.cancel()
+        if result is None:
+            return False, in_words(watch.evidence(node.now()))
+        return result.outcome is Outcome.CONFIRMED, in_words(result.evidence)
+
+    # -- small
+
+    def _fail(self, code: ErrorCode, message: str, *, stopped: bool = True) -> None:
+        end = self._end
+        end.outcome = 'canceled' if code is ErrorCode.MOTION_CANCELED else 'failed'
+        end.code, end.message, end.stopped = code, message, stopped
+
+    def _show(self, step: int, state: str, feedback: Any = None) -> None:
+        if (step, state) != (self.progress.step, self.progress.state) or feedback is not None:
+            self.progress = Progress(step, state, feedback)
+            self._on_progress(self.progress)
+
+
+def _once(future: Any, result: Any) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+def goal_from(text: str) -> Any:
+    """Return a goal's data from JSON; LifecycleError when it is none."""
+    try:
+        data = json.loads(text) if text else {}
+    except ValueError as error:
+        raise LifecycleError(f'goal_json: {error}') from None
+    if not isinstance(data, dict):
+        raise LifecycleError('goal_json: expected an object of fields')
+    return data

@@ -1,0 +1,219 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The action ~/execute_motion: requests become motions, each goal id at most once."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import OrderedDict
+from typing import Any
+
+from rosidl_runtime_py.convert import message_to_ordereddict
+
+from action_lifecycle_msgs.action import ExecuteMotion
+
+from ..engine.errors import LifecycleError
+from ..lifecycle.states import ErrorCode
+from ..ros.goals import LATER, resolve
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.motion_client import MotionClient
+from ..ros.stamps import from_uuid, to_time
+from ..world import Condition, FactSet, SafetyStatus, WorldModel
+from ..world.conditions import compile_condition, condition_faults
+from ..world.expressions import compile_expression
+from .bridge_facts import Facts
+from .bridge_messages import condition_from, evidence_to, parameters_from
+from .bridge_motion import Motion, MotionEnd, MotionOrder, Progress, Step, goal_from
+from .bridge_safety import Guard
+
+REMEMBERED = 100  #: motions whose end is still told to whoever asks to follow them
+FEEDBACK_PERIOD = 0.1  #: s at least between two feedback messages
+STOP_TIMEOUT = 3.0  #: s, when a request says nothing
+
+
+class Motions:
+    """The motions under way and those that ended last, by the caller's goal id."""
+
+    def __init__(self, node: ManagedNode, facts: Facts, guard: Guard) -> None:
+        self.node = node
+        self.model: WorldModel = facts.model
+        self._facts = facts
+        self._guard = guard
+        self._clients: dict[tuple[str, str], MotionClient] = {}
+        self._motions: OrderedDict[uuid.UUID, Motion] = OrderedDict()
+        self._handles: dict[bytes, Motion] = {}
+        node.add_action_server(
+            ExecuteMotion, '~/execute_motion', self._execute, cancel=self._cancel)
+
+    # -- what a motion needs (bridge_motion.Bridge)
+
+    def client(self, server: str, type_name: str) -> MotionClient:
+        """Return the client of a server; it stays, so that discovery is paid for once."""
+        key = server, type_name
+        if key not in self._clients:
+            self._clients[key] = MotionClient(self.node, server, type_name)
+        return self._clients[key]
+
+    def model_changed(self) -> None:
+        """Set the alarm for the model's next deadline."""
+        self._facts.changed()
+
+    def safety_trouble(self) -> SafetyStatus | None:
+        """Return why no motion may start, None when it may."""
+        return self._guard.trouble()
+
+    # -- what the node calls
+
+    def running(self) -> list[Motion]:
+        """Return the motions that have not ended."""
+        return [motion for motion in self._motions.values() if not motion.done.done()]
+
+    def stop_all(self, code: ErrorCode, message: str) -> None:
+        """Stop every motion."""
+        for motion in self.running():
+            motion.stop(code, message)
+
+    def destroy(self) -> None:
+        """Drop the clients."""
+        for client in self._clients.values():
+            client.destroy()
+
+    # -- the action
+
+    async def _execute(self, handle: Any) -> ExecuteMotion.Result:
+        request: ExecuteMotion.Goal = handle.request
+        motion = self._motions.get(from_uuid(request.goal_id))
+        try:
+            if motion is None:
+                end = await self._run(handle, request)
+            elif request.resume:
+                self._handles[bytes(handle.goal_id.uuid)] = motion
+                if handle.is_cancel_requested:
+                    motion.stop(ErrorCode.CANCELED, 'canceled')
+                if not motion.done.done():
+                    await motion.done
+                end = motion.done.result()
+            else:
+                raise LifecycleError(
+                    f'goal id {from_uuid(request.goal_id)} was used before; it is not executed '
+                    'again')
+        except LifecycleError as error:
+            end = MotionEnd(code=ErrorCode.INVALID_REQUEST, message=str(error),
+                            ended=self.node.now())
+        finally:
+            self._handles.pop(bytes(handle.goal_id.uuid), None)
+        if end.outcome == 'executed':
+            handle.succeed()
+        elif handle.is_cancel_requested:
+            handle.canceled()
+        else:
+            handle.abort()
+        return self._result(end)
+
+    async def _run(self, handle: Any, request: ExecuteMotion.Goal) -> MotionEnd:
+        order = order_from(request, self.model.facts)
+        topics = self._topics(order, request)
+        feedback = _Feedback(self.node, handle)
+        motion = Motion(self, order, feedback.tell)
+        self._motions[order.goal_id] = motion
+        while len(self._motions) > REMEMBERED:
+            oldest, ended = next(iter(self._motions.items()))
+            if not ended.done.done():
+                break
+            del self._motions[oldest]
+        self._handles[bytes(handle.goal_id.uuid)] = motion
+        if handle.is_cancel_requested:
+            motion.stop(ErrorCode.CANCELED, 'canceled')
+        release = self._facts.hold(topics)
+        try:
+            return await motion.run(resume=request.resume)
+        finally:
+            release()
+
+    def _cancel(self, handle: Any) -> None:
+        motion = self._handles.get(bytes(handle.goal_id.uuid))
+        if motion is not None:
+            motion.stop(ErrorCode.CANCELED, 'canceled')
+
+    def _topics(self, order: MotionOrder, request: ExecuteMotion.Goal) -> set[str]:
+        """Return the topics that the motion needs, and those that its confirmation will need."""
+        facts = self.model.facts
+        needed: set[str] = set()
+
+        def note(text: str, path: str) -> Any:
+            needed.update(compile_expression(text, {*facts, *order.parameters}).names)
+            return LATER
+
+        for step in order.steps:
+            resolve(step.goal, note)
+        conditions = [*order.maintain, *map(condition_from, request.confirm)]
+        if order.stopped is not None:
+            conditions.append(order.stopped)
+        for condition in conditions:
+            needed.update(compile_condition(
+                condition.expression, facts, order.parameters.keys()).names)
+        return facts.topics(name for name in needed if name in facts)
+
+    def _result(self, end: MotionEnd) -> ExecuteMotion.Result:
+        return ExecuteMotion.Result(
+            outcome=end.outcome, controller_said=end.said,
+            result_json='' if end.result is None else to_json(end.result),
+            steps_done=end.steps_done, ended=to_time(end.ended), stopped=end.stopped,
+            error_code=int(end.code), error_msg=end.message,
+            evidence=[evidence_to(entry, self._facts.names) for entry in end.evidence])
+
+
+class _Feedback:
+    """Passes progress on, changes of state at once, the server's feedback at a limited rate."""
+
+    def __init__(self, node: ManagedNode, handle: Any) -> None:
+        self._node = node
+        self._handle = handle
+        self._last = ('', -1, -FEEDBACK_PERIOD)
+
+    def tell(self, progress: Progress) -> None:
+        state, step, when = self._last
+        now = self._node.steady()
+        if (progress.state, progress.step) == (state, step) and now < when + FEEDBACK_PERIOD:
+            return
+        self._last = progress.state, progress.step, now
+        if self._handle.is_active:
+            self._handle.publish_feedback(ExecuteMotion.Feedback(
+                step=progress.step, step_state=progress.state,
+                feedback_json='' if progress.feedback is None else to_json(progress.feedback)))
+
+
+def order_from(request: ExecuteMotion.Goal, facts: FactSet) -> MotionOrder:
+    """Return the order of a request; LifecycleError when a value of it is not usable."""
+    goal_id = from_uuid(request.goal_id)
+    if not goal_id.int:
+        raise LifecycleError('goal_id: expected the id that the caller has written down')
+    if not request.steps:
+        raise LifecycleError('steps: expected at least one')
+    parameters = parameters_from(request.parameters_json)
+    maintain = [condition_from(condition) for condition in request.maintain]
+    stopped = condition_from(request.stopped) if request.stopped.expression else None
+    for label, conditions in (('maintain', maintain), ('stopped', [stopped] if stopped else [])):
+        wrong = [f'{label}: {fault}' for _, fault in condition_faults(
+            map(_timeless, conditions), facts, parameters.keys())]
+        if wrong:
+            raise LifecycleError('; '.join(wrong))
+    stop_timeout = request.stop_timeout or STOP_TIMEOUT
+    if not 0 < stop_timeout <= 60:
+        raise LifecycleError(f'stop_timeout {stop_timeout}: expected seconds, at most 60')
+    return MotionOrder(
+        goal_id, [Step(step.server, step.type, goal_from(step.goal_json), step.server_timeout,
+                       step.timeout) for step in request.steps],
+        parameters, maintain, stopped, stop_timeout)
+
+
+def _timeless(condition: Condition) -> Condition:
+    """Return it without `hold` against `within`: here these are not of one and the same wait."""
+    return Condition(condition.name, condition.expression, 0.0, condition.within,
+                     condition.max_age)
+
+
+def to_json(message: Any) -> str:
+    """Return a message as JSON."""
+    return json.dumps(message_to_ordereddict(message))

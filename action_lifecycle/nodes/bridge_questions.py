@@ -1,0 +1,162 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Questions to the sensors: the action ~/confirm_outcome, the services ~/evaluate and ~/check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.task import Future
+
+from action_lifecycle_msgs.action import ConfirmOutcome
+from action_lifecycle_msgs.srv import Check, Evaluate
+
+from ..engine.errors import LifecycleError
+from ..lifecycle.states import ErrorCode
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.stamps import to_seconds
+from ..ros.timers import sleep
+from ..world import Condition, Outcome, Result
+from ..world.watches import Watch, combined
+from .bridge_check import missing_servers, step_faults, wrong_conditions
+from .bridge_facts import Facts
+from .bridge_messages import condition_from, evidence_to, in_words, parameters_from
+from .bridge_motion import Step, goal_from
+
+FEEDBACK_PERIOD = 0.1  #: s at least between two feedback messages
+LONGEST_EVALUATE = 10.0  #: s
+LONGEST_CHECK = 60.0  #: s
+SERVER_LOOK = 0.1  #: s between looks whether a server has appeared
+
+_CODES = {Outcome.CONFIRMED: ErrorCode.NONE, Outcome.REFUTED: ErrorCode.REFUTED,
+          Outcome.TIMED_OUT: ErrorCode.CONFIRM_TIMEOUT, Outcome.STALE: ErrorCode.CONFIRM_STALE}
+
+
+class Questions:
+    """Answers what others ask about the world."""
+
+    def __init__(self, node: ManagedNode, facts: Facts) -> None:
+        self._node = node
+        self._facts = facts
+        self._open: dict[bytes, Any] = {}
+        node.add_action_server(
+            ConfirmOutcome, '~/confirm_outcome', self._confirm, cancel=self._cancel)
+        node.add_service(Evaluate, '~/evaluate', self._evaluate)
+        node.add_service(Check, '~/check', self._check)
+
+    def cancel_all(self) -> None:
+        """Close every open question."""
+        for answered in list(self._open.values()):
+            _once(answered, None)
+
+    async def _confirm(self, handle: Any) -> ConfirmOutcome.Result:
+        request: ConfirmOutcome.Goal = handle.request
+        answered: Any = Future()
+        key = bytes(handle.goal_id.uuid)
+        self._open[key] = answered
+        feedback = _Feedback(self._node, self._facts, handle)
+        release = None
+        try:
+            parameters = parameters_from(request.parameters_json)
+            conditions = [condition_from(condition) for condition in request.conditions]
+            release = self._facts.hold(
+                self._facts.model.topics(conditions, parameters.keys()))
+            watch = self._facts.model.confirm(
+                conditions, self._node.now(), lambda result: _once(answered, result),
+                after=to_seconds(request.after) or -1.0, names=parameters,
+                on_update=feedback.tell)
+            self._facts.changed()
+            if handle.is_cancel_requested:
+                _once(answered, None)
+            result: Result | None = await answered
+            watch.cancel()
+        except LifecycleError as error:
+            handle.abort()
+            return ConfirmOutcome.Result(
+                error_code=int(ErrorCode.INVALID_REQUEST), error_msg=str(error))
+        finally:
+            del self._open[key]
+            if release is not None:
+                release()
+        if result is None:
+            if handle.is_cancel_requested:
+                handle.canceled()
+            else:
+                handle.abort()
+            return ConfirmOutcome.Result(
+                error_code=int(ErrorCode.CANCELED), error_msg='canceled')
+        handle.succeed()
+        outcome = result.outcome
+        return ConfirmOutcome.Result(
+            verdict=int(outcome), error_code=int(_CODES[outcome]),
+            error_msg='' if outcome is Outcome.CONFIRMED else in_words(result.evidence),
+            evidence=[evidence_to(entry, self._facts.names) for entry in result.evidence])
+
+    def _cancel(self, handle: Any) -> None:
+        answered = self._open.get(bytes(handle.goal_id.uuid))
+        if answered is not None:
+            _once(answered, None)
+
+    async def _evaluate(
+        self, request: Evaluate.Request, response: Evaluate.Response
+    ) -> Evaluate.Response:
+        parameters = parameters_from(request.parameters_json)
+        if not 0 <= request.wait <= LONGEST_EVALUATE:
+            raise LifecycleError(f'wait {request.wait}: expected 0 to {LONGEST_EVALUATE:g} s')
+        conditions = [
+            Condition(condition.name or 'condition', condition.expression, 0.0, request.wait,
+                      condition.max_age) for condition in request.conditions]
+        model = self._facts.model
+        release = self._facts.hold(model.topics(conditions, parameters.keys()))
+        answered: Any = Future()
+        try:
+            model.until_known(conditions, self._node.now(), lambda result: _once(
+                answered, result), names=parameters)
+            self._facts.changed()
+            result: Result = await answered
+        finally:
+            release()
+        response.verdict = int(combined(entry.verdict for entry in result.evidence))
+        response.evidence = [evidence_to(entry, self._facts.names) for entry in result.evidence]
+        response.error_msg = result.note
+        return response
+
+    async def _check(self, request: Check.Request, response: Check.Response) -> Check.Response:
+        parameters = parameters_from(request.parameters_json)
+        facts = self._facts.model.facts
+        if not 0 <= request.wait <= LONGEST_CHECK:
+            raise LifecycleError(f'wait {request.wait}: expected 0 to {LONGEST_CHECK:g} s')
+        steps = [Step(step.server, step.type, goal_from(step.goal_json), step.server_timeout,
+                      step.timeout) for step in request.steps]
+        conditions = [condition_from(condition) for condition in request.conditions]
+        limit = self._node.steady() + request.wait
+        while missing_servers(self._node, steps) and self._node.steady() < limit:
+            await sleep(self._node, SERVER_LOOK)
+        for index, step in enumerate(steps):
+            response.faults.extend(step_faults(self._node, facts, index, step, parameters))
+        response.faults.extend(wrong_conditions(facts, conditions, parameters))
+        return response
+
+
+class _Feedback:
+    """Tells how it looks now, at a limited rate."""
+
+    def __init__(self, node: ManagedNode, facts: Facts, handle: Any) -> None:
+        self._node = node
+        self._facts = facts
+        self._handle = handle
+        self._next = 0.0
+
+    def tell(self, watch: Watch) -> None:
+        now = self._node.steady()
+        if now >= self._next and self._handle.is_active:
+            self._next = now + FEEDBACK_PERIOD
+            self._handle.publish_feedback(ConfirmOutcome.Feedback(
+                verdict=int(watch.verdict()), evidence=[
+                    evidence_to(entry, self._facts.names)
+                    for entry in watch.evidence(self._facts.model.now)]))
+
+
+def _once(future: Any, result: Any) -> None:
+    if not future.done():
+        future.set_result(result)

@@ -1,0 +1,128 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The safety topics on ROS, what they tell on ~/safety, and the node's diagnostics."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.qos import QoSProfile
+
+from action_lifecycle_msgs import msg
+
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.qos import state_qos
+from ..ros.stamps import to_time
+from ..ros.subscriptions import Subscriptions, TopicNeed
+from ..ros.timers import Alarm
+from ..world import FactSet, Safety, SafetyMonitor, SafetyStatus
+from ..world.facts import SafetySpec
+
+_LEVELS = {Safety.READY: DiagnosticStatus.OK, Safety.NOT_READY: DiagnosticStatus.WARN,
+           Safety.STOPPED: DiagnosticStatus.ERROR}
+
+
+class Guard:
+    """Watches the safety topics by steady time; `on_stop` is called when motions must stop."""
+
+    def __init__(
+        self, node: ManagedNode, facts: FactSet, on_stop: Callable[[SafetyStatus], None]
+    ) -> None:
+        self._node = node
+        self._on_stop = on_stop
+        self.monitor = SafetyMonitor(facts, self._changed)
+        self._alarm = Alarm(node, self._advance, ros_time=False)
+        self._publisher = node.add_publisher(msg.SafetyState, '~/safety', state_qos())
+        self._readers = [
+            Subscriptions(node, [TopicNeed(spec.topic, spec.type, spec.qos,
+                                           functools.partial(self._take, spec))],
+                          linger=0.0, on_trouble=self._report_trouble)
+            for spec in self.monitor.specs()]
+        for reader in self._readers:
+            reader.hold(reader.readers)
+
+    @property
+    def status(self) -> SafetyStatus:
+        """Return the state and the first reason for it."""
+        return self.monitor.status
+
+    def trouble(self) -> SafetyStatus | None:
+        """Return why no motion may start, None when it may."""
+        self.monitor.advance(self._node.steady())
+        return None if self.status.state is Safety.READY else self.status
+
+    def clear(self) -> str:
+        """Release the latch; returns why that is not possible, empty if it was."""
+        why = self.monitor.clear(self._node.steady())
+        self._set_alarm()
+        return why
+
+    def publish(self) -> None:
+        """Tell the state."""
+        self._publisher.publish(msg.SafetyState(
+            stamp=to_time(self._node.now()), state=int(self.status.state),
+            error_code=int(self.status.code), reason=self.status.reason,
+            topic=self.status.topic))
+
+    def destroy(self) -> None:
+        """Unsubscribe and be quiet."""
+        self._alarm.destroy()
+        for reader in self._readers:
+            reader.destroy()
+
+    def _take(self, spec: SafetySpec, message: Any) -> None:
+        self.monitor.ingest(spec, message, self._node.steady())
+        self._set_alarm()
+
+    def _advance(self) -> None:
+        self.monitor.advance(self._node.steady())
+        self._set_alarm()
+
+    def _set_alarm(self) -> None:
+        self._alarm.set(self.monitor.next_deadline())
+
+    def _changed(self, status: SafetyStatus) -> None:
+        self._node.get_logger().info(
+            f'safety: {status.state.name}' + (f': {status.reason}' if status.reason else ''))
+        self.publish()
+        if status.state is not Safety.READY:
+            self._on_stop(status)
+
+    def _report_trouble(self) -> None:
+        for reader in self._readers:
+            for trouble in reader.trouble():
+                self._node.get_logger().error(trouble)
+
+
+class Diagnostics:
+    """Publishes on /diagnostics, once a second and at every change."""
+
+    def __init__(
+        self, node: ManagedNode, guard: Guard, troubles: Callable[[], list[str]],
+        values: Callable[[], dict[str, str]],
+    ) -> None:
+        self._node = node
+        self._guard = guard
+        self._troubles = troubles
+        self._values = values
+        self._publisher = node.add_publisher(DiagnosticArray, '/diagnostics', QoSProfile(depth=10))
+        node.add_timer(1.0, self.publish)
+
+    def publish(self) -> None:
+        """Publish the node's state."""
+        status = self._guard.status
+        troubles = self._troubles()
+        level, message = _LEVELS[status.state], status.reason or status.state.name.lower()
+        if troubles and level == DiagnosticStatus.OK:
+            level, message = DiagnosticStatus.WARN, troubles[0]
+        name = self._node.get_fully_qualified_name().lstrip('/')
+        array = DiagnosticArray(status=[DiagnosticStatus(
+            level=level, name=f'{name}: world model', message=message,
+            hardware_id='action_lifecycle',
+            values=[KeyValue(key=key, value=value) for key, value in self._values().items()]
+            + [KeyValue(key='topic', value=trouble) for trouble in troubles])])
+        array.header.stamp = to_time(self._node.now())
+        self._publisher.publish(array)

@@ -1,0 +1,137 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The node between the lifecycle and the robot: motions out, facts and confirmations in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from action_lifecycle_msgs import srv
+
+from ..engine.errors import LifecycleError
+from ..lifecycle.states import ErrorCode
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.process import run
+from ..world import SafetyStatus, load_facts
+from .bridge_check import type_faults
+from .bridge_facts import Facts
+from .bridge_motions import Motions
+from .bridge_questions import Questions
+from .bridge_safety import Diagnostics, Guard
+
+
+class WorldModelBridge(ManagedNode):
+    """
+    The only node that touches the robot.
+
+    Parameters (read at start):
+
+    | name | type, default | meaning |
+    |---|---|---|
+    | facts_file | string | facts, e-stop, safety topics, limits; see docs/world.md |
+    | facts_rate | double, 2.0 | Hz at most at which ~/facts is published |
+    | linger | double, 10.0 | s that a topic stays subscribed after its last use |
+    | autostart, executor | | as every managed node |
+
+    Interfaces (relative to the node):
+
+    | name | type | |
+    |---|---|---|
+    | ~/execute_motion | action ExecuteMotion | executes or follows the motion of an action |
+    | ~/confirm_outcome | action ConfirmOutcome | decides by the sensors |
+    | ~/evaluate | service Evaluate | judges conditions once |
+    | ~/check | service Check | checks motions and conditions before anything moves |
+    | ~/clear_stop | service ClearStop | releases a latched stop |
+    | ~/facts | topic WorldState, latched | the facts that are read now, on change |
+    | ~/safety | topic SafetyState, latched | whether motions may run |
+    | /diagnostics | topic DiagnosticArray | safety, topics of the wrong type |
+
+    Calls out to the action servers that requests name, subscribes to the topics of the facts file
+    while they are needed. Safety topics are watched from configure on.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('world_model_bridge', **kwargs)
+        self.declare('facts_file', '', 'Facts, e-stop, safety topics and limits (YAML).')
+        self.declare('facts_rate', 2.0, 'Hz at most at which ~/facts is published.')
+        self.declare('linger', 10.0, 'Seconds that a topic stays subscribed after its last use.')
+        self._motions: Motions | None = None
+
+    def configure(self) -> None:
+        """Load the facts file and create everything."""
+        path = self.parameter('facts_file')
+        if not path:
+            raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
+        facts = load_facts(path)
+        wrong = list(type_faults(facts))
+        if wrong:
+            raise LifecycleError('\n'.join(wrong))
+        self._guard = Guard(self, facts, self._stop)
+        self._facts = Facts(self, facts, rate=self.parameter('facts_rate'),
+                            linger=self.parameter('linger'), on_trouble=self._report_trouble)
+        self._motions = Motions(self, self._facts, self._guard)
+        self._questions = Questions(self, self._facts)
+        self.add_service(srv.ClearStop, '~/clear_stop', self._clear_stop)
+        self._diagnostics = Diagnostics(
+            self, self._guard, self._facts.subscriptions.trouble, self._values)
+
+    def activate(self) -> None:
+        """Tell whether motions may run."""
+        self._guard.publish()
+
+    def halt(self) -> None:
+        """Stop every motion, close every question."""
+        if self._motions is not None:
+            self._motions.stop_all(ErrorCode.INTERRUPTED, 'the world model bridge is ending')
+            self._questions.cancel_all()
+
+    def busy(self) -> bool:
+        """Whether a motion has not been seen to stop yet."""
+        return self._motions is not None and bool(self._motions.running())
+
+    def cleanup(self) -> None:
+        """Unsubscribe and drop the clients."""
+        if self._motions is not None:
+            self._motions.destroy()
+            self._facts.destroy()
+            self._guard.destroy()
+            self._motions = None
+
+    def _stop(self, status: SafetyStatus) -> None:
+        """Stop every motion: safety says so."""
+        if self._motions is not None:
+            self._motions.stop_all(status.code, status.reason)
+            self._diagnostics.publish()
+
+    def _clear_stop(
+        self, request: srv.ClearStop.Request, response: srv.ClearStop.Response
+    ) -> srv.ClearStop.Response:
+        if not request.actor:
+            response.error_code = int(ErrorCode.INVALID_REQUEST)
+            response.error_msg = 'actor: expected who clears the stop'
+            return response
+        why = self._guard.clear()
+        response.accepted = not why
+        if why:
+            response.error_code, response.error_msg = int(ErrorCode.NOT_ALLOWED), why
+        else:
+            self.get_logger().info(f'stop cleared by {request.actor}: {request.reason}')
+        return response
+
+    def _report_trouble(self) -> None:
+        for trouble in self._facts.subscriptions.trouble():
+            self.get_logger().error(trouble)
+
+    def _values(self) -> dict[str, str]:
+        motions = self._motions.running() if self._motions is not None else []
+        return {'motions': str(len(motions)), 'safety': self._guard.status.state.name,
+                'reason': self._guard.status.reason}
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until a signal."""
+    return run(WorldModelBridge, args=args)
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

@@ -1,0 +1,293 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+One goal at one ROS action server of any type, from waiting for the server to seeing it end.
+
+The goal's id is given by the caller, who has written it down before: a server refuses an id that
+it knows, so nothing is executed twice, and after a crash a goal is found again by its id.
+"""
+
+from __future__ import annotations
+
+import uuid
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from action_msgs.srv import CancelGoal
+from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
+from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
+
+from ..lifecycle.states import ErrorCode
+from .lifecycle_node import ManagedNode
+from .timers import Timeout
+from .types import action_class
+
+LOOK = 0.05  #: s between two looks whether a server has appeared
+WATCH = 0.2  #: s between two looks whether a server is still there
+ANSWER = 5.0  #: s within which a server has to accept or reject
+SETTLE = 0.02  #: s for a second, different answer to the same goal to show up
+ASK_TWICE = 0.5  #: s after which a server that does not know a goal is asked once more
+
+_WORDS = {
+    GoalStatus.STATUS_SUCCEEDED: 'succeeded', GoalStatus.STATUS_CANCELED: 'canceled',
+    GoalStatus.STATUS_ABORTED: 'aborted'}
+
+
+@dataclass(frozen=True)
+class GoalEnd:
+    """
+    What became of a goal.
+
+    `said`: the server's word (succeeded, canceled, aborted), empty when it said nothing.
+    `stopped`: nothing of it moves, by the server's word or because nothing was started.
+    """
+
+    said: str
+    code: ErrorCode
+    message: str
+    stopped: bool
+    ended: float  #: ROS time in s
+    result: Any = None
+    sent: bool = True
+
+
+class MotionClient(ActionClient):
+    """An action client that also follows a goal by its id, and notices a second answer."""
+
+    def __init__(self, node: ManagedNode, server: str, type_name: str) -> None:
+        self.server = server
+        self.second_answer: dict[bytes, Callable[[str], None]] = {}
+        self._asked: dict[int, bytes] = {}
+        self._answers: dict[int, Any] = {}
+        super().__init__(node, action_class(type_name), server)
+
+    def handle_of(self, goal_id: UUID, feedback: Callable[[Any], None]) -> ClientGoalHandle:
+        """Return a handle for a goal that an earlier process sent."""
+        accepted = self._action_type.Impl.SendGoalService.Response(accepted=True)
+        handle = ClientGoalHandle(self, goal_id, accepted)
+        key = bytes(goal_id.uuid)
+        self._goal_handles[key] = weakref.ref(handle)
+        self._feedback_callbacks[key] = feedback
+        return handle
+
+    def result_of(self, handle: ClientGoalHandle) -> Future:
+        """Ask for the result; the future is done when the server answers."""
+        before = set(self._pending_result_requests)
+        future = handle.get_result_async()
+        for number in set(self._pending_result_requests) - before:
+            self._asked[number] = bytes(handle.goal_id.uuid)
+        return future
+
+    def forget(self, goal_id: UUID) -> None:
+        """Forget a goal that has ended."""
+        key = bytes(goal_id.uuid)
+        self.second_answer.pop(key, None)
+        self._feedback_callbacks.pop(key, None)
+        for number in [number for number, asked in self._asked.items() if asked == key]:
+            del self._asked[number]
+            self._answers.pop(number, None)
+
+    async def execute(self, taken_data: dict[str, Any]) -> None:
+        """Compare answers to the same request before rclpy drops the second."""
+        number, answer = taken_data.get('result', (None, None))
+        if number in self._asked:
+            first = self._answers.setdefault(number, answer)
+            told = self.second_answer.get(self._asked[number])
+            if told is not None and (first.status, first.result) != (answer.status, answer.result):
+                told(f'first {_word(first.status)}, then {_word(answer.status)}')
+        await super().execute(taken_data)
+
+
+class MotionGoal:
+    """
+    A goal under way; `done` is a future of its GoalEnd.
+
+    `on_state` is told waiting_for_server, sent, executing, canceling; `on_feedback` the server's
+    feedback messages.
+    """
+
+    def __init__(
+        self, node: ManagedNode, client: MotionClient, goal_id: uuid.UUID, *,
+        server_timeout: float, on_state: Callable[[str], None],
+        on_feedback: Callable[[Any], None],
+    ) -> None:
+        self.done: Any = Future()
+        self.sent = False
+        self._node = node
+        self._client = client
+        self._goal_id = UUID(uuid=list(goal_id.bytes))
+        self._limit = node.steady() + server_timeout
+        self._on_state = on_state
+        self._on_feedback = on_feedback
+        self._handle: ClientGoalHandle | None = None
+        self._canceling = False
+        self._timer: Timeout | None = None
+        self._asked_twice = False
+        client.second_answer[bytes(self._goal_id.uuid)] = self._answered_twice
+
+    # -- what the owner calls
+
+    def send(self, goal: Any) -> None:
+        """Send the goal as soon as the server is there."""
+        self._when_ready(lambda: self._send(goal))
+
+    def follow(self) -> None:
+        """Follow the goal that an earlier process sent; nothing new is started."""
+        self.sent = True
+        self._when_ready(self._follow)
+
+    def cancel(self) -> None:
+        """Cancel it; `done` comes with the server's word."""
+        if self._canceling or self.done.done():
+            return
+        self._canceling = True
+        if not self.sent:
+            self._end(GoalEnd('', ErrorCode.CANCELED, 'nothing was sent', True,
+                              self._node.now(), sent=False))
+            return
+        self._on_state('canceling')
+        if self._handle is not None:
+            self._send_cancel()
+
+    def give_up(self) -> None:
+        """Wait no longer for the server's word."""
+        self._fail(ErrorCode.STOP_UNCONFIRMED,
+                   f"server '{self._client.server}' did not say that it stopped", stopped=False)
+
+    # -- from the server to the result
+
+    def _when_ready(self, then: Callable[[], None]) -> None:
+        if self.done.done():
+            return
+        if self._client.server_is_ready():
+            then()
+        elif self._node.steady() >= self._limit:
+            self._fail(ErrorCode.SERVER_MISSING,
+                       f"no action server '{self._client.server}'", stopped=True)
+        else:
+            self._on_state('waiting_for_server')
+            self._later(LOOK, lambda: self._when_ready(then))
+
+    def _send(self, goal: Any) -> None:
+        self.sent = True
+        self._on_state('sent')
+        self._later(ANSWER, self._unanswered)
+        self._client.send_goal_async(
+            goal, self._feedback, self._goal_id).add_done_callback(self._accepted)
+
+    def _accepted(self, future: Any) -> None:
+        handle = future.result()
+        if self.done.done():  # too late; what nobody waits for must not run
+            if handle.accepted:
+                handle.cancel_goal_async()
+            return
+        if not handle.accepted:
+            self._fail(ErrorCode.GOAL_REJECTED,
+                       f"server '{self._client.server}' rejected the goal", stopped=True)
+            return
+        self._running(handle)
+
+    def _unanswered(self) -> None:
+        """Neither accepted nor rejected: it may be executed yet, so it is canceled."""
+        self._handle = self._client.handle_of(self._goal_id, self._feedback)
+        message = (f"server '{self._client.server}' neither accepted nor rejected the goal "
+                   f'within {ANSWER:g} s')
+        self._later(ANSWER, lambda: self._fail(
+            ErrorCode.GOAL_UNANSWERED, message, stopped=False))
+        self._handle.cancel_goal_async().add_done_callback(lambda future: self._fail(
+            ErrorCode.GOAL_UNANSWERED, message,
+            stopped=future.result().return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID))
+
+    def _follow(self) -> None:
+        self._running(self._client.handle_of(self._goal_id, self._feedback))
+
+    def _running(self, handle: ClientGoalHandle) -> None:
+        self._handle = handle
+        self._on_state('executing')
+        self._later(WATCH, self._watch)
+        self._client.result_of(handle).add_done_callback(self._result)
+        if self._canceling:
+            self._send_cancel()
+
+    def _feedback(self, message: Any) -> None:
+        if not self.done.done():
+            self._on_feedback(message.feedback)
+
+    def _result(self, future: Any) -> None:
+        if self.done.done():
+            return
+        answer = future.result()
+        ended = self._node.now()
+        if answer.status not in _WORDS:
+            self._unknown()
+            return
+        said = _WORDS[answer.status]
+        code = {'succeeded': ErrorCode.NONE, 'canceled': ErrorCode.MOTION_CANCELED,
+                'aborted': ErrorCode.MOTION_ABORTED}[said]
+        end = GoalEnd(said, code, describe(said, answer.result), True, ended, answer.result)
+        self._later(SETTLE, lambda: self._end(end))
+
+    def _unknown(self) -> None:
+        """The server does not know the goal; one that is just being sent it may know soon."""
+        if not self._asked_twice and self._handle is not None:
+            self._asked_twice = True
+            handle = self._handle
+            self._later(ASK_TWICE, lambda: self._client.result_of(handle).add_done_callback(
+                self._result))
+            return
+        self._fail(ErrorCode.GOAL_UNKNOWN,
+                   f"server '{self._client.server}' does not know the goal", stopped=True)
+
+    def _answered_twice(self, how: str) -> None:
+        self._fail(ErrorCode.RESULT_TWICE, f"server '{self._client.server}' answered twice: {how}",
+                   stopped=True)
+
+    def _watch(self) -> None:
+        if self._client.server_is_ready():
+            self._later(WATCH, self._watch)
+        else:
+            self._fail(ErrorCode.SERVER_VANISHED,
+                       f"server '{self._client.server}' went away during the motion",
+                       stopped=False)
+
+    def _send_cancel(self) -> None:
+        assert self._handle is not None
+        self._handle.cancel_goal_async()
+
+    # -- ending
+
+    def _later(self, delay: float, then: Callable[[], None]) -> None:
+        """Set the one timer of this goal."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if self.done.done() else Timeout(self._node, delay, then)
+
+    def _fail(self, code: ErrorCode, message: str, *, stopped: bool) -> None:
+        self._end(GoalEnd('', code, message, stopped, self._node.now(), sent=self.sent))
+
+    def _end(self, end: GoalEnd) -> None:
+        if self.done.done():
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        if end.code is not ErrorCode.GOAL_UNANSWERED:  # whose acceptance may come yet
+            self._client.forget(self._goal_id)
+        self.done.set_result(end)
+
+
+def describe(said: str, result: Any) -> str:
+    """Return the server's word and what its result says of an error, in words."""
+    code = getattr(result, 'error_code', None)
+    text = getattr(result, 'error_string', '') or getattr(result, 'error_msg', '')
+    extra = ', '.join(
+        part for part in (f'error code {code}' if code else '', str(text)) if part)
+    return f'{said} ({extra})' if extra else said
+
+
+def _word(status: int) -> str:
+    return _WORDS.get(status, f'status {status}')

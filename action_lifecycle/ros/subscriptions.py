@@ -1,0 +1,182 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Subscriptions that are there while somebody needs them, with QoS that fits the publishers.
+
+What offers and what is asked for is compared again and again while a topic is subscribed:
+publishers appear late, restart with another QoS, or carry another type than the facts file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.serialization import deserialize_message
+
+from ..world.facts import QosSpec
+from .lifecycle_node import ManagedNode
+from .qos import sensor_qos
+from .timers import Timeout
+from .types import message_class
+
+LOOK_SOON = 0.2  #: s between looks while a topic that is needed has no publisher
+LOOK = 1.0  #: s between looks otherwise
+Take = Callable[[Any], None]
+
+
+@dataclass
+class TopicNeed:
+    """How a topic is to be read. `max_rate` in Hz; 0: every message."""
+
+    topic: str
+    type: str
+    qos: QosSpec
+    take: Take
+    max_rate: float = 0.0
+
+
+class TopicReader:
+    """One topic: subscribed while `users` is above zero."""
+
+    def __init__(self, node: ManagedNode, need: TopicNeed) -> None:
+        self.need = need
+        self.users = 0
+        self.name = node.resolve_topic_name(need.topic)
+        self.trouble = ''
+        self._node = node
+        self._class = message_class(need.type)
+        self._take = node.guarded(need.take)
+        self._subscription: Any = None
+        self._asked: tuple[Any, ...] = ()
+        self._newest: bytes | None = None
+        self._pause: Timeout | None = None
+
+    @property
+    def subscribed(self) -> bool:
+        """Whether it is subscribed now."""
+        return self._subscription is not None
+
+    def look(self) -> bool:
+        """Fit the subscription to the publishers; whether there are any of the right type."""
+        publishers = self._node.get_publishers_info_by_topic(self.name)
+        fitting = [info for info in publishers if info.topic_type == self.need.type]
+        strange = sorted({info.topic_type for info in publishers} - {self.need.type})
+        self.trouble = '' if not strange else (
+            f"topic '{self.name}' carries {', '.join(strange)}; the facts file says "
+            f'{self.need.type}')
+        qos = self._qos(fitting)
+        asked = (qos.reliability, qos.durability)
+        if self._subscription is None or (fitting and asked != self._asked):
+            self._close()
+            self._asked = asked
+            self._subscription = self._node.create_subscription(
+                self._class, self.name, self._take_raw if self.need.max_rate else self._take,
+                qos, raw=bool(self.need.max_rate))
+        return bool(fitting)
+
+    def close(self) -> None:
+        """Unsubscribe."""
+        self._close()
+        if self._pause is not None:
+            self._pause.cancel()
+        self._pause = self._newest = None
+        self.trouble = ''
+
+    def _close(self) -> None:
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
+
+    def _qos(self, publishers: list[Any]) -> QoSProfile:
+        spec = self.need.qos
+        qos = sensor_qos(publishers, depth=spec.depth)
+        if spec.reliability is not None:
+            qos.reliability = QoSReliabilityPolicy[spec.reliability.upper()]
+        if spec.durability is not None:
+            qos.durability = QoSDurabilityPolicy[spec.durability.upper()]
+        return qos
+
+    def _take_raw(self, data: bytes) -> None:
+        """Keep the newest bytes; what is not read in time is never deserialized."""
+        self._newest = data
+        if self._pause is None:
+            self._read_newest()
+
+    def _read_newest(self) -> None:
+        self._pause = None
+        data, self._newest = self._newest, None
+        if data is not None and self._subscription is not None:
+            self._pause = Timeout(self._node, 1.0 / self.need.max_rate, self._read_newest)
+            self._take(deserialize_message(data, self._class))
+
+
+class Subscriptions:
+    """All topics of the facts file; each is read while somebody holds it."""
+
+    def __init__(
+        self, node: ManagedNode, needs: Iterable[TopicNeed], *, linger: float,
+        on_trouble: Callable[[], None],
+    ) -> None:
+        self.readers = {need.topic: TopicReader(node, need) for need in needs}
+        self._node = node
+        self._linger = linger
+        self._on_trouble = on_trouble
+        self._lingering: dict[str, Timeout] = {}
+        self._looking: Timeout | None = None
+
+    def hold(self, topics: Iterable[str]) -> Callable[[], None]:
+        """Read these topics until the function that is returned is called."""
+        held = [self.readers[topic] for topic in topics]
+        for reader in held:
+            reader.users += 1
+            lingering = self._lingering.pop(reader.need.topic, None)
+            if lingering is not None:
+                lingering.cancel()
+        if any(not reader.subscribed for reader in held):
+            self._look()
+
+        def release() -> None:
+            while held:
+                self._release(held.pop())
+        return release
+
+    def trouble(self) -> list[str]:
+        """Return what is wrong with topics that are read now."""
+        return [reader.trouble for reader in self.readers.values() if reader.trouble]
+
+    def destroy(self) -> None:
+        """Unsubscribe from all."""
+        if self._looking is not None:
+            self._looking.cancel()
+        for timeout in self._lingering.values():
+            timeout.cancel()
+        for reader in self.readers.values():
+            reader.users = 0
+            reader.close()
+
+    def _release(self, reader: TopicReader) -> None:
+        """Unsubscribe after a while: what comes next often needs the same topics."""
+        reader.users -= 1
+        if reader.users == 0:
+            topic = reader.need.topic
+
+            def close() -> None:
+                self._lingering.pop(topic, None)
+                reader.close()
+            self._lingering[topic] = Timeout(self._node, self._linger, close)
+
+    def _look(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+        wanted = [reader for reader in self.readers.values() if reader.users]
+        before = self.trouble()
+        found = [reader.look() for reader in wanted]
+        if self.trouble() != before:
+            self._on_trouble()
+        if wanted:
+            self._looking = Timeout(
+                self._node, LOOK if all(found) else LOOK_SOON, self._look)
