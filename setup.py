@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Install the Python package, its launch files and its configuration the ament_python way."""
 
+from __future__ import annotations
+
 from itertools import groupby
 from pathlib import Path
 
@@ -11,7 +13,7 @@ PACKAGE = 'action_lifecycle'
 HERE = Path(__file__).parent
 
 
-def shared(folder):
+def shared(folder: str) -> list[tuple[str, list[str]]]:
     """Return data_files entries that put the files of `folder` below share/, folder by folder."""
     files = sorted(path for path in (HERE / folder).rglob('*')
                    if path.is_file() and '__pycache__' not in path.parts)
