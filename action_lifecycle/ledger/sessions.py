@@ -1,0 +1,263 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Actions by session, for callers that do the work themselves and only record what state it is in.
+
+The states live in memory, and in a journal if there is one. A ledger of the session may be told of
+each change. One lock covers everything, so the second of two callers is judged by what the first
+has made of an action.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import Any, Protocol
+
+from ..engine import Change, Graph, LifecycleError, Machine, StateTransitionError, Transition
+from ..engine.errors import nearest
+from ..lifecycle.action import ATTEMPT_EVENTS, Action
+from ..lifecycle.spec import ActionSpec
+from ..lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
+from .journal import Journal
+from .journal_row import Entry
+
+_LOG = logging.getLogger(__name__)
+
+RESTORED_AS = {
+    LedgerTaskStatus.PENDING: ActionState.ASSIGNED,
+    LedgerTaskStatus.IN_PROGRESS: ActionState.IN_PROGRESS,
+    LedgerTaskStatus.VALIDATING: ActionState.STATUS_VERIFICATION_REQUESTED,
+    LedgerTaskStatus.BLOCKED: ActionState.PENDING,
+    LedgerTaskStatus.COMPLETED: ActionState.COMPLETED,
+    LedgerTaskStatus.FAILED: ActionState.ERROR,
+    LedgerTaskStatus.CANCELLED: ActionState.TERMINATED,
+    LedgerTaskStatus.SKIPPED: ActionState.TERMINATED,
+}
+"""The state of an action of which only its status in the ledger is known."""
+
+_RESTORED_OUTCOMES = {
+    LedgerTaskStatus.CANCELLED: Outcome.CANCELED,
+    LedgerTaskStatus.SKIPPED: Outcome.SKIPPED,
+}
+
+
+class SessionLedger(Protocol):
+    """Where the statuses of a session's actions are kept as well."""
+
+    tasks: Mapping[str, Any]
+    """By action id: a status, or an object that has one as `status`."""
+
+    def update_task_status(self, task_id: str, status: LedgerTaskStatus, reason: str) -> Any:
+        """Take in the status of an action; called once for each change, in order."""
+
+
+class SessionAction(Action):
+    """
+    An action of a session.
+
+    It is physical once its caller has said that it moves. `pendings` counts how often in a row
+    the verifier wanted more time.
+    """
+
+    pendings = 0
+
+    def physical(self, target: str = '') -> bool:
+        """Whether it has moved something, or is about to."""
+        return self.motions > 0 or target == ActionState.EXECUTING_MOTION
+
+    def apply(self, event: str, target: str, data: Mapping[str, Any]) -> None:
+        """Take in a change that stands in the journal."""
+        super().apply(event, target, data)
+        if event == 'postpone':
+            self.pendings += 1
+        elif event in ATTEMPT_EVENTS or event in ('resume', 'reassign'):
+            self.pendings = 0
+
+
+class Sessions:
+    """The actions and ledgers of all sessions. A session's key is the flow id of its actions."""
+
+    def __init__(self, graph: Graph, journal: Journal | None = None) -> None:
+        self.lock = threading.RLock()
+        self.journal = journal
+        self.actions: dict[tuple[str, str], SessionAction] = {}
+        self.ledgers: dict[str, SessionLedger] = {}
+        self._graph = graph
+        self._warned = False
+        for row in journal.rows(kind='transition') if journal is not None else ():
+            action = self.action(row.flow_id, row.action_id)
+            self.actions[row.flow_id, row.action_id] = action
+            action.apply(row.event, row.to_state, row.data)
+            action.restore(row.to_state)
+
+    def action(self, session: str, action_id: str | int) -> SessionAction:
+        """Return an action; one that nobody has touched is new, and kept when it changes."""
+        key = session, str(action_id)
+        return self.actions.get(key) or SessionAction(*key, ActionSpec(), self._graph, self)
+
+    def set_state(
+        self, action: SessionAction, state: str, reason: str, *,
+        outcome: Outcome | str | None = None, error_code: ErrorCode = ErrorCode.NONE,
+        evidence: list[dict[str, Any]] | None = None,
+    ) -> None:
+        """
+        Record a step to another state; nothing happens if it is the present one.
+
+        `StateTransitionError` when the graph or the journal refuses; then nothing has changed.
+        """
+        if state == action.state:
+            return
+        step = step_to(action.machine, state)
+        data: dict[str, Any] = {'cause': reason}
+        if step.event in ('execute', 'repeat_motion'):
+            data['goal_id'] = ''
+        elif step.event == 'motion_done':
+            data['ended'] = 0.0
+        elif step.event == 'confirmed':
+            data['evidence'] = evidence or []
+        elif step.event == 'receive_fallback':
+            data |= {'strategy': '', 'next_fallback': action.next_fallback}
+        elif step.event == 'fail':
+            data |= {'error_code': error_code.name, 'error_msg': reason}
+        elif step.event == 'terminate':
+            data['outcome'] = _outcome(action, step, outcome)
+        try:
+            action.machine.fire(step.event, expect=step.source, **data)
+        except LifecycleError as error:
+            raise StateTransitionError(
+                action.machine.name, step.source, step.target, str(error)) from error
+        self.sync(action, reason)
+
+    def walk(
+        self, action: SessionAction, targets: Collection[str], reason: str,
+        avoided: Collection[ActionState],
+    ) -> bool:
+        """
+        Record the shortest legal way to one of the targets that enters none of the avoided.
+
+        False when there is none, or when the journal refuses a step; the action then stands where
+        the last recorded one left it.
+        """
+        allowed = partial(_may_be_walked, action, avoided)
+        paths = [self._graph.path(action.machine.state, target, allowed)
+                 for target in targets if target in self._graph.states]
+        found = [path for path in paths if path is not None]
+        if not found:
+            return False
+        try:
+            for step in min(found, key=len):
+                self.set_state(action, step.target, reason)
+        except StateTransitionError as error:
+            _LOG.warning('%s', error)
+            return False
+        return True
+
+    def restore(self, session: str, tasks: Mapping[str, Any]) -> int:
+        """Take over the states of actions that nothing is known of; return how many."""
+        restored = 0
+        for task_id, task in tasks.items():
+            status = _status(task_id, task)
+            action = self.action(session, task_id)
+            if (session, action.action_id) in self.actions or status is LedgerTaskStatus.PENDING:
+                continue
+            data = {'cause': 'restored from the ledger'}
+            event = 'restore'
+            if status in _RESTORED_OUTCOMES:
+                event, data['outcome'] = 'terminate', _RESTORED_OUTCOMES[status].value
+            state = RESTORED_AS[status]
+            self._record(action, event, action.state, state, data)
+            action.apply(event, state, data)
+            action.restore(state)
+            restored += 1
+        return restored
+
+    def sync(self, action: SessionAction, reason: str) -> None:
+        """Tell the session's ledger; what it raises is logged, the change stands."""
+        ledger = self.ledgers.get(action.flow_id)
+        if ledger is None:
+            return
+        try:
+            ledger.update_task_status(action.action_id, action.ledger_status, reason)
+        except Exception:
+            _LOG.exception('the ledger of session %s did not take %s of action %s',
+                           action.flow_id, action.ledger_status.value, action.action_id)
+
+    # What an action asks of its recorder
+
+    def transition(self, action: SessionAction, change: Change) -> None:
+        """Write a change down before it takes effect."""
+        self._record(action, change.event, change.source, change.target, change.data)
+
+    def published(self, action: SessionAction, change: Change) -> None:
+        """Do nothing yet: the ledger is told when the machine is free again."""
+
+    def barrier(self, callback: object) -> None:
+        """Nothing here starts a motion."""
+        raise AssertionError('recording a state needs no barrier')
+
+    def _record(
+        self, action: SessionAction, event: str, source: str, target: str, data: Mapping[str, Any]
+    ) -> None:
+        if self.journal is not None:
+            self.journal.append(Entry(
+                kind='transition', flow_id=action.flow_id, action_id=action.action_id,
+                attempt=action.attempt_after(event), event=event, from_state=source,
+                to_state=target, cause=data['cause'],
+                data={name: value for name, value in data.items() if name != 'cause'},
+                final=target == ActionState.TERMINATED))
+        elif not self._warned:
+            self._warned = True
+            _LOG.warning('action states are kept in memory only and end with this process')
+        self.actions[action.flow_id, action.action_id] = action
+
+
+def step_to(machine: Machine, target: str) -> Transition:
+    """Return the transition to `target`; `StateTransitionError` when there is none."""
+    states = machine.graph.states
+    ways = {one.target: one for one in machine.graph.transitions_from(machine.state)}
+    if target not in ways:
+        name = str(getattr(target, 'value', target))
+        raise StateTransitionError(
+            machine.name, machine.state, name, f"possible: {', '.join(ways) or 'none'}"
+            + ('' if target in states else nearest(name, states)))
+    return ways[target]
+
+
+def _may_be_walked(
+    action: SessionAction, avoided: Collection[ActionState], step: Transition
+) -> bool:
+    """Whether a walk may take this step: none that takes details, none into a new attempt."""
+    return not (
+        step.target in avoided or step.event == 'confirmed'
+        or (step.source == ActionState.ASSIGNED and action.state is not ActionState.ASSIGNED)
+        or (step.event == 'terminate' and step.source == ActionState.ASSIGNED)
+        or (step.event == 'request_verification' and action.physical()))
+
+
+def _outcome(action: SessionAction, step: Transition, outcome: Outcome | str | None) -> str:
+    """Return the outcome of an action that ends; one that it can't have is refused."""
+    if step.source == ActionState.ASSIGNED:
+        possible = [Outcome.SKIPPED, Outcome.CANCELED]
+    elif action.passed_completed:
+        possible = [Outcome.SUCCEEDED]
+    else:
+        possible = [Outcome.FAILED, Outcome.CANCELED]
+    wanted = possible[0] if outcome is None else outcome
+    if wanted not in possible or (outcome is None and step.source == ActionState.ASSIGNED):
+        raise StateTransitionError(
+            action.machine.name, step.source, step.target,
+            'its outcome would be ' + ' or '.join(one.value for one in possible)
+            + (f', not {getattr(outcome, "value", outcome)}' if outcome else '; say which'))
+    return str(getattr(wanted, 'value', wanted))
+
+
+def _status(task_id: str, task: Any) -> LedgerTaskStatus:
+    status = getattr(task, 'status', task)
+    try:
+        return LedgerTaskStatus(str(getattr(status, 'value', status)).upper())
+    except ValueError:
+        raise LifecycleError(f"task '{task_id}' of the ledger: unknown status {status!r}"
+                             ) from None

@@ -1,0 +1,238 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Action states by session and action id, for code that records what it does itself.
+
+A session is named by its user and prompt, `f'{user_id}_{prompt_id}'`. Nothing here moves a robot
+or supplies evidence: the functions record states, and refuse what config/graphs/action.yaml does
+not admit. `configure(journal=PATH)` makes the states durable; without it they are kept in memory.
+Any thread may call; of two that change one action at once the second is judged by what the first
+has made of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from .engine import Graph, LifecycleError, Machine, StateTransitionError, load_graph
+from .engine.resources import config_file
+from .ledger.journal import Journal
+from .ledger.sessions import SessionLedger, Sessions, step_to
+from .lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
+
+__all__ = [
+    'ActionRetryTracker', 'ActionState', 'FlowLifecycleState', 'FlowState', 'LedgerTaskStatus',
+    'block_for_user_input', 'configure', 'force_state_through_valid_path', 'forget_session',
+    'get_action_state', 'get_registered_ledger', 'register_ledger_for_session',
+    'restore_action_states_from_ledger', 'resume_from_user_input', 'safe_set_state',
+    'set_action_state', 'validate_state_transition',
+]
+
+
+@cache
+def _graph(name: str) -> Graph:
+    return load_graph(config_file(f'graphs/{name}.yaml'))
+
+
+_sessions = Sessions(_graph('action'))
+
+
+def configure(journal: str | os.PathLike[str] | None = None) -> None:
+    """
+    Keep all states in this journal from now on, and read back those that it holds.
+
+    Comes before the first change, for what is in memory only would be lost: that raises
+    `LifecycleError`. None: in memory. Raises JournalError if the journal can't be used.
+    """
+    global _sessions
+    if journal is not None and _sessions.journal is None and _sessions.actions:
+        raise LifecycleError('configure() comes before the first state is set')
+    if _sessions.journal is not None:
+        _sessions.journal.close()
+    ledgers = _sessions.ledgers
+    _sessions = Sessions(_graph('action'), Journal(journal) if journal is not None else None)
+    _sessions.ledgers = ledgers
+
+
+def register_ledger_for_session(user_prompt: str, ledger: SessionLedger) -> None:
+    """Keep this ledger in step with the session's actions; it is told of those there are."""
+    with _sessions.lock:
+        _sessions.ledgers[user_prompt] = ledger
+        for (session, _), action in _sessions.actions.items():
+            if session == user_prompt:
+                _sessions.sync(action, 'registered')
+
+
+def get_registered_ledger(user_prompt: str) -> SessionLedger | None:
+    """Return the ledger of a session, or None."""
+    return _sessions.ledgers.get(user_prompt)
+
+
+def forget_session(user_prompt: str) -> None:
+    """Drop the ledger and the actions of an ended session from memory; a journal keeps its own."""
+    with _sessions.lock:
+        _sessions.ledgers.pop(user_prompt, None)
+        for key in [key for key in _sessions.actions if key[0] == user_prompt]:
+            del _sessions.actions[key]
+
+
+def get_action_state(user_prompt: str, action_id: str | int) -> ActionState:
+    """Return where an action is; one that nobody has touched is assigned."""
+    return _sessions.action(user_prompt, action_id).state
+
+
+def set_action_state(
+    user_prompt: str, action_id: str | int, state: ActionState | str, reason: str = '', *,
+    outcome: Outcome | str | None = None, error_code: ErrorCode = ErrorCode.NONE,
+    evidence: list[dict[str, Any]] | None = None,
+) -> None:
+    """
+    Record that an action is in another state now; nothing happens if it is the present one.
+
+    `outcome` says how a terminated action ended: skipped or canceled, and a must, for one that
+    never started; after work succeeded if and only if this attempt was completed, else failed or
+    canceled. `evidence` must come with status_verification_requested after sensor_confirm.
+    `StateTransitionError` when the graph does not admit it or the journal can't take it; then
+    nothing has changed.
+    """
+    with _sessions.lock:
+        _sessions.set_state(_sessions.action(user_prompt, action_id), state, reason,
+                            outcome=outcome, error_code=error_code, evidence=evidence)
+
+
+def safe_set_state(
+    user_prompt: str, action_id: str | int, state: ActionState | str, reason: str = '',
+    **details: Any,
+) -> bool:
+    """Do what `set_action_state` does, but return False where that raises."""
+    try:
+        set_action_state(user_prompt, action_id, state, reason, **details)
+    except StateTransitionError as error:
+        logging.getLogger(__name__).warning('%s', error)
+        return False
+    return True
+
+
+def validate_state_transition(
+    user_prompt: str, action_id: str | int, new_state: ActionState | str
+) -> bool:
+    """Say whether `set_action_state` would take this state now, without further details."""
+    with _sessions.lock:
+        machine = _sessions.action(user_prompt, action_id).machine
+        possible = machine.possible_events()
+        return new_state == machine.state or any(
+            one.target == new_state and one.event in possible
+            for one in machine.graph.transitions_from(machine.state))
+
+
+def force_state_through_valid_path(
+    user_prompt: str, action_id: str | int, target: ActionState | str, reason: str = '',
+    through_completed: bool = False,
+) -> bool:
+    """
+    Record the shortest legal path to a state; False when there is none.
+
+    It enters completed only if `through_completed`, never goes from sensor_confirm to
+    verification, for that takes evidence, and never on from a new attempt. If the journal refuses
+    a step, False, and the action stands where the last recorded step left it.
+    """
+    with _sessions.lock:
+        return _sessions.walk(_sessions.action(user_prompt, action_id), [target], reason,
+                              () if through_completed else (ActionState.COMPLETED,))
+
+
+def block_for_user_input(user_prompt: str, action_id: str | int, reason: str = '') -> bool:
+    """
+    Record that an action waits for its user: pending, or fallback_requested after an error.
+
+    The ledger's status is BLOCKED then. False when the action can't wait where it is.
+    """
+    with _sessions.lock:
+        return _sessions.walk(
+            _sessions.action(user_prompt, action_id),
+            [ActionState.PENDING, ActionState.FALLBACK_REQUESTED],
+            f'input_required: {reason}' if reason else 'input_required',
+            (ActionState.COMPLETED, ActionState.ERROR, ActionState.RECIPE_REQUESTED))
+
+
+def resume_from_user_input(user_prompt: str, action_id: str | int, reason: str = '') -> bool:
+    """Record that the user has answered: in_progress again. False when it was not blocked."""
+    with _sessions.lock:
+        action = _sessions.action(user_prompt, action_id)
+        return action.state in (ActionState.PENDING, ActionState.FALLBACK_REQUESTED) \
+            and _sessions.walk(action, [ActionState.IN_PROGRESS], reason,
+                               (ActionState.COMPLETED, ActionState.ERROR))
+
+
+def restore_action_states_from_ledger(user_prompt: str, ledger: SessionLedger) -> int:
+    """
+    Take over the states of actions that nothing is known of; return how many.
+
+    What the journal or this process knows of an action counts more than the ledger.
+    """
+    with _sessions.lock:
+        return _sessions.restore(user_prompt, ledger.tasks)
+
+
+class ActionRetryTracker:
+    """
+    Bounds how often a verifier may answer `pending` in a row.
+
+    The count follows from the journaled changes, so it survives a restart.
+    """
+
+    def __init__(self, max_pending: int = 3) -> None:
+        self.max_pending = max_pending
+
+    def count(self, user_prompt: str, action_id: str | int) -> int:
+        """Return how many pendings stand since the attempt began."""
+        return _sessions.action(user_prompt, action_id).pendings
+
+    def increment_pending(
+        self, user_prompt: str, action_id: str | int, reason: str = ''
+    ) -> bool:
+        """
+        Record that the verifier answered pending; return whether that was once too often.
+
+        Up to `max_pending` times the action goes to pending and the verifier is asked again; then
+        it is in error with the code RETRY_EXHAUSTED. Raises as `set_action_state`.
+        """
+        with _sessions.lock:
+            if self.count(user_prompt, action_id) >= self.max_pending:
+                set_action_state(user_prompt, action_id, ActionState.ERROR, reason,
+                                 error_code=ErrorCode.RETRY_EXHAUSTED)
+                return True
+            for state in (ActionState.PENDING, ActionState.STATUS_VERIFICATION_REQUESTED):
+                set_action_state(user_prompt, action_id, state, reason)
+            return False
+
+
+class FlowState(str, Enum):
+    """What happens to a flow before its actions run, and what is kept of it."""
+
+    DEPENDENCY_ANALYSIS = 'dependency_analysis'  #: the dependencies between actions are read
+    TOPOLOGICAL_SORT = 'topological_sort'  #: the actions are put into an order
+    SCHEDULED_JOBS_CREATION = 'scheduled_jobs_creation'  #: the jobs are created and run
+    FLOW_RECIPE_CREATION = 'flow_recipe_creation'  #: the verified flow is saved as a recipe
+
+
+class FlowLifecycleState:
+    """The state of one flow, kept in memory; it goes on one step at a time."""
+
+    def __init__(self, name: str = 'flow') -> None:
+        self._machine = Machine(_graph('flow'), name=name)
+
+    @property
+    def state(self) -> FlowState:
+        """Where the flow is."""
+        return FlowState(self._machine.state)
+
+    def set_state(self, state: FlowState | str) -> None:
+        """Go on to the next state; `StateTransitionError` for any but that and the present one."""
+        if state != self.state:
+            step = step_to(self._machine, state)
+            self._machine.fire(step.event, expect=step.source)
