@@ -22,7 +22,7 @@ def list_actions(options: argparse.Namespace) -> int:
     """Print the actions that fit."""
     table = Table(*COLUMNS)
     for row in _from_journal(options) if options.journal else _from_nodes(options):
-        table.add_row(*map(str, row))
+        table.add_row(*(Text(str(value)) for value in row))
     Console().print(table)
     return DONE
 

@@ -9,6 +9,7 @@ import getpass
 import json
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +30,7 @@ from ..engine.errors import LifecycleError
 from ..flow.loading import load_flow
 from ..ros.qos import event_qos
 from .client import Client, connect
-from .exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE
+from .exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from .table import attempts_table, line, live_table
 
 NODE = 'action_lifecycle'
@@ -40,7 +41,7 @@ CANCEL_TIME = 10.0
 def run(options: argparse.Namespace) -> int:
     """Run a flow; Ctrl-C cancels it and waits until everything has stopped."""
     goal = _goal(options)
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 140)
     with connect(options.namespace) as client:
         following = _Following(client, console, options)
         result = following.follow(goal)
@@ -137,15 +138,15 @@ class _Following:
             self.client.spin(0.1)
             show()
             if not self.action.server_is_ready():
-                self.client.until(self.action.server_is_ready, self.wait,
-                                  f'{NODE} has gone; its journal has what was done')
+                raise NotThere(f'{NODE} has gone; when it is back it goes on with the flow, '
+                               'and `watch` shows how')
         show()
 
     def _print_lines(self) -> None:
         while self.changes:
             change = self.changes.pop(0)
             if self.status is None or change.flow_id == self.status.flow_id:
-                self.console.print(Text(line(change)))
+                self.console.print(Text(line(change)), soft_wrap=True)
 
     def _feedback(self, message: Any) -> None:
         self.status = message.feedback.status

@@ -31,10 +31,10 @@ def live_table(flow: Any) -> Table:
         state = action.state.outcome or action.state.value
         table.add_row(
             action.action_id, Text(state, _STYLES.get(state, '')),
-            str(action.attempt or ''), action.controller_said,
+            str(action.attempt or ''), Text(action.controller_said),
             Text(action.sensors_said, _SENSORS.get(action.sensors_said, 'yellow')),
-            evidence_text(action.evidence)
-            or (action.error_msg if state in ('error', 'failed') else ''))
+            Text(evidence_text(action.evidence)
+                 or (action.error_msg if state in ('error', 'failed') else '')))
     return table
 
 
@@ -55,9 +55,9 @@ def attempts_table(changes: Iterable[Any]) -> Table:
     for (action_id, number), attempt in _attempts(changes).items():
         outcome = attempt['outcome']
         table.add_row(
-            action_id, str(number), attempt['controller'],
+            action_id, str(number), Text(attempt['controller']),
             Text(attempt['sensors'], _SENSORS.get(attempt['sensors'], 'yellow')),
-            attempt['evidence'], Text(outcome, _STYLES.get(outcome, '')))
+            Text(attempt['evidence']), Text(outcome, _STYLES.get(outcome, '')))
     return table
 
 
@@ -87,7 +87,7 @@ def evidence_text(evidence: Sequence[Any]) -> str:
     values: dict[str, str] = {}
     for item in evidence:
         for fact in item.facts:
-            numbers = ' '.join(f'{number:.4g}' for number in fact.numbers[:4])
+            numbers = ' '.join(f'{number:.3g}' for number in fact.numbers[:4])
             text = f'[{numbers}]' if len(fact.numbers) > 1 else numbers
             text = text or fact.value_json or 'never seen'
             values[fact.name] = text + (f' {fact.unit}' if fact.unit else '') + (

@@ -37,6 +37,7 @@ class MotionRequest:
     steps: Sequence[MotionSpec]
     parameters: Mapping[str, Any]
     maintain: Sequence[ConditionSpec]
+    confirm: Sequence[ConditionSpec]  #: asked next: their sensors are listened to from now on
     stopped: ConditionSpec | None
     stop_timeout: float
     resume: bool = False

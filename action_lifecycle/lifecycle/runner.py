@@ -200,8 +200,8 @@ class ActionRunner:
         self._motion = self.world.execute(MotionRequest(
             flow_id=action.flow_id, action_id=action.action_id, attempt=action.attempt,
             goal_id=action.goal_id, steps=spec.motion, parameters=spec.parameters,
-            maintain=spec.maintain, stopped=spec.stopped, stop_timeout=spec.stop_timeout,
-            resume=resume,
+            maintain=spec.maintain, confirm=spec.confirm, stopped=spec.stopped,
+            stop_timeout=spec.stop_timeout, resume=resume,
         ), self._unless_changed(self._moved))
 
     def _moved(self, result: MotionResult) -> None:

@@ -213,6 +213,7 @@ class ActionLifecycleNode(ManagedNode):
 
     def _safety(self, message: msg.SafetyState) -> None:
         self._bridge_safety = message
+        self.world.safety_known = message.state != msg.SafetyState.NOT_READY
         self._publish_soon('safety')
 
     # Services

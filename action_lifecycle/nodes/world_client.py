@@ -28,11 +28,14 @@ from ..lifecycle.ports import (
     MotionResult,
 )
 from ..lifecycle.states import ErrorCode
+from .bridge_heartbeat import PERIOD
 from .clock import NodeClock
 from .messages import condition_to, evidence_from, motion_to, to_seconds, to_time, to_uuid
 
 LOOK_AGAIN = 0.2
-"""Seconds between looks at whether the bridge is (still) there."""
+"""Seconds between looks at whether the bridge is there."""
+SILENCE = 4 * PERIOD
+"""Seconds without a sign of life after which the bridge is taken to be gone."""
 
 _VERDICTS = {
     ConfirmOutcome.Result.CONFIRMED: 'confirmed', ConfirmOutcome.Result.REFUTED: 'refuted',
@@ -46,6 +49,7 @@ class BridgeClient:
     def __init__(self, node: Node, clock: NodeClock, name: str, timeout: float) -> None:
         self.clock = clock
         self.timeout = timeout
+        self.safety_known = False  #: whether the bridge has seen all its safety topics
         self.motion = ActionClient(node, ExecuteMotion, f'{name}/execute_motion')
         self.confirmation = ActionClient(node, ConfirmOutcome, f'{name}/confirm_outcome')
 
@@ -76,24 +80,46 @@ class _Call:
         self.handle: Any = None
         self.canceled = False
         self.over = False
-        self._watch: Handle | None = None
+        self._timer: Handle | None = None
         self._sending = 0
+        self._heard = False
 
     def send(self, waited: float = 0.0) -> None:
         """Send the goal as soon as the server is there, within the time limit."""
         if self.over:
             return
-        if self.client.server_is_ready():
+        if self.client.server_is_ready() and (self.may_go() or waited >= self.bridge.timeout):
             self._sending += 1
             sending = self._sending
-            self.client.send_goal_async(self.goal()).add_done_callback(
-                lambda future: self._answered(sending, future))
-            self._look()
+            self.client.send_goal_async(
+                self.goal(), lambda feedback: self._sign(sending)).add_done_callback(
+                    lambda future: self._answered(sending, future))
+            self._listen(waited)
         elif waited >= self.bridge.timeout:
             self.absent('the world model bridge is not there')
         else:
-            self._watch = self.bridge.clock.call_later(
+            self._timer = self.bridge.clock.call_later(
                 LOOK_AGAIN, lambda: self.send(waited + LOOK_AGAIN))
+
+    def _sign(self, sending: int) -> None:
+        if sending == self._sending:
+            self._heard = True
+
+    def _listen(self, waited: float) -> None:
+        """Notice a bridge that is gone: no answer of it would ever come."""
+        self._heard = False
+        self._timer = self.bridge.clock.call_later(SILENCE, lambda: self._still_there(waited))
+
+    def _still_there(self, waited: float) -> None:
+        if self._heard:
+            self._listen(0.0)
+            return
+        self._sending += 1
+        self.handle = None
+        if waited >= self.bridge.timeout:
+            self.absent('the world model bridge does not answer')
+        else:
+            self.vanished(waited + SILENCE)
 
     def _answered(self, sending: int, future: Any) -> None:
         handle = future.result()
@@ -101,6 +127,7 @@ class _Call:
             if handle.accepted and self.canceled:
                 handle.cancel_goal_async()
             return
+        self._heard = True
         if not handle.accepted:
             self.end()
             self.refused()
@@ -116,31 +143,22 @@ class _Call:
             return
         answer = future.result()
         if answer.status == GoalStatus.STATUS_UNKNOWN:
-            self.vanished()
-            return
+            return  # a bridge that has started anew: it is asked again when SILENCE is over
         self.end()
         self.done(answer.result, answer.status)
 
-    def _look(self) -> None:
-        """Notice a bridge that goes away: no answer would ever come."""
-        if self.over:
-            return
-        if self.client.server_is_ready():
-            self._watch = self.bridge.clock.call_later(LOOK_AGAIN, self._look)
-        else:
-            self._sending += 1
-            self.handle = None
-            self.vanished()
-
     def end(self) -> None:
         self.over = True
-        if self._watch is not None:
-            self._watch.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def cancel(self) -> None:
         self.canceled = True
         if self.handle is not None and not self.over:
             self.handle.cancel_goal_async()
+
+    def may_go(self) -> bool:
+        return True
 
     def goal(self) -> Any:
         raise NotImplementedError
@@ -154,7 +172,7 @@ class _Call:
     def absent(self, why: str) -> None:
         raise NotImplementedError
 
-    def vanished(self) -> None:
+    def vanished(self, waited: float) -> None:
         raise NotImplementedError
 
 
@@ -169,6 +187,10 @@ class _Motion(_Call):
         self.resume = request.resume
         self.send()
 
+    def may_go(self) -> bool:
+        """Give a bridge that has just started the time to see its safety topics."""
+        return self.resume or self.bridge.safety_known
+
     def goal(self) -> ExecuteMotion.Goal:
         request = self.request
         return ExecuteMotion.Goal(
@@ -176,6 +198,7 @@ class _Motion(_Call):
             goal_id=to_uuid(request.goal_id), steps=[motion_to(step) for step in request.steps],
             parameters_json=json.dumps(dict(request.parameters)),
             maintain=[condition_to(item, 'maintain') for item in request.maintain],
+            confirm=[condition_to(item, 'confirm') for item in request.confirm],
             stopped=condition_to(request.stopped, 'stopped') if request.stopped
             else msg.Condition(), stop_timeout=request.stop_timeout, resume=self.resume)
 
@@ -198,10 +221,10 @@ class _Motion(_Call):
             'failed', self.bridge.clock.now(), stopped=not self.resume,
             error_code=ErrorCode.NOT_READY, error_msg=why))
 
-    def vanished(self) -> None:
+    def vanished(self, waited: float) -> None:
         """Follow the goal when the bridge is back; what was sent is never sent again."""
         self.resume = True
-        self.send()
+        self.send(waited)
 
 
 class _Confirmation(_Call):
@@ -235,8 +258,8 @@ class _Confirmation(_Call):
         self.end()
         self.result(Confirmation('failed', (), ErrorCode.NOT_READY, why))
 
-    def vanished(self) -> None:
-        self.send()
+    def vanished(self, waited: float) -> None:
+        self.send(waited)
 
     def cancel(self) -> None:
         super().cancel()
