@@ -27,7 +27,7 @@ MARKER = 'ACTION_LIFECYCLE_PRIVATE_ROS'
 PATHS = ('PATH', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH')
 # import name -> rosdep key, of what the package needs and a ROS installation may lack
 ROSDEP_KEYS = {'pydantic': 'python3-pydantic', 'yaml': 'python3-yaml', 'numpy': 'python3-numpy',
-               'redis': 'python3-redis', 'jinja2': 'python3-jinja2', 'rich': 'python3-rich'}
+               'jinja2': 'python3-jinja2', 'rich': 'python3-rich'}
 
 OLD_ROS = (
     'ROS 2 {} is sourced, and this needs Jazzy or newer: use a shell where a newer one is '
@@ -133,7 +133,8 @@ def overlaid(environment: dict[str, str], root: Path) -> dict[str, str]:
         _prepend(result, 'LD_LIBRARY_PATH', prefix / 'lib')
         for folder in sorted(prefix.glob('lib/python3*/site-packages')):
             _prepend(result, 'PYTHONPATH', folder)
-        if 'pythonpath_develop' in (prefix / 'share' / package / 'package.dsv').read_text():
+        description = prefix / 'share' / package / 'package.dsv'
+        if description.exists() and 'pythonpath_develop' in description.read_text():
             _prepend(result, 'PYTHONPATH', root / 'build' / package)  # --symlink-install
     return result
 

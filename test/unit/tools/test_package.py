@@ -1,0 +1,109 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the package says about itself agrees with what it imports and installs."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ros_env import ROSDEP_KEYS
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = ElementTree.parse(ROOT / 'package.xml').getroot()
+INTERFACES = ElementTree.parse(ROOT / 'action_lifecycle_msgs/package.xml').getroot()
+KEYS = {**ROSDEP_KEYS, **{
+    name: f'python3-{name}' for name in ('hypothesis', 'jsonschema', 'networkx', 'psutil',
+                                         'pytest')}}
+NOT_REQUIRED = {'mujoco'}  # extras: the module that imports one says how to install it
+BESIDE_ROS = {'ros2launch'}  # not imported: the command that starts the launch files
+
+
+def _imports(folder: str) -> dict[str, Path]:
+    """Return the top-level name of each module that is imported at run time, and where."""
+    found: dict[str, Path] = {}
+    for path in (ROOT / folder).rglob('*.py'):
+        for name in _names(ast.parse(path.read_text(encoding='utf-8'))):
+            found[name.partition('.')[0]] = path
+    own = {path.stem for path in (ROOT / 'tools').glob('*.py')} | {'action_lifecycle'}
+    return {name: path for name, path in found.items()
+            if name not in sys.stdlib_module_names | own | NOT_REQUIRED}
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.If) and 'TYPE_CHECKING' in ast.unparse(node.test):
+        return
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+        yield node.module
+    for child in ast.iter_child_nodes(node):
+        yield from _names(child)
+
+
+def _dependencies(*tags: str) -> set[str]:
+    return {element.text or '' for tag in tags for element in PACKAGE.findall(tag)}
+
+
+@pytest.mark.parametrize('folder', ['action_lifecycle', 'launch'])
+def test_each_import_has_its_exec_depend(folder: str) -> None:
+    declared = _dependencies('exec_depend')
+    undeclared = {name: path for name, path in _imports(folder).items()
+                  if KEYS.get(name, name) not in declared}
+    assert not undeclared
+
+
+def test_each_import_of_a_test_has_its_depend() -> None:
+    declared = _dependencies('exec_depend', 'test_depend')
+    undeclared = {name: path for name, path in _imports('test').items()
+                  if KEYS.get(name, name) not in declared}
+    assert not undeclared
+
+
+def test_each_exec_depend_is_imported() -> None:
+    imported = {KEYS.get(name, name) for folder in ('action_lifecycle', 'launch')
+                for name in _imports(folder)} | {'action_lifecycle_msgs'} | BESIDE_ROS
+    assert _dependencies('exec_depend') - imported == set()
+    assert set(ROSDEP_KEYS.values()) == {key for key in imported if key.startswith('python3-')}
+
+
+def test_each_python_dependency_is_pinned_for_the_private_ros() -> None:
+    text = (ROOT / 'tools/requirements-dev.txt').read_text(encoding='utf-8')
+    pinned = set(re.findall(r'^([a-z0-9-]+)==', text, re.MULTILINE))
+    python = {key.removeprefix('python3-').replace('yaml', 'pyyaml')
+              for key in _dependencies('exec_depend', 'test_depend') if key.startswith('python3-')}
+    assert python - pinned == set()
+
+
+@pytest.mark.parametrize('name', ['ros', 'dev'])
+def test_requirements_are_pinned_to_one_version_and_sorted(name: str) -> None:
+    text = (ROOT / f'tools/requirements-{name}.txt').read_text(encoding='utf-8')
+    for block in text.split('\n\n'):
+        pins = [line for line in block.splitlines() if line and not line.startswith('#')]
+        assert all(re.fullmatch(r'[a-z0-9-]+==[0-9][0-9a-z.]*', pin) for pin in pins), pins
+        names = [pin.partition('==')[0] for pin in pins]
+        assert names == sorted(set(names))
+
+
+def test_the_packages_have_one_version_and_one_license() -> None:
+    setup = (ROOT / 'setup.py').read_text(encoding='utf-8')
+    versions = {element.findtext('version') for element in (PACKAGE, INTERFACES)}
+    assert versions == set(re.findall(r"version='(.*)'", setup))
+    assert {element.findtext('license') for element in (PACKAGE, INTERFACES)} == {'Apache-2.0'}
+    assert 'Apache License' in (ROOT / 'LICENSE').read_text(encoding='utf-8')
+
+
+def test_each_console_script_has_its_function() -> None:
+    scripts = re.findall(r"'(\w+) = ([\w.]+):(\w+)'", (ROOT / 'setup.py').read_text('utf-8'))
+    assert {'action_lifecycle', 'action_lifecycle_node', 'world_model_bridge', 'ledger',
+            'composed', 'sim_cell'} == {name for name, _, _ in scripts}
+    for _, module, function in scripts:
+        spec = importlib.util.find_spec(module)
+        assert spec and spec.origin, module
+        assert function in Path(spec.origin).read_text(encoding='utf-8')
