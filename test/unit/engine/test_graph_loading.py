@@ -214,6 +214,12 @@ def test_action_graph_refuses_edges_around_its_checks(edge: str) -> None:
     assert any('can be reached without passing' in fault for fault in faults_of(text))
 
 
+def test_example_of_the_documentation_loads() -> None:
+    page = config_file('graphs/action.yaml').parents[2] / 'docs' / 'graphs.md'
+    example = page.read_text().split('```yaml\n')[1].split('```')[0]
+    assert len(load_graph(example).transitions) == 4
+
+
 @pytest.mark.parametrize('name', SHIPPED)
 def test_shipped_graph_loads_without_warnings(name: str) -> None:
     graph = load_graph(config_file(f'graphs/{name}.yaml'))

@@ -167,6 +167,30 @@ def test_data_may_not_take_the_name_of_what_hooks_are_given() -> None:
         Machine(DOOR, listeners=[Listener()]).fire('push', **{'event': 1, 'state': 2})
 
 
+def test_what_before_transition_decides_hooks_may_change_until_after_transition() -> None:
+    class Speaker(Lock):
+        persistence = ''
+        dialogue: list[str]
+
+        def before_transition(self) -> None:
+            self.persistence = 'RAW'
+
+        def on_enter_open(self, hush: bool = False) -> None:
+            if hush:
+                self.persistence = 'NONE'
+
+        def after_transition(self, event: str) -> None:
+            if self.persistence != 'NONE':
+                self.dialogue.append(event)
+
+    speaker = Speaker()
+    speaker.dialogue = []
+    machine = Machine(DOOR, listeners=[speaker])
+    machine.fire('push', hush=True)
+    machine.fire('pull')
+    assert speaker.dialogue == ['pull']
+
+
 def test_guard_that_says_no_leaves_the_state_and_the_possible_events_are_listed() -> None:
     lock = Lock()
     lock.jammed = True
