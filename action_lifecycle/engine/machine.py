@@ -115,11 +115,6 @@ class Machine:
         """The latest transitions, the oldest first, at most `history_limit`."""
         return tuple(self._history)
 
-    @property
-    def is_final(self) -> bool:
-        """Whether the current state is a final one."""
-        return self.graph.states[self._state].final
-
     def add_listener(self, listener: object) -> None:
         """Add an object whose methods are hooks and guards; it counts from the next event on."""
         self._listeners = (*self._listeners, listener)
@@ -150,7 +145,7 @@ class Machine:
                     try:
                         self._move(*self._queue.pop(0))
                     except Exception as error:
-                        failure = failure or error
+                        failure = self._first(failure, error)
             finally:
                 if self._queue:
                     self._drop_queue()
@@ -184,7 +179,7 @@ class Machine:
                 try:
                     await self._move_async(*self._queue.pop(0))
                 except Exception as error:
-                    failure = failure or error
+                    failure = self._first(failure, error)
         finally:
             _RUNNING.reset(reset)
             self._running = None
@@ -289,10 +284,10 @@ class Machine:
         self._on_error(Change(transition, data, self), error)
 
     def _hooks_of(self, transition: Transition) -> Hooks:
-        hooks = self._hooks.get(transition)
+        known = self._hooks  # before the listeners, for add_listener replaces it after them
+        hooks = known.get(transition)
         if hooks is None:
-            hooks = find_hooks(self.graph, transition, self._listeners)
-            self._hooks[transition] = hooks
+            known[transition] = hooks = find_hooks(self.graph, transition, self._listeners)
         return hooks
 
     def _scope(self, transition: Transition, data: dict[str, Any]) -> dict[str, Any]:
@@ -323,6 +318,13 @@ class Machine:
         except asyncio.CancelledError:
             taken.add_done_callback(lambda _: self._lock.release())
             raise
+
+    def _first(self, failure: Exception | None, error: Exception) -> Exception:
+        """Return the failure that the caller gets; a later one is logged."""
+        if failure is None:
+            return error
+        _LOG.error('%s: a queued event failed too: %s', self, error)
+        return failure
 
     def _drop_queue(self) -> None:
         """Forget what hooks fired in a turn that was interrupted or canceled."""

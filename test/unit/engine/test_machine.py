@@ -251,6 +251,18 @@ def test_guard_may_use_data_and_is_asked_without_them_too() -> None:
     machine.fire('push', key='right')
 
 
+def test_refusal_is_raised_even_if_the_guard_of_another_event_fails() -> None:
+    class Listener(Lock):
+        def unlocked(self, key: str) -> bool:  # type: ignore[override]
+            return key == 'right'
+
+    machine = Machine(DOOR, listeners=[Listener()])
+    with pytest.raises(TransitionNotAllowed, match='possible events: push, kick'):
+        machine.fire('fly')
+    with pytest.raises(TypeError, match='key'):
+        machine.possible_events()
+
+
 def test_unknown_event_is_refused() -> None:
     with pytest.raises(TransitionNotAllowed, match="event 'fly' is not allowed in state 'shut'"):
         Machine(DOOR, listeners=[Lock()]).fire('fly')
@@ -285,7 +297,9 @@ def test_event_fired_inside_a_hook_queues_behind() -> None:
     assert seen == ['before shut', 'after push open', 'after pull shut', 'after kick broken']
 
 
-def test_queued_events_are_worked_off_whatever_fails_and_the_first_error_is_raised() -> None:
+def test_queued_events_are_worked_off_whatever_fails_and_the_first_error_is_raised(
+    caplog: pytest.LogCaptureFixture
+) -> None:
     class Listener(Lock):
         machine: Machine
 
@@ -299,6 +313,8 @@ def test_queued_events_are_worked_off_whatever_fails_and_the_first_error_is_rais
     with pytest.raises(ValueError, match='first'):
         machine.fire('push')
     assert machine.state == 'broken'
+    assert "event 'fly' is not allowed" in caplog.text
+    assert "event 'swim' is not allowed" in caplog.text
 
 
 def test_interrupt_drops_what_is_queued_and_the_machine_goes_on() -> None:
