@@ -23,6 +23,7 @@ from ..ros.qos import event_qos, state_qos
 from ..ros.timers import Timeout
 from .clock import NodeClock
 from .files import action_graph, journal_path, share
+from .flow_check import FlowCheck
 from .flow_server import FlowServer
 from .messages import change_to, flow_to, request_to, status_to, to_time
 from .queries import Queries
@@ -84,7 +85,9 @@ class ActionLifecycleNode(ManagedNode):
         bridge = self.parameter('bridge')
         self.world = BridgeClient(self, self.clock, bridge, self.parameter('bridge_timeout'))
         self.desk = OperatorDesk(self.clock, lambda: self._publish_soon('requests'))
-        self.flows = FlowServer(self, bridge, list(self.parameter('flow_folders')))
+        self.flows = FlowServer(
+            self, FlowCheck(self, bridge, self.parameter('bridge_timeout')),
+            list(self.parameter('flow_folders')))
         Queries(self, self.journal, action_graph())
         self.add_service(SendEvent, '~/send_event', self._send_event)
         self.add_service(Respond, '~/respond', self._respond)

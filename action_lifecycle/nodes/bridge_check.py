@@ -15,7 +15,7 @@ from action_lifecycle_msgs.msg import CheckFault
 
 from ..engine.errors import DocumentError, LifecycleError, nearest
 from ..ros.goals import LATER, GoalFault, fill, limit_faults, resolve
-from ..ros.types import UnknownType, action_class
+from ..ros.types import UnknownType, action_class, message_class, path_fault
 from ..world import Condition, FactSet
 from ..world.conditions import condition_faults
 from ..world.expressions import compile_expression
@@ -100,8 +100,7 @@ def wrong_conditions(
 
 
 def type_faults(facts: FactSet) -> Iterator[str]:
-    """Yield what the facts file says of types and fields that the installed types don't bear out."""
-    from ..ros.types import message_class, path_fault
+    """Yield what the facts file says of types and fields and is not so."""
     entries: list[tuple[str, Any, str, str | None]] = [
         (f"fact '{name}'", spec, str(spec.type), spec.field)
         for name, spec in facts.file.facts.items() if spec.topic is not None]

@@ -23,6 +23,7 @@ from ..world import Condition, FactSet, SafetyStatus, WorldModel
 from ..world.conditions import compile_condition, condition_faults
 from ..world.expressions import compile_expression
 from .bridge_facts import Facts
+from .bridge_heartbeat import Heartbeat
 from .bridge_messages import condition_from, evidence_to, parameters_from
 from .bridge_motion import Motion, MotionEnd, MotionOrder, Progress, Step, goal_from
 from .bridge_safety import Guard
@@ -40,9 +41,9 @@ class Motions:
         self.model: WorldModel = facts.model
         self._facts = facts
         self._guard = guard
-        self._clients: dict[tuple[str, str], MotionClient] = {}
         self._motions: OrderedDict[uuid.UUID, Motion] = OrderedDict()
         self._handles: dict[bytes, Motion] = {}
+        self._heartbeat = Heartbeat(node)
         node.add_action_server(
             ExecuteMotion, '~/execute_motion', self._execute, cancel=self._cancel)
 
@@ -50,10 +51,9 @@ class Motions:
 
     def client(self, server: str, type_name: str) -> MotionClient:
         """Return the client of a server; it stays, so that discovery is paid for once."""
-        key = server, type_name
-        if key not in self._clients:
-            self._clients[key] = MotionClient(self.node, server, type_name)
-        return self._clients[key]
+        client: MotionClient = self.node.keep(
+            ('motion', server, type_name), lambda: MotionClient(self.node, server, type_name))
+        return client
 
     def model_changed(self) -> None:
         """Set the alarm for the model's next deadline."""
@@ -74,19 +74,16 @@ class Motions:
         for motion in self.running():
             motion.stop(code, message)
 
-    def destroy(self) -> None:
-        """Drop the clients."""
-        for client in self._clients.values():
-            client.destroy()
-
     # -- the action
 
     async def _execute(self, handle: Any) -> ExecuteMotion.Result:
         request: ExecuteMotion.Goal = handle.request
         motion = self._motions.get(from_uuid(request.goal_id))
+        feedback = _Feedback(self.node, handle)
+        quiet = self._heartbeat.hold(feedback.beat)
         try:
             if motion is None:
-                end = await self._run(handle, request)
+                end = await self._run(handle, request, feedback)
             elif request.resume:
                 self._handles[bytes(handle.goal_id.uuid)] = motion
                 if handle.is_cancel_requested:
@@ -102,6 +99,7 @@ class Motions:
             end = MotionEnd(code=ErrorCode.INVALID_REQUEST, message=str(error),
                             ended=self.node.now())
         finally:
+            quiet()
             self._handles.pop(bytes(handle.goal_id.uuid), None)
         if end.outcome == 'executed':
             handle.succeed()
@@ -111,10 +109,11 @@ class Motions:
             handle.abort()
         return self._result(end)
 
-    async def _run(self, handle: Any, request: ExecuteMotion.Goal) -> MotionEnd:
+    async def _run(
+        self, handle: Any, request: ExecuteMotion.Goal, feedback: _Feedback
+    ) -> MotionEnd:
         order = order_from(request, self.model.facts)
         topics = self._topics(order, request)
-        feedback = _Feedback(self.node, handle)
         motion = Motion(self, order, feedback.tell)
         self._motions[order.goal_id] = motion
         while len(self._motions) > REMEMBERED:
@@ -171,6 +170,7 @@ class _Feedback:
         self._node = node
         self._handle = handle
         self._last = ('', -1, -FEEDBACK_PERIOD)
+        self._message = ExecuteMotion.Feedback()
 
     def tell(self, progress: Progress) -> None:
         state, step, when = self._last
@@ -178,10 +178,15 @@ class _Feedback:
         if (progress.state, progress.step) == (state, step) and now < when + FEEDBACK_PERIOD:
             return
         self._last = progress.state, progress.step, now
+        self._message = ExecuteMotion.Feedback(
+            step=progress.step, step_state=progress.state,
+            feedback_json='' if progress.feedback is None else to_json(progress.feedback))
+        self.beat()
+
+    def beat(self) -> None:
+        """Tell the last again."""
         if self._handle.is_active:
-            self._handle.publish_feedback(ExecuteMotion.Feedback(
-                step=progress.step, step_state=progress.state,
-                feedback_json='' if progress.feedback is None else to_json(progress.feedback)))
+            self._handle.publish_feedback(self._message)
 
 
 def order_from(request: ExecuteMotion.Goal, facts: FactSet) -> MotionOrder:

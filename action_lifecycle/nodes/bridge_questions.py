@@ -20,6 +20,7 @@ from ..world import Condition, Outcome, Result
 from ..world.watches import Watch, combined
 from .bridge_check import missing_servers, step_faults, wrong_conditions
 from .bridge_facts import Facts
+from .bridge_heartbeat import Heartbeat
 from .bridge_messages import condition_from, evidence_to, in_words, parameters_from
 from .bridge_motion import Step, goal_from
 
@@ -39,6 +40,7 @@ class Questions:
         self._node = node
         self._facts = facts
         self._open: dict[bytes, Any] = {}
+        self._heartbeat = Heartbeat(node)
         node.add_action_server(
             ConfirmOutcome, '~/confirm_outcome', self._confirm, cancel=self._cancel)
         node.add_service(Evaluate, '~/evaluate', self._evaluate)
@@ -55,6 +57,7 @@ class Questions:
         key = bytes(handle.goal_id.uuid)
         self._open[key] = answered
         feedback = _Feedback(self._node, self._facts, handle)
+        quiet = self._heartbeat.hold(feedback.beat)
         release = None
         try:
             parameters = parameters_from(request.parameters_json)
@@ -75,6 +78,7 @@ class Questions:
             return ConfirmOutcome.Result(
                 error_code=int(ErrorCode.INVALID_REQUEST), error_msg=str(error))
         finally:
+            quiet()
             del self._open[key]
             if release is not None:
                 release()
@@ -146,15 +150,22 @@ class _Feedback:
         self._facts = facts
         self._handle = handle
         self._next = 0.0
+        self._message = ConfirmOutcome.Feedback()
 
     def tell(self, watch: Watch) -> None:
         now = self._node.steady()
-        if now >= self._next and self._handle.is_active:
+        if now >= self._next:
             self._next = now + FEEDBACK_PERIOD
-            self._handle.publish_feedback(ConfirmOutcome.Feedback(
+            self._message = ConfirmOutcome.Feedback(
                 verdict=int(watch.verdict()), evidence=[
                     evidence_to(entry, self._facts.names)
-                    for entry in watch.evidence(self._facts.model.now)]))
+                    for entry in watch.evidence(self._facts.model.now)])
+            self.beat()
+
+    def beat(self) -> None:
+        """Tell the last again."""
+        if self._handle.is_active:
+            self._handle.publish_feedback(self._message)
 
 
 def _once(future: Any, result: Any) -> None:

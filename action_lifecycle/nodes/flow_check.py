@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from action_lifecycle_msgs.msg import CheckFault
 from action_lifecycle_msgs.srv import Check
@@ -15,9 +14,16 @@ from ..engine.errors import DocumentError, Fault, LifecycleError
 from ..flow.loading import Flow
 from ..lifecycle.spec import ActionSpec, ConditionSpec
 from ..lifecycle.states import ErrorCode
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.service_call import NoAnswer, call_service
 from .messages import condition_to, motion_to
 
 Path = tuple['str | int', ...]
+
+LONGEST = 60.0
+"""Seconds that the bridge waits for servers at most."""
+ANSWER = 3.0
+"""Seconds for the bridge to answer, beside what it waits for servers."""
 
 
 class FlowRefused(LifecycleError):
@@ -28,43 +34,50 @@ class FlowRefused(LifecycleError):
         super().__init__(message)
 
 
-async def check_flow(flow: Flow, client: Any) -> None:
-    """Raise `FlowRefused` with every fault, each with file and line, if a flow can't be run."""
-    if not client.service_is_ready():
-        raise FlowRefused(ErrorCode.NOT_READY, f"service '{client.srv_name}' of the world model "
-                          'bridge is not there, so the flow can not be checked')
-    faults: list[Fault] = []
-    for action_id, action in flow.actions.items():
-        faults += await _check_action(flow, ('actions', action_id), action, client)
-        for index, strategy in enumerate(action.fallback):
-            if strategy.parameters:
-                faults += await _check_action(
-                    flow, ('actions', action_id, 'fallback', index),
-                    flow.render(action_id, strategy.parameters), client)
-    if faults:
-        raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
+class FlowCheck:
+    """Checks flows by the bridge's service; `wait` (s) is for a bridge that is not there yet."""
 
+    def __init__(self, node: ManagedNode, bridge: str, wait: float) -> None:
+        self._node = node
+        self._wait = wait
+        self._client = node.add_client(Check, f'{bridge}/check')
 
-async def _check_action(
-    flow: Flow, path: Path, action: ActionSpec, client: Any
-) -> Iterator[Fault]:
-    conditions = list(_conditions(action))
-    request = Check.Request(
-        steps=[motion_to(step) for step in action.motion],
-        conditions=[condition_to(condition, where[0]) for where, condition in conditions],
-        parameters_json=json.dumps(action.parameters),
-        wait=max((step.server_timeout for step in action.motion), default=0.0))
-    response = await client.call_async(request)
-    if response.error_code:
-        raise FlowRefused(ErrorCode(response.error_code), response.error_msg)
-    faults = []
-    for fault in response.faults:
-        if fault.kind == CheckFault.MOTION:
-            where: Path = ('motion', fault.index, *map(_key, fault.path.split('.')))
-        else:
-            where = (*conditions[fault.index][0], 'condition')
-        faults.append(flow.document.fault((*path, *where), f"action '{path[1]}': {fault.message}"))
-    return iter(faults)
+    async def check(self, flow: Flow) -> None:
+        """Raise `FlowRefused` with every fault, each with file and line."""
+        faults: list[Fault] = []
+        for action_id, action in flow.actions.items():
+            faults += await self._faults(flow, ('actions', action_id), action)
+            for index, strategy in enumerate(action.fallback):
+                if strategy.parameters:
+                    faults += await self._faults(
+                        flow, ('actions', action_id, 'fallback', index),
+                        flow.render(action_id, strategy.parameters))
+        if faults:
+            raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
+
+    async def _faults(self, flow: Flow, path: Path, action: ActionSpec) -> list[Fault]:
+        conditions = list(_conditions(action))
+        wait = max((step.server_timeout for step in action.motion), default=0.0)
+        try:
+            response = await call_service(self._node, self._client, Check.Request(
+                steps=[motion_to(step) for step in action.motion],
+                conditions=[condition_to(condition, where[0]) for where, condition in conditions],
+                parameters_json=json.dumps(action.parameters), wait=min(wait, LONGEST)),
+                wait=self._wait, timeout=wait + ANSWER)
+        except NoAnswer as error:
+            raise FlowRefused(
+                ErrorCode.NOT_READY, f'the flow can not be checked: {error}') from error
+        if response.error_code:
+            raise FlowRefused(ErrorCode(response.error_code), response.error_msg)
+        faults = []
+        for fault in response.faults:
+            if fault.kind == CheckFault.MOTION:
+                where: Path = ('motion', fault.index, *map(_key, fault.path.split('.')))
+            else:
+                where = (*conditions[fault.index][0], 'condition')
+            faults.append(
+                flow.document.fault((*path, *where), f"action '{path[1]}': {fault.message}"))
+        return faults
 
 
 def _key(text: str) -> str | int:

@@ -10,7 +10,6 @@ from typing import Any
 from rclpy.task import Future
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.srv import Check
 
 from ..engine.errors import DocumentError, LifecycleError
 from ..flow.loading import Flow, load_flow, parse_flow
@@ -18,7 +17,7 @@ from ..flow.orchestrator import FlowRun, Orchestrator, summary_json
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from .files import find_flow
-from .flow_check import FlowRefused, check_flow
+from .flow_check import FlowCheck, FlowRefused
 from .messages import flow_to
 
 KINDS = ('', 'file', 'yaml')
@@ -29,11 +28,11 @@ FEEDBACK_PERIOD = 0.2
 class FlowServer:
     """Takes flows and tells how they go. `orchestrator` is set while the node is active."""
 
-    def __init__(self, node: ManagedNode, bridge: str, folders: list[str]) -> None:
+    def __init__(self, node: ManagedNode, check: FlowCheck, folders: list[str]) -> None:
         self.node = node
         self.folders = folders
         self.orchestrator: Orchestrator | None = None
-        self._check = node.add_client(Check, f'{bridge}/check')
+        self._check = check
         self._handles: dict[str, Any] = {}
         self._ended: dict[str, Any] = {}
         self._progress: dict[str, float] = {}
@@ -77,7 +76,7 @@ class FlowServer:
         goal = handle.request
         try:
             flow = self._load(goal)
-            await check_flow(flow, self._check)
+            await self._check.check(flow)
             run = self._submit(flow, goal, handle)
         except DocumentError as error:
             return _refuse(handle, ErrorCode.FLOW_INVALID, str(error))

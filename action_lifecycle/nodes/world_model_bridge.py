@@ -90,9 +90,8 @@ class WorldModelBridge(ManagedNode):
         return self._motions is not None and bool(self._motions.running())
 
     def cleanup(self) -> None:
-        """Unsubscribe and drop the clients."""
+        """Unsubscribe."""
         if self._motions is not None:
-            self._motions.destroy()
             self._facts.destroy()
             self._guard.destroy()
             self._motions = None

@@ -1,0 +1,52 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Calling a service from a coroutine: waiting for the server, a time limit, a second try."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.task import Future
+
+from ..engine.errors import LifecycleError
+from .lifecycle_node import ManagedNode
+from .timers import Timeout, sleep
+
+LOOK = 0.1  #: s between looks whether the server has appeared
+TRIES = 3
+
+
+class NoAnswer(LifecycleError):
+    """A service that is not there or does not answer."""
+
+
+async def call_service(
+    node: ManagedNode, client: Any, request: Any, *, wait: float, timeout: float
+) -> Any:
+    """
+    Return the response; `NoAnswer` when the server is not there within `wait` s or is silent.
+
+    An answer may get lost while server and client still discover each other, so the request,
+    which must be one that does no harm twice, is sent up to `TRIES` times, `timeout` s each.
+    """
+    limit = node.steady() + wait
+    while not client.service_is_ready():
+        if node.steady() >= limit:
+            raise NoAnswer(f"service '{client.srv_name}' is not there after {wait:g} s")
+        await sleep(node, LOOK)
+    for _ in range(TRIES):
+        call = client.call_async(request)
+        over: Any = Future()
+        call.add_done_callback(lambda _, over=over: _once(over))
+        timer = Timeout(node, timeout, lambda over=over: _once(over))
+        await over
+        timer.cancel()
+        if call.done():
+            return call.result()
+        client.remove_pending_request(call)
+    raise NoAnswer(f"service '{client.srv_name}' does not answer")
+
+
+def _once(future: Any) -> None:
+    if not future.done():
+        future.set_result(None)

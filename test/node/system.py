@@ -1,0 +1,147 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated cell and the three nodes as real processes, each of which can be killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from std_msgs.msg import UInt32
+
+from action_lifecycle.ledger import JournalError, JournalReader, Row
+
+LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
+SHARE = Path(get_package_share_directory('action_lifecycle'))
+FACTS = SHARE / 'config' / 'facts' / 'cell.yaml'
+
+
+class System:
+    """Processes on a ROS domain of their own, with one journal."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.journal_path = folder / 'journal'
+        self.domain = random.randint(1, 200)
+        self.environment = {
+            **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder),
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=self.domain)
+        self.node = rclpy.create_node('test_system', context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor.add_node(self.node)
+        self.motions: dict[str, int] = {}
+
+    def start(self, name: str, **parameters: Any) -> subprocess.Popen[bytes]:
+        """Start a process by its executable; `use_sim_time` and what it needs are given."""
+        given: dict[str, Any] = {'use_sim_time': name != 'sim_cell'}
+        if name != 'sim_cell':
+            given['autostart'] = True
+        if name in ('action_lifecycle_node', 'ledger'):
+            given['journal_path'] = str(self.journal_path)
+        if name == 'world_model_bridge':
+            given['facts_file'] = str(FACTS)
+        arguments = ['--ros-args']
+        for key, value in {**given, **parameters}.items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            arguments += ['-p', f'{key}:={text}']
+        with open(self.folder / f'{name}.log', 'ab') as log:
+            self.processes[name] = subprocess.Popen(
+                [str(LIB / name), *arguments], env=self.environment, stdout=log,
+                stderr=subprocess.STDOUT)
+        return self.processes[name]
+
+    def start_all(self, **cell: Any) -> None:
+        """Start the cell and the three nodes, and watch the cell's count of motions."""
+        self.start('sim_cell', **cell)
+        for name in ('world_model_bridge', 'ledger', 'action_lifecycle_node'):
+            self.start(name)
+        for controller in ('arm_controller', 'gripper_controller'):
+            self.node.create_subscription(
+                UInt32, f'{controller}/motions_started',
+                lambda message, controller=controller: self.motions.__setitem__(
+                    controller, message.data),
+                rclpy.qos.QoSProfile(depth=1, durability=1))
+
+    def kill(self, name: str) -> None:
+        """End a process as a power switch would."""
+        process = self.processes.pop(name)
+        process.kill()
+        process.wait(10.0)
+
+    def stop(self, name: str, number: int = signal.SIGINT, timeout: float = 10.0) -> float:
+        """Send a signal and return how many seconds the process took to end."""
+        process = self.processes.pop(name)
+        started = time.monotonic()
+        process.send_signal(number)
+        process.wait(timeout)
+        return time.monotonic() - started
+
+    def run(self, flow: Path, *arguments: str) -> subprocess.Popen[str]:
+        """Run a flow by the console command."""
+        return subprocess.Popen(
+            [str(LIB / 'action_lifecycle'), 'run', str(flow), '--plain', '--wait', '30',
+             *arguments], env=self.environment, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+
+    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a console command to its end."""
+        return subprocess.run(
+            [str(LIB / 'action_lifecycle'), *arguments], env=self.environment,
+            capture_output=True, text=True, timeout=60.0)
+
+    def rows(self, **query: Any) -> list[Row]:
+        """Return what the journal has now."""
+        try:
+            with JournalReader(self.journal_path) as journal:
+                return list(journal.rows(**query))
+        except JournalError:
+            return []
+
+    def until(self, done: Callable[[], Any], timeout: float, what: str) -> Any:
+        """Serve callbacks until something is so; with the logs in the failure."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.05)
+            if value := done():
+                return value
+        raise AssertionError(f'{what}: not within {timeout:g} s\n{self.logs()}')
+
+    def until_state(self, action_id: str, state: str, timeout: float = 40.0) -> Row:
+        """Wait until an action's last change is into this state."""
+        def last() -> Row | None:
+            rows = self.rows(action_id=action_id, kind='transition')
+            return rows[-1] if rows and rows[-1].to_state == state else None
+        row: Row = self.until(last, timeout, f'{action_id} {state}')
+        return row
+
+    def logs(self) -> str:
+        """Return the ends of all logs."""
+        return '\n'.join(f'--- {path.name}\n{path.read_text(errors="replace")[-3000:]}'
+                         for path in self.folder.glob('*.log'))
+
+    def close(self) -> None:
+        """End everything."""
+        for process in self.processes.values():
+            process.send_signal(signal.SIGINT)
+        for process in self.processes.values():
+            try:
+                process.wait(8.0)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(5.0)
+        self.node.destroy_node()
+        self.context.try_shutdown()
