@@ -21,14 +21,15 @@ from functools import partial
 
 from .clock import Clock, SystemClock, elapsed
 from .journal_barrier import BarrierThread
-from .journal_compaction import SNAPSHOT, Removal, plan_removal, remove
+from .journal_checkpoint import CheckpointThread
+from .journal_compaction import PLANNED, SNAPSHOT, Removal, plan_removal, remove
 from .journal_reader import JournalReader, explained
 from .journal_row import Entry, JournalError, Row, make_row
 from .journal_schema import COLUMNS, migrate
 
 BUSY_S = 1.0  # how long an append waits for somebody who locks the file against the rules
 CHECKPOINT_BYTES = 4 * 1024 * 1024  # of WAL, roughly
-ROW_BYTES = 2 * 4096 + 512  # what a row adds to the WAL beside its data: a page of table and index
+ROW_BYTES = 4096 + 512  # what a row adds to the WAL beside its data
 
 _INSERT = f"INSERT INTO entry ({COLUMNS}) VALUES ({','.join('?' * len(Row._fields))})"
 
@@ -59,8 +60,10 @@ class Journal(JournalReader):
             super().__init__(path)
             undo.callback(super().close)
             self._seq, self._hash = self._last_row()
-            self._barriers = BarrierThread(path, lambda: self._seq, self._appending)
             undo.callback(self._checkpoint)
+            self._checkpoints = CheckpointThread(path, lambda: self._seq, self._appending)
+            undo.callback(self._checkpoints.stop)
+            self._barriers = BarrierThread(path, lambda: self._seq)
             undo.callback(self._barriers.stop)
             self._on_close = undo.pop_all()
 
@@ -71,9 +74,12 @@ class Journal(JournalReader):
         Raises JournalError (disk full, read-only, damaged, not JSON, too big, closed); then
         nothing is recorded.
         """
+        clock = self._clock
         with self._appending:
-            self._check(entry)
-            row = self._row(entry, self._seq, self._hash)
+            if self._closed or entry.kind == SNAPSHOT:
+                self._check(entry)
+            row = make_row(entry, self._seq + 1, clock.boot_id, clock.boot_time(),
+                           clock.wall_time(), self._hash)
             try:
                 self._execute(_INSERT, row)
                 self._seq, self._hash = row.seq, row.hash
@@ -82,7 +88,10 @@ class Journal(JournalReader):
             except BaseException:  # Ctrl-C may hit between the commit and what we know of it
                 self._seq, self._hash = self._last_row()
                 raise
-            self._count(len(row.data_json))
+            self._since_checkpoint += ROW_BYTES + len(row.data_json)
+            if self._since_checkpoint > CHECKPOINT_BYTES:
+                self._since_checkpoint = 0
+                self._checkpoints.request()
         return row
 
     def append_many(self, entries: Iterable[Entry]) -> list[Row]:
@@ -120,16 +129,20 @@ class Journal(JournalReader):
         if synced_to > self._seq:
             raise JournalError(f'{self.path}: synced to row {synced_to}, but the last one is '
                                f'{self._seq}: the ledger is of another journal, or rows are lost')
-        removed = 0
-        while True:
+        removed = planned = 0
+        while planned % (PLANNED * batch) == 0:
             with self._lock, explained(self.path):
-                removal = plan_removal(self._connection, synced_to, batch)
-            with self._appending:
-                self._check_open()
-                for snapshot in self._commit(partial(self._removed, removal)):
-                    removed += snapshot.data['removed']
-            if len(removal.rows) < batch:
-                return removed
+                plan = plan_removal(self._connection, synced_to, PLANNED * batch)
+            if not plan.rows:
+                break
+            planned += len(plan.rows)
+            for start in range(0, len(plan.rows), batch):
+                part = plan._replace(rows=plan.rows[start:start + batch])
+                with self._appending:
+                    self._check_open()
+                    for snapshot in self._commit(partial(self._removed, part)):
+                        removed += snapshot.data['removed']
+        return removed
 
     def elapsed_since(self, row: Row) -> float:
         """Return the seconds since `row` was written, also across a restart or a reboot."""
@@ -205,16 +218,15 @@ class Journal(JournalReader):
                 raise self._refusal(error) from error
             self._seq, self._hash = self._last_row()
             raise
-        for row in rows:
-            self._count(len(row.data_json))
+        self._count(sum(ROW_BYTES + len(row.data_json) for row in rows))
         return rows
 
     def _count(self, size: int) -> None:
         """Have the WAL checkpointed when enough has gone into it."""
-        self._since_checkpoint += ROW_BYTES + size
+        self._since_checkpoint += size
         if self._since_checkpoint > CHECKPOINT_BYTES:
             self._since_checkpoint = 0
-            self._barriers.checkpoint()
+            self._checkpoints.request()
 
     def _refusal(self, error: sqlite3.Error) -> JournalError:
         if isinstance(error, sqlite3.IntegrityError):

@@ -15,13 +15,23 @@ import sqlite3
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from .journal_schema import LAST_INDEXED, LAST_OF_EACH
+
 SNAPSHOT = 'snapshot'
+PLANNED = 20  # batches planned at once: to see what is open takes a look at the whole index
+
+LAST_SNAPSHOT = f'''(SELECT max(seq) FROM (
+    SELECT max(seq) AS seq FROM entry
+    WHERE indexed = 1 AND flow_id = '' AND action_id = '' AND kind = '{SNAPSHOT}'
+    UNION ALL
+    SELECT max(seq) FROM entry NOT INDEXED WHERE seq > {LAST_INDEXED} AND kind = '{SNAPSHOT}'
+))'''
 
 _REMOVABLE = f'''
 WITH open AS MATERIALIZED (
     SELECT seq, kind, flow_id, action_id FROM entry
     WHERE final = 0 AND kind NOT IN ('note', '{SNAPSHOT}')
-    AND seq IN (SELECT max(seq) FROM entry GROUP BY flow_id, action_id, kind)
+    AND seq IN ({LAST_OF_EACH})
 )
 SELECT seq, flow_id, action_id FROM entry
 WHERE seq <= ?
@@ -33,18 +43,18 @@ ORDER BY seq LIMIT ?
 
 
 class Removal(NamedTuple):
-    """Rows to remove (seq, flow_id, action_id) as seen when `last_seq` was the last row."""
+    """Rows to remove (seq, flow_id, action_id), as seen when `last_seq` was the last row."""
 
     rows: list[tuple[int, str, str]]
     last_seq: int
 
 
-def plan_removal(reader: sqlite3.Connection, synced_to: int, batch: int) -> Removal:
-    """Return the first `batch` rows up to `synced_to` that can go."""
+def plan_removal(reader: sqlite3.Connection, synced_to: int, limit: int) -> Removal:
+    """Return the first `limit` rows up to `synced_to` that can go."""
     reader.execute('BEGIN')
     try:
         last_seq: int = reader.execute('SELECT ifnull(max(seq), 0) FROM entry').fetchone()[0]
-        return Removal(reader.execute(_REMOVABLE, (synced_to, batch)).fetchall(), last_seq)
+        return Removal(reader.execute(_REMOVABLE, (synced_to, limit)).fetchall(), last_seq)
     finally:
         reader.execute('ROLLBACK')
 
@@ -79,8 +89,7 @@ def remove(writer: sqlite3.Connection, removal: Removal) -> dict[str, Any] | Non
 def last_snapshot(connection: sqlite3.Connection) -> dict[str, Any] | None:
     """Return the data of the last snapshot row, None in a journal that was never compacted."""
     found = connection.execute(
-        "SELECT data_json FROM entry WHERE flow_id = '' AND action_id = '' AND kind = ? "
-        'ORDER BY seq DESC LIMIT 1', (SNAPSHOT,)).fetchone()
+        f'SELECT data_json FROM entry WHERE seq = {LAST_SNAPSHOT}').fetchone()
     return None if found is None else json.loads(found[0])
 
 

@@ -13,13 +13,13 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from .journal_compaction import SNAPSHOT
+from .journal_compaction import LAST_SNAPSHOT
 from .journal_row import JournalError, Row
-from .journal_schema import COLUMNS, STEPS, version_of
+from .journal_schema import COLUMNS, LAST_INDEXED, LAST_OF_EACH, STEPS, version_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # in typing from Python 3.11 on
@@ -76,13 +76,19 @@ class JournalReader:
         kind: str | None = None, after: int = 0, limit: int | None = None,
     ) -> Iterator[Row]:
         """Yield the rows that match, in order, that have a sequence number above `after`."""
-        wanted = {'flow_id': flow_id, 'action_id': action_id, 'kind': kind}
-        values = [value for value in wanted.values() if value is not None]
-        where = ''.join(f' AND {name} = ?' for name, value in wanted.items() if value is not None)
-        sql = f'SELECT {COLUMNS} FROM entry WHERE seq > ?{where} ORDER BY seq LIMIT ?'
+        wanted = {name: value for name, value in (
+            ('flow_id', flow_id), ('action_id', action_id), ('kind', kind)) if value is not None}
+        where = ''.join(f' AND {name} = :{name}' for name in wanted)
+        sql = f'SELECT {COLUMNS} FROM entry NOT INDEXED WHERE seq > :after{where}'
+        if 'flow_id' in wanted:
+            sql = (f'SELECT {COLUMNS} FROM entry WHERE seq IN ('
+                   f'SELECT seq FROM entry WHERE indexed = 1 AND seq > :after{where} UNION ALL '
+                   'SELECT seq FROM entry NOT INDEXED '
+                   f'WHERE seq > max(:after, {LAST_INDEXED}){where} ORDER BY seq LIMIT :page)')
+        sql += ' ORDER BY seq LIMIT :page'
         while limit is None or limit > 0:
             page = PAGE if limit is None else min(limit, PAGE)
-            found = self._ask(sql, after, *values, page)
+            found = self._ask(sql, {**wanted, 'after': after, 'page': page})
             yield from map(Row._make, found)
             if len(found) < page:
                 return
@@ -105,8 +111,8 @@ class JournalReader:
         Raises JournalError if one of them isn't what was written.
         """
         found = self._ask(
-            f'SELECT {COLUMNS} FROM entry WHERE final = 0 AND seq IN (SELECT max(seq) FROM entry '
-            'GROUP BY flow_id, action_id, kind HAVING kind = ?) ORDER BY seq', kind)
+            f'SELECT {COLUMNS} FROM entry WHERE final = 0 AND kind = :kind '
+            f'AND seq IN ({LAST_OF_EACH}) ORDER BY seq', {'kind': kind})
         return [self._intact(Row._make(fields)) for fields in found]
 
     def snapshot(self) -> Row | None:
@@ -131,14 +137,13 @@ class JournalReader:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _ask(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    def _ask(self, sql: str, values: Mapping[str, Any] = {}) -> list[tuple[Any, ...]]:
         with self._lock, explained(self.path):
             return self._connection.execute(sql, values).fetchall()
 
     def _last_snapshot(self) -> list[Row]:
         return [Row._make(fields) for fields in self._ask(
-            f"SELECT {COLUMNS} FROM entry WHERE flow_id = '' AND action_id = '' AND kind = ? "
-            'ORDER BY seq DESC LIMIT 1', SNAPSHOT)]
+            f'SELECT {COLUMNS} FROM entry WHERE seq = {LAST_SNAPSHOT}')]
 
     def _intact(self, row: Row) -> Row:
         if not row.intact():

@@ -3,9 +3,10 @@
 """
 What one journal row holds, how it is written down and how its hash is made.
 
-The hash (BLAKE2b, 128 bits, in hex) is made from all other columns, in their order, joined by
-U+001F; one of them is the hash of the row before. It detects corruption and careless edits, not a
-forger.
+The hash (BLAKE2b, 128 bits, in hex) is made from all other columns; one of them is the hash of the
+row before. First come the texts and integers in their order, in UTF-8 and joined by U+001F, then
+the three times as little-endian doubles (NaN for no ROS time). It detects corruption and careless
+edits, not a forger.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from math import isfinite
+from math import isfinite, nan
+from struct import Struct
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -27,8 +29,10 @@ SEPARATOR = '\x1f'
 _TEXTS = ('kind', 'flow_id', 'action_id', 'event', 'from_state', 'to_state', 'cause', 'actor')
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
+_pack_times = Struct('<3d').pack
 _encode = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(',', ':')).encode
+    ensure_ascii=False, allow_nan=False, sort_keys=True, check_circular=False,
+    separators=(',', ':')).encode
 
 
 class JournalError(LifecycleError):
@@ -94,7 +98,7 @@ class Row(NamedTuple):
 
     def intact(self) -> bool:
         """Tell whether the row still has the content that its hash was made from."""
-        return self.hash == _hash(_text(self[:-1]))
+        return self.hash == _hash(_text(self[:-1]), self.ros_time, self.boot_time, self.wall_time)
 
 
 def make_row(
@@ -109,33 +113,34 @@ def make_row(
      ros_time) = entry
     try:
         data_json = _encode(dict(data)) if data else '{}'
+        if ros_time is not None:
+            ros_time = float(ros_time)
         fields = (
             seq, kind, flow_id, action_id, attempt, event, from_state, to_state, cause, actor,
-            data_json, bool(final), None if ros_time is None else float(ros_time), boot_id,
-            boot_time, wall_time, prev_hash)
+            data_json, bool(final), ros_time, boot_id, boot_time, wall_time, prev_hash)
         text = _text(fields)
-        row = Row._make((*fields, _hash(text)))
+        row = Row._make((*fields, _hash(text, ros_time, boot_time, wall_time)))
     except (TypeError, ValueError, RecursionError) as error:
         raise JournalError(_what_is_wrong(entry) or f'entry refused: {error}') from error
     if (len(data_json) > MAX_DATA or len(text) - len(data_json) > MAX_TEXT
-            or text.count(SEPARATOR) != len(fields) - 1 or type(attempt) is not int
+            or text.count(SEPARATOR) != 13 or type(attempt) is not int
             or not kind or (ros_time is not None and not isfinite(ros_time))):
         raise JournalError(_what_is_wrong(entry) or 'entry refused')
     return row
 
 
 def _text(fields: tuple[Any, ...]) -> str:
-    """Return what the hash of a row is made from, given all its fields but the hash."""
+    """Return the texts and integers that the hash of a row is made from."""
     (seq, kind, flow_id, action_id, attempt, event, from_state, to_state, cause, actor, data_json,
-     final, ros_time, boot_id, boot_time, wall_time, prev_hash) = fields
+     final, _, boot_id, _, _, prev_hash) = fields
     return SEPARATOR.join((
         str(seq), kind, flow_id, action_id, str(attempt), event, from_state, to_state, cause,
-        actor, data_json, '1' if final else '0', '' if ros_time is None else repr(ros_time),
-        boot_id, repr(boot_time), repr(wall_time), prev_hash))
+        actor, data_json, '1' if final else '0', boot_id, prev_hash))
 
 
-def _hash(text: str) -> str:
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+def _hash(text: str, ros_time: float | None, boot_time: float, wall_time: float) -> str:
+    times = _pack_times(nan if ros_time is None else ros_time, boot_time, wall_time)
+    return blake2b(text.encode() + times, digest_size=16).hexdigest()
 
 
 def _what_is_wrong(entry: Entry) -> str:

@@ -12,7 +12,8 @@ APPLICATION_ID = 0x414C4A31  # 'ALJ1', in the file's header: what `file` and we 
 COLUMNS = ', '.join(Row._fields)
 
 # Step n brings a file from version n to n + 1; a new file has version 0 and takes them all.
-# seq is the rowid, so the index below also finds the last row of each subject.
+# An append writes one page, that of the row. The index would be a second one, so rows get into it
+# later, in order and many at a time (see CheckpointThread): all up to `last_indexed` are in it.
 STEPS: list[tuple[str, ...]] = [
     (
         '''CREATE TABLE entry (
@@ -33,12 +34,27 @@ STEPS: list[tuple[str, ...]] = [
             boot_time REAL NOT NULL,
             wall_time REAL NOT NULL,
             prev_hash TEXT NOT NULL,
-            hash TEXT NOT NULL
+            hash TEXT NOT NULL,
+            indexed INTEGER NOT NULL DEFAULT 0
         ) STRICT''',
-        'CREATE INDEX entry_subject ON entry (flow_id, action_id, kind)',
+        'CREATE TABLE progress (last_indexed INTEGER NOT NULL) STRICT',
+        'INSERT INTO progress VALUES (0)',
+        'CREATE INDEX entry_subject ON entry (flow_id, action_id, kind) WHERE indexed = 1',
         f'PRAGMA application_id = {APPLICATION_ID}',
     ),
 ]
+
+LAST_INDEXED = '(SELECT last_indexed FROM progress)'
+
+# The sequence number of the last row of each subject.
+LAST_OF_EACH = f'''
+SELECT max(seq) FROM (
+    SELECT flow_id, action_id, kind, max(seq) AS seq FROM entry WHERE indexed = 1
+    GROUP BY flow_id, action_id, kind
+    UNION ALL
+    SELECT flow_id, action_id, kind, seq FROM entry NOT INDEXED WHERE seq > {LAST_INDEXED}
+) GROUP BY flow_id, action_id, kind
+'''
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:

@@ -1,0 +1,96 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Copies the WAL into the database file and keeps the index up, in a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from queue import SimpleQueue
+
+from .journal_schema import LAST_INDEXED
+
+QUIET_S = 0.01  # without an append, before a checkpoint that was asked for is made
+
+BATCH = 100  # rows that get into the index in one commit
+
+_log = logging.getLogger('action_lifecycle.journal')
+
+
+class CheckpointThread:
+    """
+    Makes a checkpoint in the next quiet moment after one was asked for.
+
+    Asked once more before there was one, it makes it at once, so that the WAL stays small under
+    load too; then appends, who hold `appending`, have to wait for its last part.
+    """
+
+    def __init__(
+        self, path: str, last_seq: Callable[[], int], appending: threading.Lock
+    ) -> None:
+        self._path = path
+        self._last_seq = last_seq
+        self._appending = appending
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._connection.execute('PRAGMA synchronous = NORMAL')
+        self._connection.execute('PRAGMA wal_autocheckpoint = 0')
+        self._wanted: SimpleQueue[bool] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name='journal checkpoint', daemon=True)
+        self._thread.start()
+
+    def request(self) -> None:
+        """Ask for a checkpoint; returns at once."""
+        self._wanted.put(True)
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._wanted.put(False)
+        self._thread.join()
+        self._connection.close()
+
+    def _run(self) -> None:
+        while self._wanted.get():
+            seen = -1
+            while self._wanted.empty() and seen != self._last_seq():
+                seen = self._last_seq()
+                time.sleep(QUIET_S)
+            try:
+                self._checkpoint()
+            except sqlite3.Error as error:
+                _log.warning('%s: the WAL could not be checkpointed: %s', self._path, error)
+
+    def _checkpoint(self) -> None:
+        self._copy()
+        with self._appending:
+            self._copy()  # what was appended meanwhile
+            # The first commit into a WAL that starts over syncs its header (SQLite ticket
+            # ff5be73dee): this one, so that no append has to wait for that.
+            more = self._index()
+        while more and self._wanted.empty():
+            with self._appending:
+                more = self._index()
+
+    def _index(self) -> bool:
+        """Put the next rows into the index; tell whether there may be more."""
+        execute = self._connection.execute
+        last, count = execute(
+            'SELECT max(seq), count(*) FROM (SELECT seq FROM entry NOT INDEXED '
+            f'WHERE seq > {LAST_INDEXED} ORDER BY seq LIMIT {BATCH})').fetchone()
+        if count == 0:
+            return False
+        execute('BEGIN IMMEDIATE')
+        try:
+            execute(f'UPDATE entry SET indexed = 1 WHERE seq > {LAST_INDEXED} AND seq <= ?',
+                    (last,))
+            execute('UPDATE progress SET last_indexed = ?', (last,))
+            execute('COMMIT')
+        finally:
+            if self._connection.in_transaction:
+                execute('ROLLBACK')
+        return bool(count == BATCH)
+
+    def _copy(self) -> None:
+        self._connection.execute('PRAGMA wal_checkpoint(PASSIVE)').fetchall()

@@ -1,0 +1,150 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the journal costs beside SQLite itself, as ratios measured in one run.
+
+journal_vs_sqlite: a journaled transition, from its Entry to the committed row, against one raw
+    INSERT of the same finished row into a plain table (no index, no hash made) of a database of
+    its own; both WAL and synchronous=NORMAL, one commit a row.
+power_vs_sqlite: the same with a barrier awaited after each row, against synchronous=FULL.
+recover_vs_select: opening a journal of 100,000 events and reading its 1,000 open actions back,
+    against one SELECT of all its rows.
+
+Rows are written in blocks, now by one, now by the other, and each block is compared with its
+neighbour; the median of these ratios is printed, so that load from outside falls out. The first
+thousand rows don't count: there both WAL files still grow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+
+from action_lifecycle.ledger import Entry, Journal, Row
+
+EVENTS = 100_000
+OPEN_ACTIONS = 1_000
+WARM_UP = 1_000
+WALK = ('assigned', 'in_progress', 'executing_motion', 'sensor_confirm',
+        'status_verification_requested', 'completed', 'terminated')
+EVIDENCE = {
+    'goal_id': '3fa85f64-5717-4562-b3fc-2c963f66afa6',
+    'evidence': {'gripper_gap': {'value': 0.0213, 'stamp': 1795230299.418, 'topic': 'joints'}},
+}
+
+
+def transition(number: int, actions: int) -> Entry:
+    """Return the `number`th transition of `actions` actions that run side by side."""
+    step, action = divmod(number, actions)
+    step, attempt = step % (len(WALK) - 1), step // (len(WALK) - 1)
+    return Entry(
+        kind='transition', flow_id='8c2f3a4e-1d25-4a83-9f7b-5f0f6a1f2b11',
+        action_id=f'pick_{action}', attempt=attempt, event=f'to_{WALK[step + 1]}',
+        from_state=WALK[step], to_state=WALK[step + 1], cause='motion result', actor='flow',
+        data=EVIDENCE, final=step == len(WALK) - 2, ros_time=1795230299.418)
+
+
+def plain_table(path: Path, synchronous: str) -> sqlite3.Connection:
+    """Return a connection to a table with the columns of a row and nothing else."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute('PRAGMA journal_mode = WAL')
+    connection.execute(f'PRAGMA synchronous = {synchronous}')
+    connection.execute(f"CREATE TABLE entry (seq INTEGER PRIMARY KEY, {','.join(Row._fields[1:])})")
+    return connection
+
+
+def compare(
+    folder: Path, synchronous: str, rounds: int, block: int,
+    write: Callable[[Journal, Entry], object],
+) -> float:
+    """Return how many times an insert of its row a journaled transition takes."""
+    insert = f"INSERT INTO entry VALUES ({','.join('?' * len(Row._fields))})"
+    connection = plain_table(folder / f'raw-{synchronous}.db', synchronous)
+    execute = connection.cursor().execute
+    ratios = []
+    with Journal(folder / f'{synchronous}.journal') as journal:
+        for number in range(WARM_UP):
+            write(journal, transition(number, 20))
+        for row in journal.rows():
+            execute(insert, row)
+        for start in range(WARM_UP, WARM_UP + rounds * block, block):
+            began = time.perf_counter()
+            for number in range(start, start + block):
+                write(journal, transition(number, 20))
+            journaled = time.perf_counter() - began
+            rows = list(journal.rows(after=start))
+            began = time.perf_counter()
+            for row in rows:
+                execute(insert, row)
+            ratios.append(journaled / (time.perf_counter() - began))
+    connection.close()
+    return statistics.median(ratios)
+
+
+def append_and_wait(journal: Journal, entry: Entry) -> None:
+    """Record an entry and wait for the callback that says it is safe from a power loss."""
+    done: SimpleQueue[object] = SimpleQueue()
+    journal.append(entry)
+    journal.barrier(done.put)
+    done.get()
+
+
+def recovery(folder: Path, rounds: int) -> float:
+    """Return how many times a SELECT of all rows it takes to open and read the open actions."""
+    path = folder / 'recover.journal'
+    with Journal(path) as journal:
+        closed = EVENTS - OPEN_ACTIONS * 4
+        journal.append_many(transition(number, 500) for number in range(closed))
+        journal.append_many(transition(number, OPEN_ACTIONS)._replace(flow_id='open')
+                            for number in range(OPEN_ACTIONS * 4))
+    ratios = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        with Journal(path) as journal:
+            actions = journal.open_actions() + journal.open_flows()
+            recovered = time.perf_counter() - began
+            assert len(actions) == OPEN_ACTIONS, len(actions)
+        connection = sqlite3.connect(path)
+        began = time.perf_counter()
+        rows = connection.execute('SELECT * FROM entry').fetchall()
+        ratios.append(recovered / (time.perf_counter() - began))
+        assert len(rows) == EVENTS, len(rows)
+        connection.close()
+    return statistics.median(ratios)
+
+
+def measure(folder: Path) -> dict[str, float]:
+    """Return the ratios of the journal."""
+    return {
+        'journal_vs_sqlite': compare(folder, 'NORMAL', 30, 1000, Journal.append),
+        'power_vs_sqlite': compare(folder, 'FULL', 60, 50, append_and_wait),
+        'recover_vs_select': recovery(folder, 7),
+    }
+
+
+def main() -> None:
+    """Print the ratios, as JSON if asked for."""
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--json', action='store_true', help='one JSON object')
+    parser.add_argument('--folder', help='where to write, by default the folder for temporary '
+                        'files; should be on the kind of disk that the robot has')
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        ratios = {name: round(ratio, 3) for name, ratio in measure(Path(folder)).items()}
+    if arguments.json:
+        print(json.dumps(ratios))
+    else:
+        for name, ratio in ratios.items():
+            print(f'{name:20} {ratio:6.2f}')
+
+
+if __name__ == '__main__':
+    main()
