@@ -8,11 +8,10 @@ import json
 import sys
 from collections.abc import Sequence
 
-from ..engine import load_graph
+from ..engine import graph_schema, load_graph
 from ..engine.document import Document, json_schema, read_document
 from ..engine.draw import render_graph
 from ..engine.errors import DocumentError
-from ..engine.loader import GraphModel
 from ..flow.loading import check_names, load_flow
 from ..flow.spec import FlowSpec
 from ..world import FactSet, load_facts
@@ -42,7 +41,8 @@ def _check(file: str, facts: FactSet | None) -> str:
     elif kind == 'facts':
         load_facts(file)
     else:
-        load_graph(file)
+        for warning in load_graph(file).warnings:
+            print(f'{warning} (warning)', file=sys.stderr)
     return kind
 
 
@@ -60,8 +60,11 @@ def draw(file: str, form: str) -> int:
     return DONE
 
 
-def schema(kind: str) -> int:
+def print_schema(kind: str) -> int:
     """Print a JSON Schema, for editors to complete and check by."""
-    models = {'graph': GraphModel, 'flow': FlowSpec, 'facts': FactsFile}
-    print(json.dumps(json_schema(models[kind]), indent=2))
+    if kind == 'graph':
+        schema = graph_schema()
+    else:
+        schema = json_schema(FlowSpec if kind == 'flow' else FactsFile)
+    print(json.dumps(schema, indent=2))
     return DONE

@@ -98,8 +98,8 @@ def _graph(options: argparse.Namespace) -> int:
 
 
 def _schema(options: argparse.Namespace) -> int:
-    from .files import schema
-    return schema(options.kind)
+    from .files import print_schema
+    return print_schema(options.kind)
 
 
 def _run(options: argparse.Namespace) -> int:

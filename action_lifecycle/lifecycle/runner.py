@@ -82,6 +82,7 @@ class ActionRunner:
         self._changes = 0
         self._canceled_by: tuple[ErrorCode, str, str] | None = None
         self._halted: Callable[[], None] | None = None
+        self._following = False
 
     # What others ask of it
 
@@ -194,6 +195,7 @@ class ActionRunner:
 
     def _send(self, resume: bool = False) -> None:
         action, spec = self.action, self.action.spec
+        self._following = resume
         if self._canceled_by is not None:
             self._moved(MotionResult('canceled', self.clock.now(), 'nothing was sent'))
             return
@@ -215,15 +217,21 @@ class ActionRunner:
             self._fail_stopped(result, code, reason, actor)
         elif result.outcome == 'executed':
             self._fire('motion_done', ended=result.ended, **said)
-        elif result.outcome == 'not_running':
+        elif self._interrupted(result):
             self._fire('motion_done', ended=self.clock.now(), interrupted=True,
                        controller_said=result.controller_said or 'knows nothing of the goal',
-                       cause='no server knows the journaled goal; the sensors are asked')
+                       cause='the motion was interrupted; the sensors are asked')
         else:
             code = result.error_code or (
                 ErrorCode.MOTION_CANCELED if result.outcome == 'canceled'
                 else ErrorCode.MOTION_ABORTED)
             self._fail_stopped(result, code, result.error_msg, 'controller')
+
+    def _interrupted(self, result: MotionResult) -> bool:
+        """Whether nobody wanted this end: our side stopped the motion, or lost sight of it."""
+        return result.stopped and (
+            result.outcome == 'not_running' or result.error_code is ErrorCode.INTERRUPTED
+            or (self._following and result.outcome == 'canceled'))
 
     def _end_halt(self, result: MotionResult, halted: Callable[[], None]) -> None:
         self._left()

@@ -73,10 +73,12 @@ class FlowCheck:
         for fault in response.faults:
             if fault.kind == CheckFault.MOTION:
                 where: Path = ('motion', fault.index, *map(_key, fault.path.split('.')))
+                message = f'{fault.path}: {fault.message}' if fault.path else fault.message
             else:
                 where = (*conditions[fault.index][0], 'condition')
+                message = f'{where[0]}: {fault.message}'
             faults.append(
-                flow.document.fault((*path, *where), f"action '{path[1]}': {fault.message}"))
+                flow.document.fault((*path, *where), f"action '{path[1]}', {message}"))
         return faults
 
 

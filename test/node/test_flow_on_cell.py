@@ -151,10 +151,10 @@ def test_ctrl_c_on_run_cancels_and_waits_until_it_stands(
 
 @pytest.mark.parametrize(('old', 'new', 'expected'), [
     ('arm_controller/follow_joint', 'arm_controler/follow_joint',
-     "did you mean 'arm_controller/follow_joint_trajectory'"),
+     "did you mean '/arm_controller/follow_joint_trajectory'"),
     ('action/FollowJointTrajectory', 'action/FolowJointTrajectory', 'FollowJointTrajectory'),
     ('joint_names:', 'joint_name:', "did you mean 'joint_names'"),
-    ('positions: [X]', 'positions: [fast]', 'positions'),
+    ('positions: [X]', 'positions: [fast]', 'goal.trajectory.points.0.positions.0'),
     ('abs(tool[0]', 'abs(tol[0]', "did you mean 'tool'"),
 ])
 def test_what_is_not_there_is_refused_before_anything_moves(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from action_lifecycle.cli import main
+from action_lifecycle.engine.document import read_document
 
 CONFIG = Path(__file__).parents[3] / 'config'
 
@@ -46,10 +47,20 @@ def test_an_unknown_fact_is_bad_input(
     assert f'{flow}:4:' in error and "did you mean 'gap'?" in error
 
 
-@pytest.mark.parametrize('kind', ['graph', 'flow', 'facts'])
-def test_schemas_are_json(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(('kind', 'folder'), [
+    ('graph', 'graphs'), ('flow', 'flows'), ('facts', 'facts')])
+def test_shipped_files_fit_the_schema_that_is_printed(
+    kind: str, folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jsonschema = pytest.importorskip('jsonschema')
     assert main(['schema', kind]) == 0
-    assert json.loads(capsys.readouterr().out)['properties']
+    schema = json.loads(capsys.readouterr().out)
+    files = list((CONFIG / folder).glob('*.yaml'))
+    assert files
+    for file in files:
+        jsonschema.validate(read_document(file).data, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({'states': 3, 'actions': 3, 'facts': 3}, schema)
 
 
 def test_a_graph_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
