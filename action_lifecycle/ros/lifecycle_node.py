@@ -25,6 +25,7 @@ A node looks like this:
         def busy(self): ...          # True while that is still under way
         def deactivate(self): ...    # close
         def cleanup(self): ...       # what add_* made is destroyed afterwards, by itself
+                                     # (action servers and clients: see `keep`)
 
     def main(args=None):
         return run(LedgerNode, args=args)      # in ros/process.py
@@ -38,12 +39,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
@@ -51,6 +53,7 @@ from rclpy.qos import QoSProfile
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
 from .qos import overridable
+from .timers import Scheduler
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
@@ -68,8 +71,12 @@ class ManagedNode(LifecycleNode):
     def __init__(self, name: str, **kwargs: Any) -> None:
         self.active = False
         self._entities = contextlib.ExitStack()
+        self._kept: dict[Any, Any] = {}
+        self._action_callbacks: dict[str, tuple[Callable[..., Any], ...]] = {}
         super().__init__(name, **kwargs)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self.scheduler = Scheduler(self, self.steady_clock, self.steady, jumps=False)
+        self.ros_scheduler = Scheduler(self, self.get_clock(), self.now, jumps=True)
         self.declare('autostart', False, 'Configure and activate at start.')
         self.declare('executor', 'auto', 'auto, events or single_threaded.')
 
@@ -112,8 +119,7 @@ class ManagedNode(LifecycleNode):
 
     def steady(self) -> float:
         """Return steady time in s; never jumps, means nothing outside this boot."""
-        seconds: float = self.steady_clock.now().nanoseconds * 1e-9
-        return seconds
+        return time.monotonic()
 
     def add_publisher(self, message: type, topic: str, qos: QoSProfile) -> Any:
         """Create a publisher that publishes only while the node is active."""
@@ -184,9 +190,16 @@ class ManagedNode(LifecycleNode):
         `execute(goal_handle)` is a coroutine that returns the result and never blocks;
         `cancel(goal_handle)` is told of a cancel after it was accepted. `result_timeout` in s.
         """
+        self._action_callbacks[name] = execute, accept, cancel
+        self._entities.callback(self._action_callbacks.pop, name)
+        return self.keep(('server', name), lambda: self._action_server(
+            action, name, result_timeout))
+
+    def _action_server(self, action: type, name: str, result_timeout: int) -> ActionServer:
+        """Create a server whose callbacks are those of the present configuration."""
         async def run(handle: Any) -> Any:
             try:
-                return await execute(handle)
+                return await self._action_callbacks[name][0](handle)
             except Exception as error:  # see add_service
                 self.log_exception(f'action {name}')
                 if handle.is_active:
@@ -194,18 +207,35 @@ class ManagedNode(LifecycleNode):
                 return _fill(action.Result(), ErrorCode.INTERNAL, repr(error))
 
         def on_goal(goal: Any) -> GoalResponse:
-            return GoalResponse.ACCEPT if self.active and accept(goal) else GoalResponse.REJECT
+            accepted = self.active and self._action_callbacks[name][1](goal)
+            return GoalResponse.ACCEPT if accepted else GoalResponse.REJECT
 
         def on_cancel(handle: Any) -> CancelResponse:
-            cancel(handle)
+            if name in self._action_callbacks:
+                self._action_callbacks[name][2](handle)
             return CancelResponse.ACCEPT
 
-        server = ActionServer(
+        return ActionServer(
             self, action, name, run, goal_callback=self.guarded(on_goal, GoalResponse.REJECT),
             cancel_callback=self.guarded(on_cancel, CancelResponse.ACCEPT),
             result_timeout=result_timeout)
-        self._entities.callback(server.destroy)
-        return server
+
+    def add_action_client(self, action: type, name: str) -> ActionClient:
+        """Return the client of an action server; see `keep`."""
+        client: ActionClient = self.keep(
+            ('client', name, action), lambda: ActionClient(self, action, name))
+        return client
+
+    def keep(self, key: Any, make: Callable[[], Any]) -> Any:
+        """
+        Return what was made for `key`, or make it; it stays until the node is destroyed.
+
+        For action servers and clients: destroying one while an event of it is on its way ends the
+        process (rclpy 7.1.11, EventsExecutor), so cleanup leaves them and they refuse everything.
+        """
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     def guarded(self, callback: Callable[..., Any], otherwise: Any = None) -> Callable[..., Any]:
         """Return the callback so that what it raises is logged, and `otherwise` is returned."""

@@ -10,7 +10,6 @@ it knows, so nothing is executed twice, and after a crash a goal is found again 
 from __future__ import annotations
 
 import uuid
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -61,46 +60,68 @@ class MotionClient(ActionClient):
 
     def __init__(self, node: ManagedNode, server: str, type_name: str) -> None:
         self.server = server
-        self.second_answer: dict[bytes, Callable[[str], None]] = {}
-        self._asked: dict[int, bytes] = {}
-        self._answers: dict[int, Any] = {}
+        self.on_second_answer: dict[bytes, Callable[[str], None]] = {}
+        self._asked: dict[tuple[str, int], bytes] = {}  # goal ids by kind and number of request
+        self._answers: dict[tuple[str, int], Any] = {}
         super().__init__(node, action_class(type_name), server)
 
-    def handle_of(self, goal_id: UUID, feedback: Callable[[Any], None]) -> ClientGoalHandle:
-        """Return a handle for a goal that an earlier process sent."""
-        accepted = self._action_type.Impl.SendGoalService.Response(accepted=True)
-        handle = ClientGoalHandle(self, goal_id, accepted)
-        key = bytes(goal_id.uuid)
-        self._goal_handles[key] = weakref.ref(handle)
-        self._feedback_callbacks[key] = feedback
-        return handle
+    def send(self, goal: Any, goal_id: UUID, feedback: Callable[[Any], None]) -> Future:
+        """Send a goal; the future is of its handle."""
+        return self._noted('goal', goal_id, self._pending_goal_requests,
+                           lambda: self.send_goal_async(goal, feedback, goal_id))
 
-    def result_of(self, handle: ClientGoalHandle) -> Future:
-        """Ask for the result; the future is done when the server answers."""
-        before = set(self._pending_result_requests)
-        future = handle.get_result_async()
-        for number in set(self._pending_result_requests) - before:
-            self._asked[number] = bytes(handle.goal_id.uuid)
-        return future
+    def ask_result(self, goal_id: UUID, handle: ClientGoalHandle) -> Future:
+        """Ask for the result; the future is done when the goal has ended, or is not known."""
+        return self._noted('result', goal_id, self._pending_result_requests,
+                           handle.get_result_async)
+
+    def handle_of(self, goal_id: UUID, feedback: Callable[[Any], None]) -> ClientGoalHandle:
+        """Return a handle of a goal that was sent, perhaps by an earlier process."""
+        self._feedback_callbacks[bytes(goal_id.uuid)] = feedback
+        return ClientGoalHandle(
+            self, goal_id, self._action_type.Impl.SendGoalService.Response(accepted=True))
 
     def forget(self, goal_id: UUID) -> None:
         """Forget a goal that has ended."""
         key = bytes(goal_id.uuid)
-        self.second_answer.pop(key, None)
+        self.on_second_answer.pop(key, None)
         self._feedback_callbacks.pop(key, None)
-        for number in [number for number, asked in self._asked.items() if asked == key]:
-            del self._asked[number]
-            self._answers.pop(number, None)
+        for request in [request for request, asked in self._asked.items() if asked == key]:
+            del self._asked[request]
+            self._answers.pop(request, None)
 
     async def execute(self, taken_data: dict[str, Any]) -> None:
-        """Compare answers to the same request before rclpy drops the second."""
-        number, answer = taken_data.get('result', (None, None))
-        if number in self._asked:
-            first = self._answers.setdefault(number, answer)
-            told = self.second_answer.get(self._asked[number])
-            if told is not None and (first.status, first.result) != (answer.status, answer.result):
-                told(f'first {_word(first.status)}, then {_word(answer.status)}')
+        """Look at answers before rclpy does: it drops second ones, or raises for them."""
+        for kind in ('goal', 'result'):
+            if kind in taken_data and self._is_second(kind, *taken_data[kind]):
+                del taken_data[kind]
         await super().execute(taken_data)
+
+    def _is_second(self, kind: str, number: int, answer: Any) -> bool:
+        request = kind, number
+        if request not in self._asked:
+            return False
+        if request not in self._answers:
+            self._answers[request] = answer
+            return False
+        first = self._answers[request]
+        told = self.on_second_answer.get(self._asked[request])
+        if told is not None:
+            if kind == 'goal':
+                told('more than one server answered the goal')
+            elif (first.status, first.result) != (answer.status, answer.result):
+                told(f'first {_word(first.status)}, then {_word(answer.status)}')
+        return True
+
+    def _noted(
+        self, kind: str, goal_id: UUID, pending: dict[int, Any], ask: Callable[[], Future]
+    ) -> Future:
+        """Ask, and note the number of the request."""
+        before = set(pending)
+        future = ask()
+        for number in set(pending) - before:
+            self._asked[kind, number] = bytes(goal_id.uuid)
+        return future
 
 
 class MotionGoal:
@@ -128,7 +149,8 @@ class MotionGoal:
         self._canceling = False
         self._timer: Timeout | None = None
         self._asked_twice = False
-        client.second_answer[bytes(self._goal_id.uuid)] = self._answered_twice
+        self._answered = False
+        client.on_second_answer[bytes(self._goal_id.uuid)] = self._answered_twice
 
     # -- what the owner calls
 
@@ -177,12 +199,12 @@ class MotionGoal:
         self.sent = True
         self._on_state('sent')
         self._later(ANSWER, self._unanswered)
-        self._client.send_goal_async(
-            goal, self._feedback, self._goal_id).add_done_callback(self._accepted)
+        self._client.send(
+            goal, self._goal_id, self._feedback).add_done_callback(self._accepted)
 
     def _accepted(self, future: Any) -> None:
         handle = future.result()
-        if self.done.done():  # too late; what nobody waits for must not run
+        if self.done.done() or self._handle is not None:  # too late: it must not run
             if handle.accepted:
                 handle.cancel_goal_async()
             return
@@ -210,9 +232,13 @@ class MotionGoal:
         self._handle = handle
         self._on_state('executing')
         self._later(WATCH, self._watch)
-        self._client.result_of(handle).add_done_callback(self._result)
+        self._ask_result()
         if self._canceling:
             self._send_cancel()
+
+    def _ask_result(self) -> None:
+        assert self._handle is not None
+        self._client.ask_result(self._goal_id, self._handle).add_done_callback(self._result)
 
     def _feedback(self, message: Any) -> None:
         if not self.done.done():
@@ -226,6 +252,7 @@ class MotionGoal:
         if answer.status not in _WORDS:
             self._unknown()
             return
+        self._answered = True
         said = _WORDS[answer.status]
         code = {'succeeded': ErrorCode.NONE, 'canceled': ErrorCode.MOTION_CANCELED,
                 'aborted': ErrorCode.MOTION_ABORTED}[said]
@@ -233,19 +260,19 @@ class MotionGoal:
         self._later(SETTLE, lambda: self._end(end))
 
     def _unknown(self) -> None:
-        """The server does not know the goal; one that is just being sent it may know soon."""
-        if not self._asked_twice and self._handle is not None:
+        """Ask again: a goal that was on its way when its sender died may be known soon."""
+        if not self._asked_twice:
             self._asked_twice = True
-            handle = self._handle
-            self._later(ASK_TWICE, lambda: self._client.result_of(handle).add_done_callback(
-                self._result))
+            self._later(ASK_TWICE, self._ask_result)
             return
         self._fail(ErrorCode.GOAL_UNKNOWN,
                    f"server '{self._client.server}' does not know the goal", stopped=True)
 
     def _answered_twice(self, how: str) -> None:
+        if self._handle is not None and not self._answered:
+            self._send_cancel()
         self._fail(ErrorCode.RESULT_TWICE, f"server '{self._client.server}' answered twice: {how}",
-                   stopped=True)
+                   stopped=self._answered)
 
     def _watch(self) -> None:
         if self._client.server_is_ready():

@@ -13,6 +13,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import SubscriptionEventCallbacks
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.serialization import deserialize_message
 
@@ -22,6 +26,8 @@ from .qos import sensor_qos
 from .timers import Timeout
 from .types import message_class
 
+#: without rclpy's default QoS events, which are waitables (see ManagedNode.keep); `look` says more
+SILENT = SubscriptionEventCallbacks(use_default_callbacks=False)
 LOOK_SOON = 0.2  #: s between looks while a topic that is needed has no publisher
 LOOK = 1.0  #: s between looks otherwise
 Take = Callable[[Any], None]
@@ -74,7 +80,7 @@ class TopicReader:
             self._asked = asked
             self._subscription = self._node.create_subscription(
                 self._class, self.name, self._take_raw if self.need.max_rate else self._take,
-                qos, raw=bool(self.need.max_rate))
+                qos, raw=bool(self.need.max_rate), event_callbacks=SILENT)
         return bool(fitting)
 
     def close(self) -> None:

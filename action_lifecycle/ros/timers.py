@@ -1,20 +1,112 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Being called back once: after a delay of steady time, or when ROS time has come so far."""
+"""
+Being called back once: after a delay, or when the time of a clock has come.
+
+All callbacks of one clock share one rclpy timer: the EventsExecutor looks at every timer whenever
+one fires, and creating and destroying them costs more than a heap.
+"""
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rclpy.clock import JumpThreshold
 from rclpy.duration import Duration
 from rclpy.task import Future
 
-from .lifecycle_node import ManagedNode
+if TYPE_CHECKING:
+    from .lifecycle_node import ManagedNode
 
-LONGEST = 3600.0  #: s that one timer is set for; an alarm further away is set again then
+LONGEST = 3600.0  #: s that the timer is set for at most
+
+
+class Entry:
+    """A callback to come; `cancel` takes it back."""
+
+    __slots__ = ('callback', 'number', 'time')
+
+    def __init__(self, time: float, number: int, callback: Callable[[], None] | None) -> None:
+        self.time = time
+        self.number = number
+        self.callback = callback
+
+    def __lt__(self, other: Entry) -> bool:
+        return (self.time, self.number) < (other.time, other.number)
+
+    def cancel(self) -> None:
+        """Do not call back any more."""
+        self.callback = None
+
+
+class Scheduler:
+    """
+    Calls back at times (s) of one clock, in the executor's thread.
+
+    When ROS time jumps back, what is to come moves with it: delays stay what they were.
+    """
+
+    def __init__(self, node: ManagedNode, clock: Any, now: Callable[[], float], *, jumps: bool
+                 ) -> None:
+        self.on_jump: dict[int, Callable[[], None]] = {}
+        self.now = now
+        self._node = node
+        self._clock = clock
+        self._numbers = itertools.count()
+        self._entries: list[Entry] = []
+        self._timer: Any = None
+        self._armed = math.inf
+        self._jump = clock.create_jump_callback(
+            JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1),
+                          on_clock_change=True), post_callback=self._jumped) if jumps else None
+
+    def at(self, time: float, callback: Callable[[], None]) -> Entry:
+        """Call back at `time`, or as soon as possible after it."""
+        entry = Entry(time, next(self._numbers), callback)
+        heapq.heappush(self._entries, entry)
+        if time < self._armed:
+            self._arm()
+        return entry
+
+    def _arm(self) -> None:
+        """Set the timer for the earliest callback."""
+        entries = self._entries
+        while entries and entries[0].callback is None:
+            heapq.heappop(entries)
+        if not entries:
+            self._armed = math.inf
+            if self._timer is not None:
+                self._timer.cancel()
+            return
+        self._armed = entries[0].time
+        delay = min(max(self._armed - self.now(), 0.0), LONGEST)
+        if self._timer is None:
+            self._timer = self._node.create_timer(delay, self._fire, clock=self._clock)
+        else:
+            self._timer.timer_period_ns = math.ceil(delay * 1e9)
+            self._timer.reset()
+
+    def _fire(self) -> None:
+        now = self.now()
+        entries = self._entries
+        self._armed = -math.inf  # whoever schedules in a callback need not set the timer
+        while entries and entries[0].time <= now:
+            callback = heapq.heappop(entries).callback
+            if callback is not None:
+                self._node.guarded(callback)()
+        self._arm()
+
+    def _jumped(self, jump: Any) -> None:
+        delta = jump.delta.nanoseconds * 1e-9
+        for entry in self._entries:  # all by the same, so the heap stays one
+            entry.time += delta
+        self._arm()
+        for callback in list(self.on_jump.values()):
+            self._node.guarded(callback)()
 
 
 class Timeout:
@@ -24,23 +116,12 @@ class Timeout:
         self, node: ManagedNode, delay: float, callback: Callable[[], None], *,
         ros_time: bool = False,
     ) -> None:
-        self._node = node
-        self._callback = node.guarded(callback)
-        self._timer: Any = node.create_timer(
-            max(delay, 0.0), self._fire,
-            clock=node.get_clock() if ros_time else node.steady_clock)
-
-    def _fire(self) -> None:
-        if self._timer is not None:
-            self.cancel()
-            self._callback()
+        scheduler = node.ros_scheduler if ros_time else node.scheduler
+        self._entry = scheduler.at(scheduler.now() + delay, callback)
 
     def cancel(self) -> None:
         """Do not call back any more."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._node.destroy_timer(self._timer)
-            self._timer = None
+        self._entry.cancel()
 
 
 def sleep(node: ManagedNode, delay: float) -> Future:
@@ -54,45 +135,34 @@ class Alarm:
     """
     Calls back when the time of a clock has come; set again as often as needed.
 
-    It may ring early (time was set back, or it was set to something later after it had been armed):
-    the callback looks at the clock.
+    It may ring early (ROS time jumped, or it was set to something later meanwhile): the callback
+    looks at the clock.
     """
 
     def __init__(self, node: ManagedNode, callback: Callable[[], None], *, ros_time: bool) -> None:
-        self._node = node
-        self._callback = node.guarded(callback)
-        self._now = node.now if ros_time else node.steady
-        self._clock = node.get_clock() if ros_time else node.steady_clock
-        self._timer: Any = None
-        self._armed = math.inf
-        self._jump = self._clock.create_jump_callback(
-            JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1),
-                          on_clock_change=True),
-            post_callback=lambda jump: self._ring()) if ros_time else None
+        self._scheduler = node.ros_scheduler if ros_time else node.scheduler
+        self._callback = callback
+        self._entry: Entry | None = None
+        self._scheduler.on_jump[id(self)] = self._ring
 
     def set(self, time: float) -> None:
         """Ring at `time` (s); an alarm that is set for earlier rings then too."""
-        if time >= self._armed:
-            return
-        self._disarm()
+        if self._entry is not None:
+            if time >= self._entry.time:
+                return
+            self._entry.cancel()
+            self._entry = None
         if time != math.inf:
-            self._armed = time
-            delay = min(max(time - self._now(), 0.0), LONGEST)
-            self._timer = self._node.create_timer(delay, self._ring, clock=self._clock)
+            self._entry = self._scheduler.at(time, self._ring)
 
     def destroy(self) -> None:
         """Never ring again."""
-        self._disarm()
-        if self._jump is not None:
-            self._jump.unregister()
+        self._scheduler.on_jump.pop(id(self), None)
+        if self._entry is not None:
+            self._entry.cancel()
 
     def _ring(self) -> None:
-        self._disarm()
+        if self._entry is not None:
+            self._entry.cancel()
+        self._entry = None
         self._callback()
-
-    def _disarm(self) -> None:
-        self._armed = math.inf
-        if self._timer is not None:
-            self._timer.cancel()
-            self._node.destroy_timer(self._timer)
-            self._timer = None

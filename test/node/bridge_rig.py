@@ -1,0 +1,225 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The bridge beside real action servers and publishers whose behaviour the test controls."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from control_msgs.action import GripperCommand
+from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
+from rclpy.context import Context
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
+
+from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
+from action_lifecycle.ros.executor import make_executor
+from action_lifecycle.ros.qos import state_qos
+from action_lifecycle.ros.stamps import to_time, to_uuid
+from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
+from action_lifecycle_msgs.msg import Condition, Motion, SafetyState, WorldState
+from action_lifecycle_msgs.srv import Check, ClearStop, Evaluate
+
+GRIPPER = 'control_msgs/action/GripperCommand'
+FACTS = """
+estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 0.4}
+facts:
+  gap: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=gripper]',
+        max_age: 0.5, unit: m}
+  speed: {topic: joint_states, type: sensor_msgs/msg/JointState, field: velocity, reduce: norm,
+          max_age: 0.5}
+  present: {topic: present, type: std_msgs/msg/Bool, field: data, max_age: .inf}
+limits:
+  control_msgs/action/GripperCommand: {command.max_effort: [0, 40]}
+"""
+
+
+class Gripper:
+    """A real action server; what it does with a goal is set by the test."""
+
+    def __init__(self, node: Any, name: str = 'gripper') -> None:
+        self.node = node
+        self.behaviour: str = 'succeed'
+        self.goals: list[Any] = []
+        self.ids: list[bytes] = []
+        self.canceled = 0
+        self.refuse_cancel = False
+        self.release: Any = Future()
+        self.server = ActionServer(
+            node, GripperCommand, name, self.execute, goal_callback=self.decide,
+            cancel_callback=self.on_cancel)
+
+    async def decide(self, goal: Any) -> GoalResponse:
+        if self.behaviour == 'never_answer':
+            await self.release
+        return GoalResponse.REJECT if self.behaviour == 'reject' else GoalResponse.ACCEPT
+
+    def on_cancel(self, handle: Any) -> CancelResponse:
+        self.canceled += 1
+        if self.refuse_cancel:
+            return CancelResponse.REJECT
+        if self.behaviour == 'wait' and not self.release.done():
+            self.release.set_result(None)
+        return CancelResponse.ACCEPT
+
+    async def execute(self, handle: Any) -> Any:
+        self.goals.append(handle.request)
+        self.ids.append(bytes(handle.goal_id.uuid))
+        result = GripperCommand.Result(position=0.01, reached_goal=True)
+        if self.behaviour in ('wait', 'hang'):
+            await self.release
+        if handle.is_cancel_requested:
+            handle.canceled()
+        elif self.behaviour == 'abort':
+            handle.abort()
+        else:
+            handle.succeed()
+        return result
+
+    def let_go(self) -> None:
+        if not self.release.done():
+            self.release.set_result(None)
+        self.release = Future()
+
+    def destroy(self) -> None:
+        self.server.destroy()
+
+
+class Rig:
+    """One process, one executor: the bridge, the robot, and who asks the bridge."""
+
+    def __init__(self, folder: Path, facts: str = FACTS, **parameters: Any) -> None:
+        os.environ.setdefault('ROS_LOG_DIR', str(folder))
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        path = folder / 'facts.yaml'
+        path.write_text(facts)
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=random.randint(1, 200))
+        self.executor = make_executor(context=self.context)
+        given = {'facts_file': str(path), 'facts_rate': 20.0, **parameters}
+        self.bridge = WorldModelBridge(context=self.context, parameter_overrides=[
+            Parameter(name, value=value) for name, value in given.items()])
+        self.robot = rclpy.create_node('robot', context=self.context)
+        self.asker = rclpy.create_node('asker', context=self.context)
+        for node in (self.bridge, self.robot, self.asker):
+            self.executor.add_node(node)
+        self.gripper = Gripper(self.robot)
+        self.joints = self.robot.create_publisher(JointState, 'joint_states', QoSProfile(depth=10))
+        self.estop = self.robot.create_publisher(Bool, 'estop', QoSProfile(depth=1))
+        self.heartbeat = self.robot.create_timer(0.05, self._beat)
+        self.beating = True
+        self.moving = 0.0
+        self.gap: float | None = None
+        self.sampling = self.robot.create_timer(0.02, self._sample)
+        self.safety: list[SafetyState] = []
+        self.world: list[WorldState] = []
+        name = 'world_model_bridge'
+        self.asker.create_subscription(
+            SafetyState, f'{name}/safety', self.safety.append, state_qos())
+        self.asker.create_subscription(
+            WorldState, f'{name}/facts', self.world.append, state_qos())
+        self.motion = ActionClient(self.asker, ExecuteMotion, f'{name}/execute_motion')
+        self.confirmation = ActionClient(self.asker, ConfirmOutcome, f'{name}/confirm_outcome')
+        self.check_client = self.asker.create_client(Check, f'{name}/check')
+        self.evaluate_client = self.asker.create_client(Evaluate, f'{name}/evaluate')
+        self.clear_client = self.asker.create_client(ClearStop, f'{name}/clear_stop')
+
+    def _beat(self) -> None:
+        if self.beating:
+            self.estop.publish(Bool(data=False))
+
+    def _sample(self) -> None:
+        if self.gap is not None:
+            self.publish_gap(self.gap)
+
+    def publish_gap(self, gap: float, stamp: float | None = None) -> None:
+        message = JointState(name=['gripper'], position=[gap], velocity=[self.moving])
+        message.header.stamp = to_time(self.now() if stamp is None else stamp)
+        self.joints.publish(message)
+
+    def now(self) -> float:
+        return float(self.robot.get_clock().now().nanoseconds) * 1e-9
+
+    def start(self) -> None:
+        """Configure and activate the bridge, wait until it may move."""
+        assert self.bridge.start()
+        self.until(lambda: self.safety and self.safety[-1].state == SafetyState.READY)
+        self.until(lambda: self.motion.server_is_ready() and self.confirmation.server_is_ready())
+
+    def until(self, condition: Callable[[], Any], timeout: float = 10.0) -> float:
+        """Spin until the condition holds; returns how long that took (s)."""
+        start = time.monotonic()
+        while not condition():
+            left = start + timeout - time.monotonic()
+            assert left > 0, 'did not happen in time'
+            self.executor.spin_once(timeout_sec=min(left, 0.05))
+        return time.monotonic() - start
+
+    def wait(self, future: Any, timeout: float = 10.0) -> Any:
+        self.until(future.done, timeout)
+        return future.result()
+
+    def spin(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.executor.spin_once(timeout_sec=0.02)
+
+    # -- asking the bridge
+
+    def order(self, *goals: Any, **fields: Any) -> ExecuteMotion.Goal:
+        """Return a request; each goal is the data of a GripperCommand goal, or a Motion."""
+        steps = [goal if isinstance(goal, Motion) else Motion(
+            server='gripper', type=GRIPPER, goal_json=json.dumps(goal), server_timeout=1.0,
+            timeout=20.0) for goal in goals]
+        fields.setdefault('goal_id', to_uuid(uuid.uuid4().hex))
+        return ExecuteMotion.Goal(steps=steps, **fields)
+
+    def send(self, order: ExecuteMotion.Goal) -> Any:
+        """Send an order, return the accepted goal's handle."""
+        handle = self.wait(self.motion.send_goal_async(order))
+        assert handle.accepted
+        return handle
+
+    def execute(self, *goals: Any, timeout: float = 15.0, **fields: Any) -> ExecuteMotion.Result:
+        handle = self.send(self.order(*goals, **fields))
+        return self.wait(handle.get_result_async(), timeout).result
+
+    def confirm(self, expression: str, *, hold: float = 0.0, within: float = 2.0,
+                after: float = 0.0, max_age: float = 0.0, feedback: Any = None, **parameters: Any
+                ) -> Any:
+        """Send a question, return the accepted goal's handle."""
+        goal = ConfirmOutcome.Goal(
+            conditions=[Condition(name='confirm', expression=expression, hold=hold,
+                                  within=within, max_age=max_age)],
+            parameters_json=json.dumps(parameters))
+        if after:
+            goal.after = to_time(after)
+        handle = self.wait(self.confirmation.send_goal_async(goal, feedback))
+        assert handle.accepted
+        return handle
+
+    def result(self, handle: Any, timeout: float = 10.0) -> Any:
+        return self.wait(handle.get_result_async(), timeout).result
+
+    def call(self, client: Any, request: Any) -> Any:
+        self.until(client.service_is_ready)
+        return self.wait(client.call_async(request))
+
+    def close(self) -> None:
+        self.gripper.let_go()
+        self.bridge.trigger_shutdown()
+        self.executor.shutdown()
+        for node in (self.bridge, self.robot, self.asker):
+            node.destroy_node()
+        rclpy.try_shutdown(context=self.context)
