@@ -175,7 +175,7 @@ _TYPES: dict[type, str] = {bool: 'true or false', str: 'a text', list: 'a list',
 def _in_full(raw: dict[str, Any]) -> dict[str, Any]:
     """Write the short forms of an action's fields out in full."""
     full = dict(raw)
-    for field in (*_CONDITIONS, 'motion', 'fallback'):
+    for field in (*_CONDITIONS, 'motion', 'fallback', 'verify'):
         value = full.get(field)
         if field == 'stopped':
             if isinstance(value, str):
@@ -184,6 +184,7 @@ def _in_full(raw: dict[str, Any]) -> dict[str, Any]:
             full[field] = [
                 {'condition': item} if field in _CONDITIONS and isinstance(item, str)
                 else {'strategy': item} if field == 'fallback' and isinstance(item, str)
+                else {'by': item} if field == 'verify' and isinstance(item, str)
                 else item
                 for item in (value if isinstance(value, list) else [value])]
     after = full.get('after')
@@ -215,6 +216,11 @@ def _action_faults(
     if action.maintain and not action.physical:
         yield document.fault((*path, 'maintain'), f"action '{action_id}' has 'maintain' but no "
                              "'motion' that it could stop")
+    for index, verifier in enumerate(action.verify):
+        if verifier.by in ('service', 'checker') and not getattr(verifier, verifier.by):
+            yield document.fault(
+                (*path, 'verify', index), f"action '{action_id}': a verifier by {verifier.by} "
+                f"needs '{verifier.by}', its name")
     yield from _condition_faults(document, action_id, action, _AnyName())
     for index, motion in enumerate(action.motion):
         yield from _number_faults(document, (*path, 'motion', index, 'goal'), motion.goal)

@@ -20,7 +20,7 @@ from typing import Any
 from ..engine import Graph, LifecycleError, TransitionNotAllowed
 from ..ledger import Row
 from ..lifecycle.action import Action
-from ..lifecycle.ports import Clock, Operator, World
+from ..lifecycle.ports import Clock, Operator, Verifier, World
 from ..lifecycle.runner import ActionRunner
 from ..lifecycle.states import ActionState, ErrorCode, Outcome
 from .loading import Flow, parse_flow
@@ -95,13 +95,14 @@ class Orchestrator:
 
     def __init__(
         self, graph: Graph, recorder: JournalRecorder, world: World, clock: Clock,
-        operator: Operator, flow_changed: Callable[[FlowRun], None],
+        operator: Operator, verifier: Verifier, flow_changed: Callable[[FlowRun], None],
     ) -> None:
         self.graph = graph
         self.recorder = recorder
         self.world = world
         self.clock = clock
         self.operator = operator
+        self.verifier = verifier
         self.flow_changed = flow_changed
         self.runs: dict[str, FlowRun] = {}
         self.resources = Resources()
@@ -139,7 +140,7 @@ class Orchestrator:
         for action_id, spec in run.flow.actions.items():
             action = Action(run.flow_id, action_id, spec, self.graph, self.recorder)
             run.runners[action_id] = ActionRunner(
-                action, self.world, self.clock, self.operator,
+                action, self.world, self.clock, self.operator, self.verifier,
                 lambda parameters, action_id=action_id:  # type: ignore[misc]
                 run.flow.render(action_id, parameters),
                 lambda runner: self._ended(run, runner))

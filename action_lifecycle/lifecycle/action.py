@@ -46,6 +46,7 @@ class Action:
         self.goal_id = ''
         self.motions = 0
         self.interrupted = False
+        self.pendings = 0
         self.motion_ended = 0.0
         self.controller_said = ''
         self.sensors_said = ''
@@ -127,6 +128,8 @@ class Action:
         elif event == 'motion_done':
             self.motion_ended = float(data['ended'])
             self.interrupted = bool(data.get('interrupted'))
+        elif event == 'postpone':
+            self.pendings += 1
         elif event == 'receive_fallback':
             self.strategy = str(data['strategy'])
             self.next_fallback = int(data['next_fallback'])
@@ -155,6 +158,7 @@ class Action:
         """Nothing of an earlier attempt counts for the next one."""
         self.goal_id = ''
         self.interrupted = False
+        self.pendings = 0
         self.motion_ended = 0.0
         self.controller_said = self.sensors_said = ''
         self.evidence = []

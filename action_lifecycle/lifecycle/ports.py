@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .spec import ConditionSpec, MotionSpec
+from .spec import ConditionSpec, MotionSpec, VerifySpec
 from .states import ErrorCode
 
 Evidence = dict[str, Any]
@@ -112,10 +112,40 @@ class Clock(Protocol):
 
 
 @dataclass(frozen=True)
+class VerifyRequest:
+    """What a verifier is told."""
+
+    flow_id: str
+    action_id: str
+    attempt: int
+    description: str
+    evidence: Sequence[Evidence]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a verifier says. `verdict`: completed, pending or error; anything else is nonsense."""
+
+    verdict: str
+    reason: str = ''
+    evidence: Sequence[Evidence] = ()
+    actor: str = ''
+
+
+class Verifier(Protocol):
+    """Those who say whether an action is done, other than the sensors."""
+
+    def verify(
+        self, spec: VerifySpec, request: VerifyRequest, verdict: Callable[[Verdict], None]
+    ) -> Handle:
+        """Ask one of them; `verdict` is called once, or never."""
+
+
+@dataclass(frozen=True)
 class Question:
     """What a person is asked about an action."""
 
-    kind: str  #: fallback or resume
+    kind: str  #: verify, fallback or resume
     flow_id: str
     action_id: str
     text: str

@@ -23,15 +23,19 @@ from .ports import (
     Clock,
     Confirmation,
     ConfirmRequest,
+    Evidence,
     Handle,
     MotionRequest,
     MotionResult,
     Operator,
     Question,
+    Verifier,
+    VerifyRequest,
     World,
 )
-from .spec import ActionSpec, ConditionSpec
+from .spec import ActionSpec, ConditionSpec, VerifySpec
 from .states import ActionState, ErrorCode, Outcome
+from .verification import MAX_PENDING, Verification, Verified
 from .words import in_words
 
 RECORD_AGAIN = 1.0
@@ -42,6 +46,9 @@ NOT_TRIED_AGAIN = frozenset({
     ErrorCode.SAFETY_NOT_READY, ErrorCode.SAFETY_STALE, ErrorCode.ESTOP,
 })
 """Errors that the same try again can't mend, or must not."""
+
+SENSORS_ONLY = (VerifySpec(by='sensor'),)
+"""Who verifies an action that names nobody."""
 
 _CONFIRM_CODES = {
     'refuted': ErrorCode.REFUTED,
@@ -64,6 +71,7 @@ class ActionRunner:
         world: World,
         clock: Clock,
         operator: Operator,
+        verifier: Verifier,
         render: Callable[[dict[str, Any]], ActionSpec],
         ended: Callable[[ActionRunner], None],
         rng: random.Random | None = None,
@@ -72,6 +80,7 @@ class ActionRunner:
         self.world = world
         self.clock = clock
         self.operator = operator
+        self.verifier = verifier
         self.render = render
         self.ended = ended
         self.rng = rng or random.Random()
@@ -130,6 +139,9 @@ class ActionRunner:
             self._send(resume=True)
         elif state is ActionState.ERROR:
             self._enter_error(elapsed)
+        elif state is ActionState.PENDING:
+            self._watch_deadline(elapsed)
+            self._enter_pending(elapsed)
         else:
             if state is not ActionState.IN_PROGRESS:
                 self._watch_deadline(elapsed)
@@ -288,16 +300,41 @@ class ActionRunner:
     def _enter_status_verification_requested(self) -> None:
         action = self.action
         if action.sensors_said == 'confirmed':
-            self._fire('verified', actor='sensors', cause='confirmed by the sensors')
+            self._verify(action.evidence)
         else:
-            self._confirm('confirm', action.spec.confirm, action.changed_at, self._verified)
+            self._confirm('confirm', action.spec.confirm, action.changed_at, self._seen)
 
-    def _verified(self, answer: Confirmation) -> None:
+    def _seen(self, answer: Confirmation) -> None:
         if answer.verdict == 'confirmed':
-            self._fire('verified', evidence=list(answer.evidence), sensors_said='confirmed',
-                       actor='sensors')
+            self._verify(answer.evidence)
         else:
             self._refused(answer)
+
+    def _verify(self, evidence: Sequence[Evidence]) -> None:
+        action, spec = self.action, self.action.spec
+        request = VerifyRequest(
+            action.flow_id, action.action_id, action.attempt, spec.description, evidence)
+        self._under_way.append(Verification(
+            spec.verify or SENSORS_ONLY, spec.verify_when, request, self.verifier, self.clock,
+            self._unless_changed(lambda verified: self._verified(verified, evidence))))
+
+    def _verified(self, answer: Verified, evidence: Sequence[Evidence]) -> None:
+        data: dict[str, Any] = {
+            'evidence': [*evidence, *answer.evidence], 'sensors_said': 'confirmed',
+            'actor': answer.actor}
+        if answer.verdict == 'completed':
+            self._fire('verified', cause=answer.reason or f'verified by {answer.actor}', **data)
+        elif answer.verdict == 'error':
+            self._fail(answer.error_code, answer.reason, **data)
+        elif self.action.pendings >= MAX_PENDING:
+            self._fail(ErrorCode.RETRY_EXHAUSTED,
+                       f'{answer.actor} needs more time for the {MAX_PENDING + 1}th time', **data)
+        else:
+            self._fire('postpone', cause=answer.reason, **data)
+
+    def _enter_pending(self, elapsed: float = 0.0) -> None:
+        self._later(max(0.0, self.action.spec.ask_again - elapsed),
+                    lambda: self._fire('ask_again'))
 
     def _enter_completed(self) -> None:
         self._fire('terminate', outcome=Outcome.SUCCEEDED.value)

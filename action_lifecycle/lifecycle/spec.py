@@ -60,6 +60,18 @@ class FallbackSpec(StrictModel):
     question: str = Field(default='', description='What the person is asked.')
 
 
+class VerifySpec(StrictModel):
+    """One who says whether the action is done, after the sensors have confirmed it."""
+
+    by: Literal['sensor', 'operator', 'service', 'checker'] = Field(
+        description='sensor: the evidence of `confirm`; operator: a person; service: a node that '
+        'offers action_lifecycle_msgs/srv/Verify; checker: a registered Python callable.')
+    service: str = Field(default='', description='Name of the service.')
+    checker: str = Field(default='', description='Name of the checker.')
+    question: str = Field(default='', description='What the person is asked.')
+    timeout: float = Field(default=30.0, gt=0, le=864000, description='Seconds for a verdict.')
+
+
 class ActionSpec(StrictModel):
     """One action of a flow. With `motion` it is physical, and then `confirm` is a must."""
 
@@ -84,6 +96,13 @@ class ActionSpec(StrictModel):
         default=3.0, gt=0, le=60, description='Seconds from cancel to standstill.')
     confirm: list[ConditionSpec] = Field(
         default=[], description='All true: the sensors confirm the outcome.')
+    verify: list[VerifySpec] = Field(
+        default=[], description='Who says that it is done; default: the sensors.')
+    verify_when: Literal['all', 'any'] = Field(
+        default='all', description='Whether all of them must say so, or one is enough.')
+    ask_again: float = Field(
+        default=5.0, ge=0, le=86400, description='Seconds after which a verifier that needs more '
+        'time is asked again, at most three times.')
     retry: RetrySpec = Field(default=RetrySpec())
     fallback: list[FallbackSpec] = Field(
         default=[], description='Strategies, tried in this order.')

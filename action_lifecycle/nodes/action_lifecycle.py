@@ -28,6 +28,7 @@ from .flow_server import FlowServer
 from .messages import change_to, flow_to, request_to, status_to, to_time
 from .queries import Queries
 from .send_event import event_data
+from .verifiers import NodeVerifier
 from .world_client import BridgeClient
 
 PUBLISH_PERIOD = 0.5
@@ -56,6 +57,7 @@ class ActionLifecycleNode(ManagedNode):
     | topic (latched) | `~/safety` | action_lifecycle_msgs/msg/SafetyState |
     | calls | `<bridge>/execute_motion`, `<bridge>/confirm_outcome` | actions of the bridge |
     | calls | `<bridge>/check`, `<bridge>/clear_stop` | services of the bridge |
+    | calls | the services that `verify` names | action_lifecycle_msgs/srv/Verify |
 
     Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list): where
     flows given by name are looked for; `bridge` (string): name of the bridge node;
@@ -118,7 +120,8 @@ class ActionLifecycleNode(ManagedNode):
         if self.busy():
             raise LifecycleError('motions of before are still being stopped')
         self.orchestrator = self.flows.orchestrator = Orchestrator(
-            action_graph(), self.recorder, self.world, self.clock, self.desk, self._flow_changed)
+            action_graph(), self.recorder, self.world, self.clock, self.desk,
+            NodeVerifier(self, self.desk), self._flow_changed)
         for restored in self.orchestrator.restore():
             self.get_logger().info(f'goes on with flow {restored.flow_id}')
         for topic in self._latched:

@@ -24,7 +24,10 @@ from action_lifecycle.lifecycle.ports import (
     ConfirmRequest,
     MotionRequest,
     MotionResult,
+    Verdict,
+    VerifyRequest,
 )
+from action_lifecycle.lifecycle.spec import VerifySpec
 from action_lifecycle.lifecycle.states import ErrorCode
 
 GRAPH = load_graph(Path(__file__).parents[3] / 'config' / 'graphs' / 'action.yaml')
@@ -124,6 +127,8 @@ class Robot:
         self.questions: list[Question] = []
         self.by_hand: set[str] = set()
         self.verdicts: dict[tuple[str, str], list[str]] = {}
+        self.answers: dict[str, list[str]] = {}
+        self.asked: list[str] = []
 
     def execute(
         self, request: MotionRequest, result: Callable[[MotionResult], None]
@@ -146,6 +151,16 @@ class Robot:
                 0.1, lambda: None if question.canceled else question.answer(verdict))
         return question
 
+    def verify(
+        self, spec: VerifySpec, request: VerifyRequest, verdict: Callable[[Verdict], None]
+    ) -> _Later:
+        self.asked.append(spec.service)
+        answers = self.answers.get(spec.service, [])
+        if answers:
+            answer = Verdict(answers.pop(0), 'as told')
+            self.clock.call_later(0.1, lambda: verdict(answer))
+        return _Later(None)
+
     def executed(self, action_id: str) -> int:
         """Return how often motions of an action were started (not followed)."""
         return sum(motion.request.action_id == action_id and not motion.request.resume
@@ -164,7 +179,7 @@ class Process:
         recorder.barrier = clock.call_soon  # type: ignore[method-assign]
         self.desk = OperatorDesk(clock, lambda: None)
         self.orchestrator = Orchestrator(
-            GRAPH, recorder, robot, clock, self.desk, lambda run: None)
+            GRAPH, recorder, robot, clock, self.desk, robot, lambda run: None)
 
     def _changed(self, action: Any, row: Any) -> None:
         assert action.state.value == row.to_state

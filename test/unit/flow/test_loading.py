@@ -78,6 +78,8 @@ def test_a_fallback_changes_the_goal_through_the_parameters() -> None:
      "f.yaml:22:22: action 'pick' has no parameter 'grop'; did you mean 'grip'?"),
     ("effort: '{{ grip }}'", 'effort: .nan',
      "f.yaml:18:16: field 'goal.effort': expected a finite number, got nan"),
+    ('confirm: {cond', 'verify: [{by: service}]\n    confirm: {cond',
+     "f.yaml:19:14: action 'pick': a verifier by service needs 'service'"),
     ('flow: fetch', 'flow: ../etc', "f.yaml:1:1: '../etc' is not a name"),
     ('  place:', '  pla/ce:', 'is not a name'),
     ('resources: [arm]', 'resources: ["a b"]', 'is not a name of a resource'),

@@ -1,0 +1,134 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Verdicts: several verifiers of one action, their time limits, and what they say together.
+
+A verdict that makes no sense counts as none: the verifier is asked again until its time is up,
+and only then the verification fails. Nothing but `completed` ever completes an action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from .ports import Clock, Evidence, Handle, Verdict, Verifier, VerifyRequest
+from .spec import VerifySpec
+from .states import ErrorCode
+
+MAX_PENDING = 3
+"""How often a verifier that needs more time is asked again."""
+NONSENSE_AGAIN = 1.0
+"""Seconds until a verifier that said nonsense is asked again."""
+
+_WORDS = ('completed', 'pending', 'error')
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What all verifiers say together; `error_code` is set when it is an error."""
+
+    verdict: str
+    reason: str = ''
+    actor: str = ''
+    evidence: Sequence[Evidence] = ()
+    error_code: ErrorCode = ErrorCode.NONE
+
+
+@dataclass
+class _Asked:
+    """One verifier that is being asked."""
+
+    spec: VerifySpec
+    handles: list[Handle] = field(default_factory=list)
+    nonsense: str = ''
+    answer: Verified | None = None
+
+
+class Verification:
+    """Asks every verifier; `done` is called once with what they say together."""
+
+    def __init__(
+        self, specs: Sequence[VerifySpec], when: str, request: VerifyRequest, verifier: Verifier,
+        clock: Clock, done: Callable[[Verified], None],
+    ) -> None:
+        self._all = when == 'all'
+        self._request = request
+        self._verifier = verifier
+        self._clock = clock
+        self._done: Callable[[Verified], None] | None = done
+        self._asked = [_Asked(spec) for spec in specs]
+        for asked in self._asked:
+            if self._done is not None:
+                self._start(asked)
+
+    def _start(self, asked: _Asked) -> None:
+        if asked.spec.by == 'sensor':
+            # The runner gets here only with the sensors' evidence.
+            self._answered(asked, Verified('completed', actor='sensors'))
+            return
+        asked.handles.append(self._clock.call_later(
+            asked.spec.timeout, lambda: self._timed_out(asked)))
+        self._ask(asked)
+
+    def _ask(self, asked: _Asked) -> None:
+        if asked.answer is None and self._done is not None:
+            asked.handles.append(self._verifier.verify(
+                asked.spec, self._request, lambda verdict: self._heard(asked, verdict)))
+
+    def _heard(self, asked: _Asked, verdict: Verdict) -> None:
+        if asked.answer is not None:
+            return
+        if verdict.verdict not in _WORDS:
+            asked.nonsense = f'{verdict.verdict!r} {verdict.reason}'.strip()
+            asked.handles.append(self._clock.call_later(
+                NONSENSE_AGAIN, lambda: self._ask(asked)))
+            return
+        code = ErrorCode.VERIFY_FAILED if verdict.verdict == 'error' else ErrorCode.NONE
+        self._answered(asked, Verified(
+            verdict.verdict, verdict.reason, verdict.actor or asked.spec.by, verdict.evidence,
+            code))
+
+    def _timed_out(self, asked: _Asked) -> None:
+        if asked.answer is not None:
+            return
+        limit = f'within {asked.spec.timeout:g} s'
+        if asked.nonsense:
+            self._answered(asked, Verified(
+                'error', f'{asked.spec.by}: no verdict {limit}, only {asked.nonsense}',
+                asked.spec.by, (), ErrorCode.PARSE_ERROR))
+        else:
+            self._answered(asked, Verified(
+                'error', f'{asked.spec.by}: no verdict {limit}', asked.spec.by, (),
+                ErrorCode.VERIFY_TIMEOUT))
+
+    def _answered(self, asked: _Asked, answer: Verified) -> None:
+        asked.answer = answer
+        for handle in asked.handles:
+            handle.cancel()
+        together = self._together()
+        if together is not None and self._done is not None:
+            done = self._done
+            self.cancel()
+            done(together)
+
+    def _together(self) -> Verified | None:
+        """Return what the verdicts amount to, None while that is open."""
+        answers = [asked.answer for asked in self._asked if asked.answer is not None]
+        decisive = 'error' if self._all else 'completed'
+        for answer in answers:
+            if answer.verdict == decisive:
+                return answer
+        if len(answers) < len(self._asked):
+            return None
+        for answer in answers:
+            if answer.verdict == 'pending':
+                return answer
+        return answers[-1]
+
+    def cancel(self) -> None:
+        """Ask nobody any more."""
+        self._done = None
+        for asked in self._asked:
+            for handle in asked.handles:
+                handle.cancel()
