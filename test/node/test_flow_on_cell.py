@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip('mujoco')
-pytest.importorskip('rclpy')
-
 from .system import System
 
 ARM = """\
