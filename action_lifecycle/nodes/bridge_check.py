@@ -59,7 +59,7 @@ def step_faults(
     if name not in seen:
         yield fault('server', f"no action server '{step.server}'"
                     + nearest(name, seen) + f" (seen: {', '.join(sorted(seen)) or 'none'})")
-    elif step.type not in seen[name]:
+    elif kind is not None and step.type not in seen[name]:
         yield fault('type', f"server '{step.server}' is of type {', '.join(seen[name])}, not "
                     + step.type)
     if kind is not None:

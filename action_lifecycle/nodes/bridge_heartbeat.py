@@ -1,7 +1,7 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 """
-Signs of life while a goal is open.
+Feedback of open goals: at a limited rate, and signs of life when nothing changes.
 
 When a process is killed, DDS tells others so only when its lease has run out, some 20 s later.
 Whoever waits for a goal of the bridge knows by missing feedback that it is gone.
@@ -13,33 +13,35 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.timers import Timeout
 
 PERIOD = 0.5
 """Seconds between two signs of life; whoever waits may give up after four times that."""
+LEAST = 0.1
+"""Seconds at least between two feedback messages of a goal, but for changes of state."""
 
 
-class Heartbeat:
-    """Calls what is held, every `PERIOD` s of steady time; no timer runs while nothing is."""
+class GoalFeedback:
+    """The feedback of one goal; `message()` makes it of how things are now."""
 
-    def __init__(self, node: ManagedNode) -> None:
+    def __init__(self, node: ManagedNode, handle: Any, message: Callable[[], Any]) -> None:
         self._node = node
-        self._held: list[Callable[[], None]] = []
-        self._timer: Any = None
+        self._handle = handle
+        self._message = message
+        self._last = node.steady()
+        self._life = Timeout(node, PERIOD, self._beat)
 
-    def hold(self, beat: Callable[[], None]) -> Callable[[], None]:
-        """Call `beat` from now on; returns what ends it."""
-        self._held.append(beat)
-        if self._timer is None:
-            self._timer = self._node.create_timer(
-                PERIOD, self._node.guarded(self._beat), clock=self._node.steady_clock)
-        return lambda: self._release(beat)
+    def changed(self, *, at_once: bool = False) -> None:
+        """Tell how it looks now, unless that was just done."""
+        now = self._node.steady()
+        if (at_once or now >= self._last + LEAST) and self._handle.is_active:
+            self._last = now
+            self._handle.publish_feedback(self._message())
 
-    def _release(self, beat: Callable[[], None]) -> None:
-        self._held.remove(beat)
-        if not self._held and self._timer is not None:
-            self._node.destroy_timer(self._timer)
-            self._timer = None
+    def close(self) -> None:
+        """Be quiet: the goal has ended."""
+        self._life.cancel()
 
     def _beat(self) -> None:
-        for beat in list(self._held):
-            beat()
+        self.changed()
+        self._life = Timeout(self._node, PERIOD, self._beat)

@@ -103,14 +103,12 @@ class Progress:
 class Motion:
     """A motion under way; `done` is a future of its MotionEnd."""
 
-    def __init__(
-        self, bridge: Bridge, order: MotionOrder, on_progress: Callable[[Progress], None]
-    ) -> None:
+    def __init__(self, bridge: Bridge, order: MotionOrder) -> None:
         self.order = order
         self.done: Any = Future()
         self.progress = Progress()
+        self.on_progress: list[Callable[..., None]] = []  #: called with at_once=True or False
         self._bridge = bridge
-        self._on_progress = on_progress
         self._goal: MotionGoal | None = None
         self._stop: _Stop | None = None
         self._sent = False
@@ -352,9 +350,11 @@ class Motion:
         end.code, end.message, end.stopped = code, message, stopped
 
     def _show(self, step: int, state: str, feedback: Any = None) -> None:
-        if (step, state) != (self.progress.step, self.progress.state) or feedback is not None:
+        new = (step, state) != (self.progress.step, self.progress.state)
+        if new or feedback is not None:
             self.progress = Progress(step, state, feedback)
-            self._on_progress(self.progress)
+            for tell in self.on_progress:
+                tell(at_once=new)
 
 
 def _once(future: Any, result: Any) -> None:

@@ -23,13 +23,12 @@ from ..world import Condition, FactSet, SafetyStatus, WorldModel
 from ..world.conditions import compile_condition, condition_faults
 from ..world.expressions import compile_expression
 from .bridge_facts import Facts
-from .bridge_heartbeat import Heartbeat
+from .bridge_heartbeat import GoalFeedback
 from .bridge_messages import condition_from, evidence_to, parameters_from
 from .bridge_motion import Motion, MotionEnd, MotionOrder, Progress, Step, goal_from
 from .bridge_safety import Guard
 
 REMEMBERED = 100  #: motions whose end is still told to whoever asks to follow them
-FEEDBACK_PERIOD = 0.1  #: s at least between two feedback messages
 STOP_TIMEOUT = 3.0  #: s, when a request says nothing
 
 
@@ -43,7 +42,6 @@ class Motions:
         self._guard = guard
         self._motions: OrderedDict[uuid.UUID, Motion] = OrderedDict()
         self._handles: dict[bytes, Motion] = {}
-        self._heartbeat = Heartbeat(node)
         node.add_action_server(
             ExecuteMotion, '~/execute_motion', self._execute, cancel=self._cancel)
 
@@ -79,18 +77,11 @@ class Motions:
     async def _execute(self, handle: Any) -> ExecuteMotion.Result:
         request: ExecuteMotion.Goal = handle.request
         motion = self._motions.get(from_uuid(request.goal_id))
-        feedback = _Feedback(self.node, handle)
-        quiet = self._heartbeat.hold(feedback.beat)
         try:
             if motion is None:
-                end = await self._run(handle, request, feedback)
+                end = await self._run(handle, request)
             elif request.resume:
-                self._handles[bytes(handle.goal_id.uuid)] = motion
-                if handle.is_cancel_requested:
-                    motion.stop(ErrorCode.CANCELED, 'canceled')
-                if not motion.done.done():
-                    await motion.done
-                end = motion.done.result()
+                end = await self._join(handle, motion)
             else:
                 raise LifecycleError(
                     f'goal id {from_uuid(request.goal_id)} was used before; it is not executed '
@@ -99,7 +90,6 @@ class Motions:
             end = MotionEnd(code=ErrorCode.INVALID_REQUEST, message=str(error),
                             ended=self.node.now())
         finally:
-            quiet()
             self._handles.pop(bytes(handle.goal_id.uuid), None)
         if end.outcome == 'executed':
             handle.succeed()
@@ -109,26 +99,43 @@ class Motions:
             handle.abort()
         return self._result(end)
 
-    async def _run(
-        self, handle: Any, request: ExecuteMotion.Goal, feedback: _Feedback
-    ) -> MotionEnd:
+    async def _run(self, handle: Any, request: ExecuteMotion.Goal) -> MotionEnd:
         order = order_from(request, self.model.facts)
         topics = self._topics(order, request)
-        motion = Motion(self, order, feedback.tell)
+        motion = Motion(self, order)
         self._motions[order.goal_id] = motion
         while len(self._motions) > REMEMBERED:
             oldest, ended = next(iter(self._motions.items()))
             if not ended.done.done():
                 break
             del self._motions[oldest]
-        self._handles[bytes(handle.goal_id.uuid)] = motion
-        if handle.is_cancel_requested:
-            motion.stop(ErrorCode.CANCELED, 'canceled')
+        feedback = self._attach(handle, motion)
         release = self._facts.hold(topics)
         try:
             return await motion.run(resume=request.resume)
         finally:
             release()
+            feedback.close()
+
+    async def _join(self, handle: Any, motion: Motion) -> MotionEnd:
+        """Tell one more caller of a motion that runs or has ended."""
+        feedback = self._attach(handle, motion)
+        try:
+            if not motion.done.done():
+                await motion.done
+        finally:
+            feedback.close()
+        end: MotionEnd = motion.done.result()
+        return end
+
+    def _attach(self, handle: Any, motion: Motion) -> GoalFeedback:
+        """Tell the goal of the motion's progress, the motion of the goal's cancel."""
+        self._handles[bytes(handle.goal_id.uuid)] = motion
+        if handle.is_cancel_requested:
+            motion.stop(ErrorCode.CANCELED, 'canceled')
+        feedback = GoalFeedback(self.node, handle, lambda: _feedback_of(motion.progress))
+        motion.on_progress.append(feedback.changed)
+        return feedback
 
     def _cancel(self, handle: Any) -> None:
         motion = self._handles.get(bytes(handle.goal_id.uuid))
@@ -163,30 +170,10 @@ class Motions:
             evidence=[evidence_to(entry, self._facts.names) for entry in end.evidence])
 
 
-class _Feedback:
-    """Passes progress on, changes of state at once, the server's feedback at a limited rate."""
-
-    def __init__(self, node: ManagedNode, handle: Any) -> None:
-        self._node = node
-        self._handle = handle
-        self._last = ('', -1, -FEEDBACK_PERIOD)
-        self._message = ExecuteMotion.Feedback()
-
-    def tell(self, progress: Progress) -> None:
-        state, step, when = self._last
-        now = self._node.steady()
-        if (progress.state, progress.step) == (state, step) and now < when + FEEDBACK_PERIOD:
-            return
-        self._last = progress.state, progress.step, now
-        self._message = ExecuteMotion.Feedback(
-            step=progress.step, step_state=progress.state,
-            feedback_json='' if progress.feedback is None else to_json(progress.feedback))
-        self.beat()
-
-    def beat(self) -> None:
-        """Tell the last again."""
-        if self._handle.is_active:
-            self._handle.publish_feedback(self._message)
+def _feedback_of(progress: Progress) -> ExecuteMotion.Feedback:
+    return ExecuteMotion.Feedback(
+        step=progress.step, step_state=progress.state,
+        feedback_json='' if progress.feedback is None else to_json(progress.feedback))
 
 
 def order_from(request: ExecuteMotion.Goal, facts: FactSet) -> MotionOrder:

@@ -20,11 +20,10 @@ from ..world import Condition, Outcome, Result
 from ..world.watches import Watch, combined
 from .bridge_check import missing_servers, step_faults, wrong_conditions
 from .bridge_facts import Facts
-from .bridge_heartbeat import Heartbeat
+from .bridge_heartbeat import GoalFeedback
 from .bridge_messages import condition_from, evidence_to, in_words, parameters_from
 from .bridge_motion import Step, goal_from
 
-FEEDBACK_PERIOD = 0.1  #: s at least between two feedback messages
 LONGEST_EVALUATE = 10.0  #: s
 LONGEST_CHECK = 60.0  #: s
 SERVER_LOOK = 0.1  #: s between looks whether a server has appeared
@@ -40,7 +39,6 @@ class Questions:
         self._node = node
         self._facts = facts
         self._open: dict[bytes, Any] = {}
-        self._heartbeat = Heartbeat(node)
         node.add_action_server(
             ConfirmOutcome, '~/confirm_outcome', self._confirm, cancel=self._cancel)
         node.add_service(Evaluate, '~/evaluate', self._evaluate)
@@ -56,9 +54,7 @@ class Questions:
         answered: Any = Future()
         key = bytes(handle.goal_id.uuid)
         self._open[key] = answered
-        feedback = _Feedback(self._node, self._facts, handle)
-        quiet = self._heartbeat.hold(feedback.beat)
-        release = None
+        release = feedback = None
         try:
             parameters = parameters_from(request.parameters_json)
             conditions = [condition_from(condition) for condition in request.conditions]
@@ -67,8 +63,9 @@ class Questions:
             watch = self._facts.model.confirm(
                 conditions, self._node.now(), lambda result: _once(answered, result),
                 after=to_seconds(request.after) or -1.0, names=parameters,
-                on_update=feedback.tell)
+                on_update=lambda watch: feedback.changed() if feedback is not None else None)
             self._facts.changed()
+            feedback = GoalFeedback(self._node, handle, lambda: self._feedback_of(watch))
             if handle.is_cancel_requested:
                 _once(answered, None)
             result: Result | None = await answered
@@ -78,10 +75,11 @@ class Questions:
             return ConfirmOutcome.Result(
                 error_code=int(ErrorCode.INVALID_REQUEST), error_msg=str(error))
         finally:
-            quiet()
             del self._open[key]
             if release is not None:
                 release()
+            if feedback is not None:
+                feedback.close()
         if result is None:
             if handle.is_cancel_requested:
                 handle.canceled()
@@ -95,6 +93,11 @@ class Questions:
             verdict=int(outcome), error_code=int(_CODES[outcome]),
             error_msg='' if outcome is Outcome.CONFIRMED else in_words(result.evidence),
             evidence=[evidence_to(entry, self._facts.names) for entry in result.evidence])
+
+    def _feedback_of(self, watch: Watch) -> ConfirmOutcome.Feedback:
+        return ConfirmOutcome.Feedback(verdict=int(watch.verdict()), evidence=[
+            evidence_to(entry, self._facts.names)
+            for entry in watch.evidence(self._facts.model.now)])
 
     def _cancel(self, handle: Any) -> None:
         answered = self._open.get(bytes(handle.goal_id.uuid))
@@ -140,32 +143,6 @@ class Questions:
             response.faults.extend(step_faults(self._node, facts, index, step, parameters))
         response.faults.extend(wrong_conditions(facts, conditions, parameters))
         return response
-
-
-class _Feedback:
-    """Tells how it looks now, at a limited rate."""
-
-    def __init__(self, node: ManagedNode, facts: Facts, handle: Any) -> None:
-        self._node = node
-        self._facts = facts
-        self._handle = handle
-        self._next = 0.0
-        self._message = ConfirmOutcome.Feedback()
-
-    def tell(self, watch: Watch) -> None:
-        now = self._node.steady()
-        if now >= self._next:
-            self._next = now + FEEDBACK_PERIOD
-            self._message = ConfirmOutcome.Feedback(
-                verdict=int(watch.verdict()), evidence=[
-                    evidence_to(entry, self._facts.names)
-                    for entry in watch.evidence(self._facts.model.now)])
-            self.beat()
-
-    def beat(self) -> None:
-        """Tell the last again."""
-        if self._handle.is_active:
-            self._handle.publish_feedback(self._message)
 
 
 def _once(future: Any, result: Any) -> None:

@@ -1,0 +1,299 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""confirm_outcome, evaluate, check and facts over real DDS."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, Float64
+
+from action_lifecycle.ros.stamps import to_seconds
+from action_lifecycle_msgs.action import ConfirmOutcome
+from action_lifecycle_msgs.msg import CheckFault, Condition, ErrorCode, Evidence, Fact, Motion
+from action_lifecycle_msgs.srv import Check, Evaluate
+
+from .bridge_rig import GRIPPER, Rig
+
+CONFIRMED, REFUTED = ConfirmOutcome.Result.CONFIRMED, ConfirmOutcome.Result.REFUTED
+TIMED_OUT, STALE = ConfirmOutcome.Result.TIMED_OUT, ConfirmOutcome.Result.STALE
+
+
+@pytest.fixture(scope='module')
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    rig = Rig(tmp_path_factory.mktemp('bridge'), linger=0.2)
+    rig.start()
+    yield rig
+    rig.close()
+
+
+@pytest.fixture
+def rig(shared: Rig) -> Iterator[Rig]:
+    shared.gap, shared.moving = 0.02, 0.0
+    shared.spin(0.05)
+    yield shared
+
+
+def test_confirmed_with_evidence_and_feedback(rig: Rig) -> None:
+    seen: list[Any] = []
+    after = rig.now()
+    result = rig.result(rig.confirm('gap > least', hold=0.3, after=after, least=0.01,
+                                    feedback=lambda message: seen.append(message.feedback)))
+    assert (result.verdict, result.error_code, result.error_msg) == (CONFIRMED, 0, '')
+    evidence = result.evidence[0]
+    assert (evidence.condition, evidence.expression) == ('confirm', 'gap > least')
+    assert evidence.verdict == Evidence.TRUE and evidence.held == pytest.approx(0.3)
+    fact = evidence.facts[0]
+    assert (fact.name, fact.topic, fact.unit) == ('gap', '/joint_states', 'm')
+    assert fact.validity == Fact.VALID and list(fact.numbers) == [0.02]
+    assert to_seconds(fact.stamp) > after
+    assert seen and seen[-1].evidence[0].facts[0].name == 'gap'
+
+
+def test_refuted_by_fresh_facts(rig: Rig) -> None:
+    rig.gap = 0.001
+    rig.spin(0.05)
+    result = rig.result(rig.confirm('gap > 0.01', within=0.3, after=rig.now()))
+    assert (result.verdict, result.error_code) == (REFUTED, ErrorCode.REFUTED)
+    assert result.error_msg == 'confirm: gap > 0.01 is false (gap 0.001 m)'
+
+
+def test_samples_stamped_before_the_end_of_the_motion_do_not_count(rig: Rig) -> None:
+    rig.gap = None
+    handle = rig.confirm('gap > 0.01', within=0.4, after=rig.now() + 0.0)
+    after = rig.now()
+    for _ in range(5):
+        rig.publish_gap(0.05, stamp=after - 0.2)
+        rig.spin(0.05)
+    result = rig.result(handle)
+    assert result.verdict in (TIMED_OUT, STALE)
+    assert result.evidence[0].verdict == Evidence.UNKNOWN
+
+
+def test_a_silent_topic_never_confirms(rig: Rig) -> None:
+    result = rig.result(rig.confirm('present', within=0.3))
+    assert (result.verdict, result.error_code) == (TIMED_OUT, ErrorCode.CONFIRM_TIMEOUT)
+    result = rig.result(rig.confirm('not present', within=0.3))
+    assert result.verdict == TIMED_OUT
+
+
+def test_a_topic_that_falls_silent_is_stale(rig: Rig) -> None:
+    handle = rig.confirm('gap > 0.01', hold=0.8, within=0.9)
+    rig.spin(0.1)
+    rig.gap = None
+    result = rig.result(handle)
+    assert (result.verdict, result.error_code) == (STALE, ErrorCode.CONFIRM_STALE)
+    assert result.evidence[0].facts[0].validity == Fact.STALE
+
+
+def test_a_canceled_question(rig: Rig) -> None:
+    handle = rig.confirm('gap > 1.0', within=60.0)
+    rig.wait(handle.cancel_goal_async())
+    assert rig.result(handle).error_code == ErrorCode.CANCELED
+
+
+def test_signs_of_life_come_while_nothing_changes(rig: Rig) -> None:
+    rig.gap = None
+    times: list[float] = []
+    handle = rig.confirm('present', within=1.6,
+                         feedback=lambda message: times.append(time.monotonic()))
+    rig.result(handle)
+    gaps = [later - earlier for earlier, later in zip(times, times[1:])]
+    assert len(times) >= 3 and max(gaps) < 0.7
+
+
+@pytest.mark.parametrize(('expression', 'within', 'hold', 'words'), [
+    ('gapp > 1', 1.0, 0.0, "unknown name 'gapp'; did you mean 'gap'"),
+    ('gap', 1.0, 0.0, ''),
+    ('gap + 1', 1.0, 0.0, 'expected something true or false'),
+    ('gap > 1', 1.0, 2.0, 'hold 2.0 is longer than within 1.0'),
+    ('gap > 1', math.nan, 0.0, 'within nan'),
+])
+def test_a_question_that_is_not_usable_says_why(
+    rig: Rig, expression: str, within: float, hold: float, words: str,
+) -> None:
+    result = rig.result(rig.confirm(expression, within=within, hold=hold))
+    if not words:  # a number is not known as a truth
+        assert (result.verdict, result.error_code) == (TIMED_OUT, ErrorCode.CONFIRM_TIMEOUT)
+        assert 'neither true nor false' in result.error_msg
+        return
+    assert result.error_code == ErrorCode.INVALID_REQUEST and words in result.error_msg
+
+
+def test_evaluate_judges_at_once_or_waits_for_what_is_unknown(rig: Rig) -> None:
+    conditions = [Condition(name='a', expression='gap > 0.01'),
+                  Condition(name='b', expression='speed > limit')]
+    answer = rig.call(rig.evaluate_client, Evaluate.Request(
+        conditions=conditions, parameters_json='{"limit": 0.5}', wait=2.0))
+    assert answer.error_code == 0, answer.error_msg
+    assert answer.verdict == Evidence.FALSE
+    assert [entry.verdict for entry in answer.evidence] == [Evidence.TRUE, Evidence.FALSE]
+    start = time.monotonic()
+    unknown = rig.call(rig.evaluate_client, Evaluate.Request(
+        conditions=[Condition(expression='present')], wait=0.3))
+    assert unknown.verdict == Evidence.UNKNOWN and time.monotonic() - start >= 0.3
+    wrong = rig.call(rig.evaluate_client, Evaluate.Request(
+        conditions=[Condition(expression='gap.x > 1')]))
+    assert wrong.error_code == ErrorCode.INVALID_REQUEST and 'attribute' in wrong.error_msg
+
+
+def check(rig: Rig, *steps: Motion, **fields: Any) -> list[CheckFault]:
+    answer = rig.call(rig.check_client, Check.Request(steps=steps, **fields))
+    assert answer.error_code == 0, answer.error_msg
+    return list(answer.faults)
+
+
+def gripper(goal: Any, server: str = 'gripper', kind: str = GRIPPER) -> Motion:
+    return Motion(server=server, type=kind, goal_json=json.dumps(goal))
+
+
+def test_check_finds_nothing_wrong_with_what_fits(rig: Rig) -> None:
+    goal = {'command': {'position': {'expr': 'gap + wide'}, 'max_effort': 3}}
+    assert check(rig, gripper(goal), parameters_json='{"wide": 0.01}',
+                 conditions=[Condition(expression='gap > wide', within=1.0, hold=0.5)]) == []
+
+
+@pytest.mark.parametrize(('step', 'path', 'words'), [
+    (gripper({}, server='griper'), 'server', "no action server 'griper'; did you mean '/gripper'?"),
+    (gripper({}, kind='control_msgs/action/GripperComand'), 'type', 'did you mean'),
+    (gripper({}, kind='control_msgs/action/FollowJointTrajectory'), 'type',
+     'is of type control_msgs/action/GripperCommand'),
+    (gripper({'command': {'positon': 1}}), 'goal.command.positon', "did you mean 'position'?"),
+    (gripper({'command': {'position': [1]}}), 'goal.command.position', 'expected a number'),
+    (gripper({'command': {'position': math.nan}}), 'goal.command.position', 'not finite'),
+    (gripper({'command': {'max_effort': -1}}), 'goal.command.max_effort', 'out of its limits'),
+    (gripper({'command': {'position': {'fact': 'gp'}}}), 'goal.command.position',
+     "did you mean 'gap'"),
+    (gripper({'command': {'position': {'expr': 'gap ** 99'}}}), 'goal.command.position',
+     'column 8'),
+])
+def test_check_names_what_is_wrong_with_a_motion(
+    rig: Rig, step: Motion, path: str, words: str,
+) -> None:
+    faults = check(rig, gripper({}), step)
+    assert [(fault.kind, fault.index, fault.path) for fault in faults] == [
+        (CheckFault.MOTION, 1, path)]
+    assert words in faults[0].message
+    assert not rig.gripper.goals
+
+
+def test_check_names_what_is_wrong_with_a_condition(rig: Rig) -> None:
+    faults = check(rig, conditions=[Condition(expression='gap > 1', within=1.0),
+                                    Condition(expression='gap > 1 and x > 2', within=1.0)])
+    assert [(fault.kind, fault.index) for fault in faults] == [(CheckFault.CONDITION, 1)]
+    assert faults[0].message.startswith('column 13: unknown name')
+
+
+def test_facts_are_told_while_they_are_read_and_topics_let_go_after(rig: Rig) -> None:
+    rig.gap = 0.033
+    handle = rig.confirm('gap > 1', within=0.5)
+    rig.until(lambda: rig.world and any(
+        fact.name == 'gap' and list(fact.numbers) == [0.033] for fact in rig.world[-1].facts))
+    assert {fact.name for fact in rig.world[-1].facts} == {'gap', 'speed'}
+    rig.result(handle)
+    rig.until(lambda: rig.robot.count_subscribers('joint_states') == 0, 3.0)
+    rig.until(lambda: not rig.world[-1].facts)
+    told = len(rig.world)
+    rig.spin(0.3)
+    assert len(rig.world) == told  # nothing new, nothing told
+
+
+# -- each with a bridge of its own
+
+QOS_FACTS = """
+estop: none
+facts:
+  ready: {topic: ready, type: std_msgs/msg/Bool, field: data, max_age: .inf}
+  load: {topic: load, type: std_msgs/msg/Float64, field: data, max_age: 1.0}
+  fast: {topic: fast, type: sensor_msgs/msg/JointState, field: 'position[0]', max_rate: 20}
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path, QOS_FACTS)
+    rig.start()
+    yield rig
+    rig.close()
+
+
+def test_a_latched_sample_from_before_is_read(own: Rig) -> None:
+    latched = own.robot.create_publisher(Bool, 'ready', QoSProfile(
+        depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    latched.publish(Bool(data=True))
+    assert own.result(own.confirm('ready')).verdict == CONFIRMED
+
+
+def test_a_publisher_that_appears_late_with_its_own_qos_is_read(own: Rig) -> None:
+    handle = own.confirm('ready', within=5.0)
+    own.spin(0.3)
+    latched = own.robot.create_publisher(Bool, 'ready', QoSProfile(
+        depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    latched.publish(Bool(data=True))
+    assert own.result(handle).verdict == CONFIRMED
+
+
+def test_publishers_with_different_qos_are_all_read(own: Rig) -> None:
+    reliable = own.robot.create_publisher(Float64, 'load', QoSProfile(depth=1))
+    best = own.robot.create_publisher(
+        Float64, 'load', QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
+    for publisher, value in ((reliable, 1.0), (best, 2.0)):
+        handle = own.confirm(f'load == {value}', within=3.0)
+        timer = own.robot.create_timer(
+            0.05, lambda publisher=publisher, value=value: publisher.publish(Float64(data=value)))
+        assert own.result(handle).verdict == CONFIRMED
+        own.robot.destroy_timer(timer)
+
+
+def test_a_topic_of_another_type_is_named_in_diagnostics(own: Rig) -> None:
+    from diagnostic_msgs.msg import DiagnosticArray
+    told: list[DiagnosticArray] = []
+    own.asker.create_subscription(DiagnosticArray, '/diagnostics', told.append, 10)
+    own.robot.create_publisher(Bool, 'load', 1)
+    own.confirm('load > 1', within=5.0)
+    own.until(lambda: any('carries std_msgs/msg/Bool' in status.message
+                          for array in told for status in array.status))
+
+
+def test_a_capped_fact_is_read_at_its_rate_and_keeps_the_newest(own: Rig) -> None:
+    publisher = own.robot.create_publisher(JointState, 'fast', 10)
+    own.confirm('fast > 1e9', within=2.0)
+    own.until(lambda: publisher.get_subscription_count())
+    taken: list[float] = []
+    model = own.bridge._facts.model
+    ingest = model.ingest
+
+    def counted(topic: str, message: Any, received: float) -> None:
+        taken.append(message.position[0])
+        ingest(topic, message, received)
+
+    model.ingest = counted  # type: ignore[method-assign]
+    start = time.monotonic()
+    sent = 0
+    while time.monotonic() < start + 0.5:
+        sent += 1
+        publisher.publish(JointState(position=[float(sent)]))
+        own.executor.spin_once(timeout_sec=0.001)
+    own.spin(0.15)
+    assert sent > 100 and len(taken) <= 15
+    assert taken[-1] == sent
+
+
+def test_a_file_that_does_not_fit_the_installed_types_keeps_it_unconfigured(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str],
+) -> None:
+    rig = Rig(tmp_path, 'estop: none\nfacts:\n'
+              '  a: {topic: t, type: std_msgs/msg/Flot64, field: data}\n'
+              '  b: {topic: u, type: std_msgs/msg/Float64, field: dta}\n')
+    assert not rig.bridge.start()
+    told = capfd.readouterr().err
+    assert "did you mean 'std_msgs/msg/Float64'" in told and "did you mean 'data'" in told
+    rig.close()
