@@ -56,7 +56,8 @@ def plain_table(path: Path, synchronous: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute('PRAGMA journal_mode = WAL')
     connection.execute(f'PRAGMA synchronous = {synchronous}')
-    connection.execute(f"CREATE TABLE entry (seq INTEGER PRIMARY KEY, {','.join(Row._fields[1:])})")
+    columns = ', '.join(Row._fields[1:])
+    connection.execute(f'CREATE TABLE entry (seq INTEGER PRIMARY KEY, {columns})')
     return connection
 
 

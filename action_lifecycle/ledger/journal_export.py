@@ -33,7 +33,8 @@ def export_rows(path: str | os.PathLike[str], format: str, stream: TextIO) -> in
         table = csv.writer(stream)
         if format == 'csv':
             table.writerow(columns)
-        for count, row in enumerate(reader.rows(), 1):
+        for row in reader.rows():
+            count += 1
             fields: dict[str, Any] = dict(zip(columns, row))
             fields['final'] = bool(row.final)
             if format == 'csv':

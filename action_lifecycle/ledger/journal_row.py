@@ -24,6 +24,7 @@ from action_lifecycle.engine.errors import LifecycleError
 MAX_DATA = 1024 * 1024  # characters of JSON
 MAX_TEXT = 64 * 1024  # characters, all text fields together
 MAX_DEPTH = 64
+MAX_ATTEMPT = 2**63 - 1
 SEPARATOR = '\x1f'
 
 _TEXTS = ('kind', 'flow_id', 'action_id', 'event', 'from_state', 'to_state', 'cause', 'actor')
@@ -124,6 +125,7 @@ def make_row(
         raise JournalError(_what_is_wrong(entry) or f'entry refused: {error}') from error
     if (len(data_json) > MAX_DATA or len(text) - len(data_json) > MAX_TEXT
             or text.count(SEPARATOR) != 13 or type(attempt) is not int
+            or not 0 <= attempt <= MAX_ATTEMPT
             or not kind or (ros_time is not None and not isfinite(ros_time))):
         raise JournalError(_what_is_wrong(entry) or 'entry refused')
     return row
@@ -157,8 +159,8 @@ def _what_is_wrong(entry: Entry) -> str:
         return 'kind: must not be empty'
     if size > MAX_TEXT:
         return f'text fields: {size} characters together, at most {MAX_TEXT} are allowed'
-    if type(entry.attempt) is not int:
-        return f'attempt: expected an integer, got {entry.attempt!r}'
+    if type(entry.attempt) is not int or not 0 <= entry.attempt <= MAX_ATTEMPT:
+        return f'attempt: expected an integer of 0 to {MAX_ATTEMPT}, got {entry.attempt!r}'
     if entry.ros_time is not None and not _is_finite(entry.ros_time):
         return f'ros_time: expected a finite number of seconds or None, got {entry.ros_time!r}'
     if not isinstance(entry.data, Mapping):

@@ -33,8 +33,9 @@ def verify_journal(path: str | os.PathLike[str]) -> list[JournalFault]:
     """
     Return what is wrong with the journal: damaged pages first, then bad rows in order.
 
-    At most 100 faults; also while its writer runs. Rows cut off at the end leave no trace in the file; the ledger of
-    the fleet knows how far it was. Raises JournalError if there is no journal to be read.
+    At most 100 faults; also while its writer runs. Rows cut off at the end leave no trace in the
+    file; the ledger of the fleet knows how far it was. Raises JournalError if there is no journal
+    to be read.
     """
     with _Verifier(path) as verifier:
         return list(islice(verifier.faults(), MAX_FAULTS))
@@ -55,7 +56,8 @@ class _Verifier(JournalReader):
             yield JournalFault(0, str(error))
 
     def _row_faults(self) -> Iterator[JournalFault]:
-        snapshot: dict[str, Any] = {'through': 0, 'anchor': '', 'kept': 0, 'kept_digest': digest([])}
+        snapshot: dict[str, Any] = {
+            'through': 0, 'anchor': '', 'kept': 0, 'kept_digest': digest([])}
         for row in self._last_snapshot():
             if not row.intact():
                 yield JournalFault(row.seq, f'{_ALTERED}; it is the snapshot that vouches for all '
