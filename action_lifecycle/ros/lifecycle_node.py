@@ -70,6 +70,7 @@ class ManagedNode(LifecycleNode):
 
     def __init__(self, name: str, **kwargs: Any) -> None:
         self.active = False
+        self._halted = False
         self._entities = contextlib.ExitStack()
         self._kept: dict[Any, Any] = {}
         self._action_callbacks: dict[str, tuple[Callable[..., Any], ...]] = {}
@@ -89,7 +90,7 @@ class ManagedNode(LifecycleNode):
         """Start to act; the gates of services and action servers open after it."""
 
     def halt(self) -> None:
-        """Begin to stop what runs. May be called more than once."""
+        """Begin to stop what runs; called once, before `deactivate`."""
 
     def busy(self) -> bool:
         """Whether something that `halt` stops is still under way."""
@@ -207,7 +208,8 @@ class ManagedNode(LifecycleNode):
                 return _fill(action.Result(), ErrorCode.INTERNAL, repr(error))
 
         def on_goal(goal: Any) -> GoalResponse:
-            accepted = self.active and self._action_callbacks[name][1](goal)
+            accepted = (self.active and not self._halted
+                        and self._action_callbacks[name][1](goal))
             return GoalResponse.ACCEPT if accepted else GoalResponse.REJECT
 
         def on_cancel(handle: Any) -> CancelResponse:
@@ -258,6 +260,12 @@ class ManagedNode(LifecycleNode):
         """Configure and activate; whether both worked."""
         return bool(self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS)
 
+    def halt_once(self) -> None:
+        """Call `halt`, unless that was done since the node was activated."""
+        if self.active and not self._halted:
+            self._halted = True
+            self.halt()
+
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Create; on a fault nothing of it stays."""
         answer = self._transition('configure', self.configure)
@@ -269,6 +277,7 @@ class ManagedNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open the gates."""
         super().on_activate(state)
+        self._halted = False
         answer = self._transition('activate', self.activate)
         self.active = answer == SUCCESS
         if answer != SUCCESS:
@@ -277,8 +286,8 @@ class ManagedNode(LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Close the gates; what still stops goes on stopping."""
+        answer = self._transition('deactivate', self.halt_once, self.deactivate)
         self.active = False
-        answer = self._transition('deactivate', self.halt, self.deactivate)
         super().on_deactivate(state)
         return answer
 

@@ -27,6 +27,7 @@ from .executor import make_executor
 from .lifecycle_node import ManagedNode
 
 STOP_TIME = 4.0  #: s, the longest that nodes may take to stop what runs; exit within 5 s
+LAST_WORDS = 0.3  #: s in which others still get the results of what was stopped
 
 
 def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) -> int:
@@ -59,10 +60,14 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
 def _stop(nodes: Sequence[ManagedNode], executor: Executor, signals: _Signals) -> None:
     """Halt, wait for what is under way, shut down."""
     for node in nodes:
-        node.guarded(node.halt)()
-    deadline = time.monotonic() + STOP_TIME
-    while (any(node.busy() for node in nodes) and time.monotonic() < deadline
-           and not signals.second.is_set()):
+        node.guarded(node.halt_once)()
+    started = time.monotonic()
+    quiet_since = started - LAST_WORDS  # with nothing to stop there is nothing to tell
+    while not signals.second.is_set() and time.monotonic() < started + STOP_TIME:
+        if any(node.busy() for node in nodes):
+            quiet_since = time.monotonic()
+        elif time.monotonic() >= quiet_since + LAST_WORDS:
+            break
         executor.spin_once(timeout_sec=0.02)
     for node in nodes:
         node.guarded(node.trigger_shutdown)()

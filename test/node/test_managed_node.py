@@ -1,0 +1,328 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The base of the managed nodes: gates, faults, timers, and how a process ends."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rclpy
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from rclpy.action import ActionClient
+from rclpy.context import Context
+from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
+
+from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.ros.executor import make_executor
+from action_lifecycle.ros.lifecycle_node import ManagedNode
+from action_lifecycle.ros.qos import state_qos
+from action_lifecycle.ros.stamps import to_time
+from action_lifecycle.ros.timers import Alarm, Timeout
+from action_lifecycle_msgs.action import ConfirmOutcome
+from action_lifecycle_msgs.msg import ErrorCode, SafetyState
+from action_lifecycle_msgs.srv import ClearStop
+
+
+class Example(ManagedNode):
+    """A node with one of each; what goes wrong is set by the test."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('example', **kwargs)
+        self.fault: Exception | None = None
+        self.still_busy = False
+        self.calls: list[str] = []
+
+    def configure(self) -> None:
+        self.publisher = self.add_publisher(SafetyState, '~/state', state_qos())
+        self.add_service(ClearStop, '~/serve', self.serve)
+        self.add_action_server(ConfirmOutcome, '~/act', self.act)
+        self.add_timer(0.01, lambda: None)
+        if self.fault is not None:
+            raise self.fault
+
+    def activate(self) -> None:
+        self.calls.append('activate')
+
+    def halt(self) -> None:
+        self.calls.append('halt')
+
+    def busy(self) -> bool:
+        return self.still_busy
+
+    def deactivate(self) -> None:
+        self.calls.append('deactivate')
+
+    def cleanup(self) -> None:
+        self.calls.append('cleanup')
+
+    def serve(self, request: Any, response: Any) -> Any:
+        if request.actor == 'nobody':
+            raise LifecycleError('nobody is not known')
+        if request.actor == 'bug':
+            raise ZeroDivisionError
+        response.accepted = True
+        return response
+
+    async def act(self, handle: Any) -> Any:
+        if self.fault is not None:
+            raise self.fault
+        handle.succeed()
+        return ConfirmOutcome.Result(verdict=1)
+
+
+class Rig:
+    def __init__(self, **parameters: Any) -> None:
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=random.randint(1, 200))
+        self.executor = make_executor(context=self.context)
+        self.node = Example(context=self.context, parameter_overrides=[
+            Parameter(name, value=value) for name, value in parameters.items()])
+        self.other = rclpy.create_node('other', context=self.context)
+        self.executor.add_node(self.node)
+        self.executor.add_node(self.other)
+        self.change = self.other.create_client(ChangeState, 'example/change_state')
+        self.get = self.other.create_client(GetState, 'example/get_state')
+        self.served = self.other.create_client(ClearStop, 'example/serve')
+        self.action = ActionClient(self.other, ConfirmOutcome, 'example/act')
+
+    def until(self, condition: Any, timeout: float = 10.0) -> None:
+        end = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < end, 'did not happen in time'
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def wait(self, future: Any) -> Any:
+        self.until(future.done)
+        return future.result()
+
+    def call(self, client: Any, request: Any) -> Any:
+        self.until(client.service_is_ready)
+        return self.wait(client.call_async(request))
+
+    def transition(self, number: int) -> bool:
+        request = ChangeState.Request(transition=Transition(id=number))
+        return bool(self.call(self.change, request).success)
+
+    @property
+    def state(self) -> int:
+        return int(self.call(self.get, GetState.Request()).current_state.id)
+
+    def close(self) -> None:
+        self.executor.shutdown()
+        self.node.destroy_node()
+        self.other.destroy_node()
+        rclpy.try_shutdown(context=self.context)
+
+
+@pytest.fixture
+def rig() -> Iterator[Rig]:
+    rig = Rig()
+    yield rig
+    rig.close()
+
+
+def test_a_fault_in_configure_leaves_it_unconfigured_with_nothing_created(rig: Rig) -> None:
+    before = _entities(rig.node)
+    rig.node.fault = LifecycleError('no such file')
+    assert not rig.transition(Transition.TRANSITION_CONFIGURE)
+    assert rig.state == State.PRIMARY_STATE_UNCONFIGURED and _entities(rig.node) == before
+    rig.node.fault = ZeroDivisionError()  # a fault of the software, not of what it was given
+    assert not rig.transition(Transition.TRANSITION_CONFIGURE)
+    assert rig.state == State.PRIMARY_STATE_UNCONFIGURED and _entities(rig.node) == before
+    rig.node.fault = None
+    assert rig.transition(Transition.TRANSITION_CONFIGURE)
+    assert rig.state == State.PRIMARY_STATE_INACTIVE
+
+
+def _entities(node: Any) -> tuple[int, ...]:
+    return tuple(len(list(entities)) for entities in (
+        node.publishers, node.subscriptions, node.services, node.timers, node.clients))
+
+
+def test_services_and_actions_are_closed_while_it_is_not_active(rig: Rig) -> None:
+    rig.transition(Transition.TRANSITION_CONFIGURE)
+    answer = rig.call(rig.served, ClearStop.Request())
+    assert (answer.accepted, answer.error_code) == (False, ErrorCode.NOT_READY)
+    assert 'example is not active' in answer.error_msg
+    rig.until(rig.action.server_is_ready)
+    assert not rig.wait(rig.action.send_goal_async(ConfirmOutcome.Goal())).accepted
+    rig.transition(Transition.TRANSITION_ACTIVATE)
+    assert rig.call(rig.served, ClearStop.Request()).accepted
+    assert rig.wait(rig.action.send_goal_async(ConfirmOutcome.Goal())).accepted
+    rig.transition(Transition.TRANSITION_DEACTIVATE)
+    assert not rig.call(rig.served, ClearStop.Request()).accepted
+    assert rig.node.calls == ['activate', 'halt', 'deactivate']
+
+
+def test_publishers_publish_only_while_it_is_active(rig: Rig) -> None:
+    told: list[Any] = []
+    rig.other.create_subscription(SafetyState, 'example/state', told.append, state_qos())
+    rig.transition(Transition.TRANSITION_CONFIGURE)
+    rig.until(lambda: rig.node.publisher.get_subscription_count())
+    rig.node.publisher.publish(SafetyState(reason='early'))
+    rig.transition(Transition.TRANSITION_ACTIVATE)
+    rig.node.publisher.publish(SafetyState(reason='active'))
+    rig.until(lambda: told)
+    assert [message.reason for message in told] == ['active']
+
+
+def test_what_a_callback_raises_is_answered_and_does_not_end_the_process(rig: Rig) -> None:
+    rig.node.start()
+    answer = rig.call(rig.served, ClearStop.Request(actor='nobody'))
+    assert (answer.error_code, answer.error_msg) == (
+        ErrorCode.INVALID_REQUEST, 'nobody is not known')
+    assert rig.call(rig.served, ClearStop.Request(actor='bug')).error_code == ErrorCode.INTERNAL
+    rig.until(rig.action.server_is_ready)
+    rig.node.fault = ZeroDivisionError('bug')
+    handle = rig.wait(rig.action.send_goal_async(ConfirmOutcome.Goal()))
+    result = rig.wait(handle.get_result_async()).result
+    assert result.error_code == ErrorCode.INTERNAL and 'bug' in result.error_msg
+    assert rig.call(rig.served, ClearStop.Request()).accepted
+
+
+def test_cleanup_is_refused_while_something_is_being_stopped(rig: Rig) -> None:
+    rig.node.start()
+    rig.node.still_busy = True
+    assert rig.transition(Transition.TRANSITION_DEACTIVATE)
+    assert not rig.transition(Transition.TRANSITION_CLEANUP)
+    assert rig.state == State.PRIMARY_STATE_INACTIVE
+    rig.node.still_busy = False
+    assert rig.transition(Transition.TRANSITION_CLEANUP)
+    assert rig.state == State.PRIMARY_STATE_UNCONFIGURED
+
+
+def test_many_cycles_leave_nothing_behind(rig: Rig) -> None:
+    rig.node.start()
+    inside = _entities(rig.node)
+    for _ in range(10):
+        for number in (Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_CLEANUP,
+                       Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+            assert rig.transition(number)
+    assert _entities(rig.node) == inside
+    assert rig.call(rig.served, ClearStop.Request()).accepted
+    rig.until(rig.action.server_is_ready)
+    assert rig.wait(rig.action.send_goal_async(ConfirmOutcome.Goal())).accepted
+
+
+def test_timeouts_come_in_order_and_not_when_they_are_canceled(rig: Rig) -> None:
+    order: list[int] = []
+    timeouts = [Timeout(rig.node, delay, lambda number=number: order.append(number))
+                for number, delay in enumerate((0.15, 0.05, 0.1, 0.2))]
+    timeouts[2].cancel()
+
+    def bug() -> None:
+        raise ZeroDivisionError
+    Timeout(rig.node, 0.08, bug)
+    rig.until(lambda: len(order) == 3)
+    assert order == [1, 0, 3]
+
+
+def test_an_alarm_and_a_delay_in_ros_time_survive_a_jump_back() -> None:
+    rig = Rig(use_sim_time=True)
+    clock = rig.other.create_publisher(Clock, '/clock', 10)
+    rig.until(lambda: clock.get_subscription_count())
+
+    def set_clock(seconds: float) -> None:
+        clock.publish(Clock(clock=to_time(seconds)))
+        rig.until(lambda: abs(rig.node.now() - seconds) < 1e-3)
+
+    set_clock(100.0)
+    rung: list[float] = []
+    late: list[float] = []
+    alarm = Alarm(rig.node, lambda: rung.append(rig.node.now()), ros_time=True)
+    alarm.set(101.0)
+    Timeout(rig.node, 2.0, lambda: late.append(rig.node.now()), ros_time=True)
+    set_clock(101.5)
+    rig.until(lambda: rung)
+    set_clock(10.0)  # the simulation was reset, half a second before the delay is through
+    rig.until(lambda: len(rung) == 2)  # the alarm's owner is told
+    assert not late
+    set_clock(10.6)
+    rig.until(lambda: late)
+    assert late == [pytest.approx(10.6)]
+    rig.close()
+
+
+PROCESS = """
+import sys, time
+from action_lifecycle.ros.lifecycle_node import ManagedNode
+from action_lifecycle.ros.process import run
+from action_lifecycle.ros.timers import Timeout
+
+class Slow(ManagedNode):
+    def __init__(self):
+        super().__init__('slow')
+        self.moving = False
+    def activate(self):
+        self.moving = True
+        print('active', flush=True)
+    def halt(self):
+        print('halt', flush=True)
+        Timeout(self, float(sys.argv[1]), self.stopped)
+    def stopped(self):
+        self.moving = False
+        print('stopped', flush=True)
+    def busy(self):
+        return self.moving
+    def cleanup(self):
+        print('cleanup', flush=True)
+
+sys.exit(run(Slow, args=['--ros-args', '-p', 'autostart:=true']))
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Any]:
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(needs: float) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, '-c', PROCESS, str(needs)], stdout=subprocess.PIPE, text=True,
+            env={**os.environ, 'ROS_DOMAIN_ID': str(random.randint(1, 200)),
+                 'ROS_LOG_DIR': str(tmp_path)})
+        processes.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == 'active\n'
+        return process
+
+    yield start
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_until_what_moves_has_stopped(start: Any, number: int) -> None:
+    process = start(0.5)
+    begin = time.monotonic()
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert output.split() == ['halt', 'stopped', 'cleanup']
+    assert 0.5 <= time.monotonic() - begin < 5.0
+
+
+def test_it_ends_within_five_seconds_and_at_once_with_a_second_signal(start: Any) -> None:
+    stubborn, urged = start(60.0), start(60.0)
+    begin = time.monotonic()
+    stubborn.send_signal(signal.SIGINT)
+    urged.send_signal(signal.SIGINT)
+    assert urged.stdout.readline() == 'halt\n'
+    urged.send_signal(signal.SIGINT)
+    urged.communicate(timeout=10)
+    assert time.monotonic() - begin < 2.0 and urged.returncode == 0
+    output, _ = stubborn.communicate(timeout=10)
+    assert time.monotonic() - begin < 5.0 and 'cleanup' in output
