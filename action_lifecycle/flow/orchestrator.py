@@ -248,9 +248,9 @@ class Orchestrator:
                 run.error_code = ErrorCode.FLOW_PARTIALLY_FAILED if counts['succeeded'] \
                     else ErrorCode.FLOW_FAILED
             run.error_msg = '; '.join(
-                f'{action.action_id}: {action.error_msg or action.outcome}'
-                for action in run.actions
-                if action.outcome in (Outcome.FAILED, Outcome.CANCELED)) or 'canceled'
+                f'{action.action_id}: {action.error_msg}' for action in run.actions
+                if action.outcome in (Outcome.FAILED, Outcome.CANCELED) and action.error_msg
+            ) or 'canceled'
         self.recorder.flow(run.flow_id, 'finished', run.state, target, {
             **summary, 'error_code': run.error_code.name}, cause=run.error_msg, final=True)
         run.summary = summary

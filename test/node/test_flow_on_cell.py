@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,6 +129,25 @@ def test_interrupted_in_motion_the_node_stops_it_and_leaves_the_action_as_it_is(
     system.start('action_lifecycle_node')
     system.until_state('move', 'fallback_requested')
     assert system.motions['arm_controller'] == 1
+
+
+def test_ctrl_c_on_all_nodes_at_once_leaves_the_action_as_it_is(
+    system: System, tmp_path: Path
+) -> None:
+    system.start_all()
+    run = system.run(flow_file(tmp_path, seconds=20))
+    system.until_state('move', 'executing_motion')
+    system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
+    nodes = [system.processes.pop(name)
+             for name in ('world_model_bridge', 'ledger', 'action_lifecycle_node')]
+    started = time.monotonic()
+    for node in nodes:
+        node.send_signal(signal.SIGINT)
+    assert [node.wait(10.0) for node in nodes] == [0, 0, 0]
+    assert time.monotonic() - started < 5.0
+    finish(run)
+    assert system.rows()[-1].to_state in ('executing_motion', 'sensor_confirm'), system.logs()
+    assert not [row for row in system.rows() if row.kind == 'lock']
 
 
 def test_ctrl_c_on_run_cancels_and_waits_until_it_stands(
