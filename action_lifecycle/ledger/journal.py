@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import socket
 import sqlite3
@@ -25,12 +26,13 @@ from .journal_checkpoint import CheckpointThread
 from .journal_compaction import PLANNED, SNAPSHOT, Removal, plan_removal, remove
 from .journal_reader import JournalReader, explained
 from .journal_row import Entry, JournalError, Row, make_row
-from .journal_schema import COLUMNS, migrate
+from .journal_schema import COLUMNS, migrate, version_of
 
 BUSY_S = 1.0  # how long an append waits for somebody who locks the file against the rules
 CHECKPOINT_BYTES = 4 * 1024 * 1024  # of WAL, roughly
 ROW_BYTES = 4096 + 512  # what a row adds to the WAL beside its data
 
+_log = logging.getLogger('action_lifecycle.journal')
 _INSERT = f"INSERT INTO entry ({COLUMNS}) VALUES ({','.join('?' * len(Row._fields))})"
 
 
@@ -60,7 +62,7 @@ class Journal(JournalReader):
             super().__init__(path)
             undo.callback(super().close)
             self._seq, self._hash = self._last_row()
-            undo.callback(self._checkpoint)
+            undo.callback(self._checkpoint_at_end)
             self._checkpoints = CheckpointThread(path, lambda: self._seq, self._appending)
             undo.callback(self._checkpoints.stop)
             self._barriers = BarrierThread(path, lambda: self._seq)
@@ -157,6 +159,7 @@ class Journal(JournalReader):
 
     def _prepare(self, path: str) -> None:
         """Set the connection up, bring the tables up to date and leave a WAL file behind."""
+        version_of(self._writer, path)  # before anything is changed: it may not be ours
         mode = self._execute('PRAGMA journal_mode = WAL').fetchone()[0]
         if mode != 'wal':
             raise JournalError(f'{path}: can not be used in WAL mode (got {mode})')
@@ -172,6 +175,12 @@ class Journal(JournalReader):
 
     def _checkpoint(self) -> None:
         self._execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchall()
+
+    def _checkpoint_at_end(self) -> None:
+        try:
+            self._checkpoint()
+        except sqlite3.Error as error:  # then all stays in the WAL file, as after a crash
+            _log.warning('%s: the WAL could not be checkpointed: %s', self.path, error)
 
     def _last_row(self) -> tuple[int, str]:
         """Return sequence number and hash of the last row."""

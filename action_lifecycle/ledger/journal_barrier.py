@@ -31,7 +31,7 @@ class BarrierThread:
     def __init__(self, path: str, last_seq: Callable[[], int]) -> None:
         self._path = path
         self._last_seq = last_seq
-        self._safe = -1
+        self._safe = 0
         self._failure: JournalError | None = None
         self._wal = path + '-wal'
         self._descriptor = os.open(self._wal, os.O_RDWR | os.O_CLOEXEC)
