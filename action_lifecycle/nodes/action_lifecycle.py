@@ -132,10 +132,10 @@ class ActionLifecycleNode(ManagedNode):
         orchestrator, self.orchestrator = self.orchestrator, None
         if orchestrator is not None:
             self._halts += 1
-            orchestrator.halt(self._halted)
+            orchestrator.halt(self._stopped)
             self.flows.interrupt()
 
-    def _halted(self) -> None:
+    def _stopped(self) -> None:
         self._halts -= 1
 
     def busy(self) -> bool:

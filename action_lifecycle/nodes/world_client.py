@@ -15,7 +15,6 @@ from typing import Any
 
 from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient
-from rclpy.node import Node
 
 from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
@@ -28,6 +27,7 @@ from ..lifecycle.ports import (
     MotionResult,
 )
 from ..lifecycle.states import ErrorCode
+from ..ros.lifecycle_node import ManagedNode
 from .bridge_heartbeat import PERIOD
 from .clock import NodeClock
 from .messages import condition_to, evidence_from, motion_to, to_seconds, to_time, to_uuid
@@ -46,8 +46,9 @@ _VERDICTS = {
 class BridgeClient:
     """Asks the bridge at `name` (relative to the node's namespace)."""
 
-    def __init__(self, node: Node, clock: NodeClock, name: str, timeout: float) -> None:
+    def __init__(self, node: ManagedNode, clock: NodeClock, name: str, timeout: float) -> None:
         self.clock = clock
+        self.guarded = node.guarded
         self.timeout = timeout
         self.safety_known = False  #: whether the bridge has seen all its safety topics
         self.motion = ActionClient(node, ExecuteMotion, f'{name}/execute_motion')
@@ -93,7 +94,7 @@ class _Call:
             sending = self._sending
             self.client.send_goal_async(
                 self.goal(), lambda feedback: self._sign(sending)).add_done_callback(
-                    lambda future: self._answered(sending, future))
+                    self.bridge.guarded(lambda future: self._answered(sending, future)))
             self._listen(waited)
         elif waited >= self.bridge.timeout:
             self.absent('the world model bridge is not there')
@@ -134,7 +135,7 @@ class _Call:
             return
         self.handle = handle
         handle.get_result_async().add_done_callback(
-            lambda future: self._result(sending, future))
+            self.bridge.guarded(lambda future: self._result(sending, future)))
         if self.canceled:
             handle.cancel_goal_async()
 

@@ -200,7 +200,8 @@ class MotionGoal:
         self._on_state('sent')
         self._later(ANSWER, self._unanswered)
         self._client.send(
-            goal, self._goal_id, self._feedback).add_done_callback(self._accepted)
+            goal, self._goal_id, self._feedback).add_done_callback(
+                self._node.guarded(self._accepted))
 
     def _accepted(self, future: Any) -> None:
         handle = future.result()
@@ -238,7 +239,8 @@ class MotionGoal:
 
     def _ask_result(self) -> None:
         assert self._handle is not None
-        self._client.ask_result(self._goal_id, self._handle).add_done_callback(self._result)
+        self._client.ask_result(self._goal_id, self._handle).add_done_callback(
+            self._node.guarded(self._result))
 
     def _feedback(self, message: Any) -> None:
         if not self.done.done():

@@ -27,6 +27,7 @@ from .executor import make_executor
 from .lifecycle_node import ManagedNode
 
 STOP_TIME = 4.0  #: s, the longest that nodes may take to stop what runs; exit within 5 s
+LOOK = 0.02  #: s between looks whether everything has stopped
 LAST_WORDS = 0.3  #: s in which others still get the results of what was stopped
 
 
@@ -38,17 +39,20 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
     """
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     running: list[ManagedNode] = []
+    end = _End(running)
     try:
-        with _signals() as signals:
+        with _signals(end.signal):
             running.extend(make() for make in nodes)
             executor = make_executor(running[0].parameter('executor'))
             for node in running:
                 executor.add_node(node)
                 if node.parameter('autostart'):
                     node.start()
+            end.watch(executor)
             with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
-                executor.spin_until_future_complete(signals.first)
-                _stop(running, executor, signals)
+                executor.spin_until_future_complete(end.done)
+            for node in running:
+                node.guarded(node.trigger_shutdown)()
             executor.shutdown()
     finally:
         for node in running:
@@ -57,51 +61,67 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
     return 0
 
 
-def _stop(nodes: Sequence[ManagedNode], executor: Executor, signals: _Signals) -> None:
-    """Halt, wait for what is under way, shut down."""
-    for node in nodes:
-        node.guarded(node.halt_once)()
-    started = time.monotonic()
-    quiet_since = started - LAST_WORDS  # with nothing to stop there is nothing to tell
-    while not signals.second.is_set() and time.monotonic() < started + STOP_TIME:
-        if any(node.busy() for node in nodes):
-            quiet_since = time.monotonic()
-        elif time.monotonic() >= quiet_since + LAST_WORDS:
-            break
-        executor.spin_once(timeout_sec=0.02)
-    for node in nodes:
-        node.guarded(node.trigger_shutdown)()
+class _End:
+    """
+    The end of a process: at the first signal nodes halt, and are given the time to do so.
 
+    All of it happens while the executor spins, for it is not to be stopped and started again.
+    """
 
-class _Signals:
-    """`first` is done at the first signal, `second` set at the second."""
+    def __init__(self, nodes: Sequence[ManagedNode]) -> None:
+        self.done: Any = Future()
+        self._nodes = nodes
+        self._executor: Executor | None = None
+        self._count = 0
+        self._lock = threading.Lock()
+        self._started = self._quiet_since = 0.0
 
-    def __init__(self) -> None:
-        self.first: Any = Future()
-        self.second = threading.Event()
+    def signal(self) -> None:
+        """Take a signal; called in the thread that listens for them."""
+        with self._lock:
+            self._count += 1
+            if self._count == 1 and self._executor is not None:
+                self._executor.create_task(self._begin)
 
-    def listen(self, receiver: socket.socket) -> None:
-        while receiver.recv(1):
-            if self.first.done():
-                self.second.set()
-            else:
-                self.first.set_result(None)
+    def watch(self, executor: Executor) -> None:
+        """Begin in this executor from now on; a signal that came before counts."""
+        with self._lock:
+            self._executor = executor
+            if self._count:
+                executor.create_task(self._begin)
+
+    def _begin(self) -> None:
+        for node in self._nodes:
+            node.guarded(node.halt_once)()
+        self._started = time.monotonic()
+        self._quiet_since = self._started - LAST_WORDS  # nothing to stop, nothing to tell
+        first = self._nodes[0]
+        first.create_timer(LOOK, first.guarded(self._look), clock=first.steady_clock)
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if any(node.busy() for node in self._nodes):
+            self._quiet_since = now
+        over = (now >= self._quiet_since + LAST_WORDS or now >= self._started + STOP_TIME
+                or self._count > 1)
+        if over and not self.done.done():
+            self.done.set_result(None)
 
 
 @contextlib.contextmanager
-def _signals() -> Iterator[_Signals]:
+def _signals(received: Callable[[], None]) -> Iterator[None]:
     """Take SIGINT and SIGTERM while the block runs."""
-    signals = _Signals()
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
     old_descriptor = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     old_handlers = {
         number: signal.signal(number, lambda *_: None)
         for number in (signal.SIGINT, signal.SIGTERM)}
-    thread = threading.Thread(target=signals.listen, args=(receiver,), name='signals', daemon=True)
+    thread = threading.Thread(
+        target=_listen, args=(receiver, received), name='signals', daemon=True)
     thread.start()
     try:
-        yield signals
+        yield
     finally:
         signal.set_wakeup_fd(old_descriptor)
         for number, handler in old_handlers.items():
@@ -109,3 +129,8 @@ def _signals() -> Iterator[_Signals]:
         sender.close()
         thread.join(1.0)
         receiver.close()
+
+
+def _listen(receiver: socket.socket, received: Callable[[], None]) -> None:
+    while receiver.recv(1):
+        received()

@@ -35,7 +35,7 @@ class System:
         self.domain = random.randint(1, 200)
         self.environment = {
             **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder),
-            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'PYTHONFAULTHANDLER': '1'}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()

@@ -143,7 +143,7 @@ def test_ctrl_c_on_all_nodes_at_once_leaves_the_action_as_it_is(
     started = time.monotonic()
     for node in nodes:
         node.send_signal(signal.SIGINT)
-    assert [node.wait(10.0) for node in nodes] == [0, 0, 0]
+    assert [node.wait(10.0) for node in nodes] == [0, 0, 0], system.logs()
     assert time.monotonic() - started < 5.0
     finish(run)
     assert system.rows()[-1].to_state in ('executing_motion', 'sensor_confirm'), system.logs()
