@@ -8,12 +8,16 @@ import time
 
 import pytest
 import yaml
-from action_lifecycle.engine.document import (
-    StrictModel, parse_document, read_document, validate,
-)
-from action_lifecycle.engine.errors import DocumentError
 from hypothesis import given
 from hypothesis import strategies as st
+
+from action_lifecycle.engine.document import (
+    StrictModel,
+    parse_document,
+    read_document,
+    validate,
+)
+from action_lifecycle.engine.errors import DocumentError
 
 
 def faults_of(text: str | bytes) -> list[str]:
@@ -123,7 +127,8 @@ class Robot(StrictModel):
 
 
 def test_model_faults_come_all_at_once_with_marks_and_nearest_names() -> None:
-    document = parse_document('nane: x\narms:\n  left: {sped: 1}\n  right:\n    speed: fast\n', 'f')
+    document = parse_document(
+        'nane: x\narms:\n  left: {sped: 1}\n  right:\n    speed: fast\n', 'f')
     with pytest.raises(DocumentError) as caught:
         validate(document, Robot)
     text = str(caught.value)
