@@ -27,11 +27,12 @@ LAST_SNAPSHOT = f'''(SELECT max(seq) FROM (
     SELECT max(seq) FROM entry NOT INDEXED WHERE seq > {LAST_INDEXED} AND kind = '{SNAPSHOT}'
 ))'''
 
+_OPENS = f"final = 0 AND kind NOT IN ('note', '{SNAPSHOT}')"
+
 _REMOVABLE = f'''
 WITH open AS MATERIALIZED (
     SELECT seq, kind, flow_id, action_id FROM entry
-    WHERE final = 0 AND kind NOT IN ('note', '{SNAPSHOT}')
-    AND seq IN ({LAST_OF_EACH})
+    WHERE {_OPENS} AND seq IN ({LAST_OF_EACH})
 )
 SELECT seq, flow_id, action_id FROM entry
 WHERE seq <= ?
@@ -61,14 +62,15 @@ def plan_removal(reader: sqlite3.Connection, synced_to: int, limit: int) -> Remo
 
 def remove(writer: sqlite3.Connection, removal: Removal) -> dict[str, Any] | None:
     """
-    Delete the planned rows but those of subjects that got a row since.
+    Delete the planned rows, but not those of actions and flows that were opened since.
 
     To be called in a write transaction; returns the data of the snapshot row, to be appended in
     the same one, or None if nothing was deleted.
     """
     recent = writer.execute(
-        'SELECT flow_id, action_id, kind FROM entry WHERE seq > ?', (removal.last_seq,)).fetchall()
-    subjects = {(flow_id, action_id) for flow_id, action_id, _ in recent}
+        f'SELECT flow_id, action_id, kind FROM entry WHERE seq > ? AND {_OPENS}',
+        (removal.last_seq,)).fetchall()
+    subjects = {(flow_id, action_id) for flow_id, action_id, _ in recent if action_id}
     flows = {flow_id for flow_id, _, kind in recent if kind == 'flow'}
     doomed = [seq for seq, flow_id, action_id in removal.rows
               if (flow_id, action_id) not in subjects and flow_id not in flows]

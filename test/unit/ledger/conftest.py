@@ -52,7 +52,7 @@ def journal(path):
 @pytest.fixture
 def walk():
     """Return the transitions of an action from its first to its `steps`th state."""
-    def entries(action_id, steps=len(WALK) - 1, flow_id='flow', attempt=1):
+    def entries(action_id, steps=6, flow_id='flow', attempt=1):
         return [Entry('transition', flow_id, action_id, attempt, f'to_{target}', source, target,
                       final=target == 'terminated')
                 for source, target in zip(WALK[:steps], WALK[1:steps + 1])]

@@ -20,7 +20,13 @@ from hypothesis import strategies as st
 
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.ledger import (
-    Entry, Journal, JournalError, JournalReader, SystemClock, elapsed, verify_journal,
+    Entry,
+    Journal,
+    JournalError,
+    JournalReader,
+    SystemClock,
+    elapsed,
+    verify_journal,
 )
 from action_lifecycle.ledger import journal as journal_module
 from action_lifecycle.ledger import journal_barrier as barrier_module

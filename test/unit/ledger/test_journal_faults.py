@@ -16,9 +16,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from action_lifecycle.ledger import Entry, Journal, JournalError, JournalReader, verify_journal
+from action_lifecycle.ledger import (
+    Entry,
+    Journal,
+    JournalError,
+    JournalReader,
+    journal_schema,
+    verify_journal,
+)
 from action_lifecycle.ledger import journal_barrier as barrier_module
-from action_lifecycle.ledger import journal_schema
 
 BIG = Entry('note', data={'padding': 'x' * 20_000})
 

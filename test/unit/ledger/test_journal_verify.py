@@ -1,0 +1,123 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Edits of a journal are found, at the row where they were made; exports have all of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+
+import pytest
+
+from action_lifecycle.ledger import (
+    Entry,
+    Journal,
+    JournalError,
+    JournalFault,
+    Row,
+    export_rows,
+    verify_journal,
+)
+
+
+@pytest.fixture
+def written(path, walk):
+    with Journal(path) as journal:
+        journal.append_many([*walk('pick'), *walk('place', 4)])
+        journal.append(Entry('note', data={'text': 'grün, "quoted"', 'numbers': [1, 2.5]},
+                             ros_time=3.5))
+    return path
+
+
+@pytest.mark.parametrize(('edit', 'seq', 'message'), [
+    ("UPDATE entry SET to_state = 'sensor_confirm' WHERE seq = 2", 2, 'content'),
+    ("UPDATE entry SET data_json = '{\"a\":1}' WHERE seq = 4", 4, 'content'),
+    ('UPDATE entry SET wall_time = wall_time + 1 WHERE seq = 9', 9, 'content'),
+    ('UPDATE entry SET final = 1 WHERE seq = 8', 8, 'content'),
+    ('UPDATE entry SET ros_time = NULL WHERE seq = 11', 11, 'content'),
+    ("UPDATE entry SET actor = CAST(x'ff' AS TEXT) WHERE seq = 3", 3, 'content'),
+    ('DELETE FROM entry WHERE seq = 5', 5, 'missing; row 6 follows 4'),
+    ('DELETE FROM entry WHERE seq <= 3', 1, 'missing; row 4 follows 0'),
+    ('UPDATE entry SET seq = 40 WHERE seq = 11', 11, 'missing; row 40 follows 10'),
+])
+def test_edit_is_found_at_its_row(written, edit, seq, message):
+    assert verify_journal(written) == []
+    connection = sqlite3.connect(written)
+    connection.execute(edit)
+    connection.commit()
+    connection.close()
+    first = verify_journal(written)[0]
+    assert first.seq == seq
+    assert message in first.message
+    assert str(first).startswith(f'row {seq}: ')
+
+
+def test_row_replaced_with_a_right_hash_breaks_the_chain(written, tmp_path, walk):
+    with Journal(tmp_path / 'other.journal') as other:
+        other.append_many([*walk('pick'), *walk('place', 4)])
+    connection = sqlite3.connect(written)
+    connection.execute('ATTACH ? AS other', (str(tmp_path / 'other.journal'),))
+    connection.execute('REPLACE INTO entry SELECT * FROM other.entry WHERE seq = 7')
+    connection.commit()
+    connection.close()
+    assert verify_journal(written) == [
+        JournalFault(7, 'does not continue row 6'), JournalFault(8, 'does not continue row 7')]
+
+
+def test_walk_that_jumps_is_found(journal, path, walk):
+    journal.append_many(walk('pick', 3))
+    journal.append(Entry('transition', 'flow', 'pick', 1, 'jump', 'completed', 'terminated'))
+    journal.append(Entry('transition', 'flow', 'pick', 0, 'back', 'terminated', 'assigned'))
+    faults = verify_journal(path)
+    assert [fault.seq for fault in faults] == [4, 5]
+    assert "pick leaves 'completed', but row 3 left it in 'sensor_confirm'" in faults[0].message
+    assert 'attempt 0 of pick after attempt 1' in faults[1].message
+
+
+def test_new_attempts_and_same_names_in_other_flows_are_no_fault(journal, path, walk):
+    journal.append_many(walk('pick'))
+    journal.append(Entry('transition', 'flow', 'pick', 2, 'reassign', 'terminated', 'assigned'))
+    journal.append_many(walk('pick', attempt=2))
+    journal.append_many(walk('pick', flow_id='second'))
+    journal.append(Entry('transition', 'flow', 'pick', 3, 'reassign', '', 'assigned'))
+    assert verify_journal(path) == []
+
+
+def test_verifying_does_not_disturb_the_writer(journal, path):
+    journal.append(Entry('note'))
+    assert verify_journal(path) == []
+    assert journal.append(Entry('note')).seq == 2
+
+
+def test_missing_journal_can_not_be_verified(tmp_path):
+    with pytest.raises(JournalError, match='nothing'):
+        verify_journal(tmp_path / 'nothing')
+
+
+def test_jsonl_has_every_row_as_it_is(written):
+    stream = io.StringIO()
+    assert export_rows(written, 'jsonl', stream) == 11
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    with Journal(written) as journal:
+        rows = list(journal.rows())
+    assert [line['seq'] for line in lines] == list(range(1, 12))
+    assert lines[-1]['data'] == {'text': 'grün, "quoted"', 'numbers': [1, 2.5]}
+    assert [line['final'] for line in lines] == [bool(row.final) for row in rows]
+    assert lines[5]['final'] is True
+    assert [line['hash'] for line in lines] == [row.hash for row in rows]
+
+
+def test_csv_has_every_row_and_column(written):
+    stream = io.StringIO(newline='')
+    assert export_rows(written, 'csv', stream) == 11
+    lines = list(csv.DictReader(io.StringIO(stream.getvalue(), newline='')))
+    assert list(lines[0]) == ['data' if name == 'data_json' else name for name in Row._fields]
+    assert json.loads(lines[-1]['data'])['text'] == 'grün, "quoted"'
+    assert float(lines[-1]['ros_time']) == 3.5
+
+
+def test_unknown_format_is_named(written):
+    with pytest.raises(JournalError, match="format 'jsonlines': expected jsonl or csv"):
+        export_rows(written, 'jsonlines', io.StringIO())
