@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from ..engine import Change, Graph, LifecycleError, Machine, StateTransitionError, Transition
 from ..engine.errors import nearest
-from ..lifecycle.action import ATTEMPT_EVENTS, Action
+from ..lifecycle.action import Action
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
 from .journal import Journal
@@ -58,23 +58,12 @@ class SessionAction(Action):
     """
     An action of a session.
 
-    It is physical once its caller has said that it moves. `pendings` counts how often in a row
-    the verifier wanted more time.
+    It is physical once its caller has said that it moves.
     """
-
-    pendings = 0
 
     def physical(self, target: str = '') -> bool:
         """Whether it has moved something, or is about to."""
         return self.motions > 0 or target == ActionState.EXECUTING_MOTION
-
-    def apply(self, event: str, target: str, data: Mapping[str, Any]) -> None:
-        """Take in a change that stands in the journal."""
-        super().apply(event, target, data)
-        if event == 'postpone':
-            self.pendings += 1
-        elif event in ATTEMPT_EVENTS or event in ('resume', 'reassign'):
-            self.pendings = 0
 
 
 class Sessions:

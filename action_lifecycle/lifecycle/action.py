@@ -130,6 +130,8 @@ class Action:
             self.interrupted = bool(data.get('interrupted'))
         elif event == 'postpone':
             self.pendings += 1
+        elif event == 'resume':
+            self.pendings = 0
         elif event == 'receive_fallback':
             self.strategy = str(data['strategy'])
             self.next_fallback = int(data['next_fallback'])
