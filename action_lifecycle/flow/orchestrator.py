@@ -30,7 +30,7 @@ from .scheduler import Claim, Dependencies, Resources
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 
 START_AGAIN = 1.0
-"""Seconds until an action whose start the journal refused is started again."""
+"""Seconds until what the journal refused is tried again."""
 
 
 class FlowRun:
@@ -128,11 +128,14 @@ class Orchestrator:
         """Journal a flow and begin with it; when the journal refuses, nothing has started."""
         run = FlowRun(flow_id, flow, priority)
         run.started_at = self.clock.now()
-        self.recorder.flow(flow_id, 'accepted', '', 'START', {
+        self.recorder.accepted(flow_id, {
             'name': flow.name, 'text': flow.text, 'file': flow.document.name,
-            'parameters': flow.parameters, 'priority': priority}, actor=actor)
+            'parameters': flow.parameters, 'priority': priority}, list(flow.actions), actor)
         self._add(run)
-        self._begin(run)
+        run.state = 'CONTINUE'
+        self._claim(run, run.dependencies.ready())
+        self.flow_changed(run)
+        self.dispatch()
         return run
 
     def _add(self, run: FlowRun) -> None:
@@ -144,14 +147,6 @@ class Orchestrator:
                 lambda parameters, action_id=action_id:  # type: ignore[misc]
                 run.flow.render(action_id, parameters),
                 lambda runner: self._ended(run, runner))
-
-    def _begin(self, run: FlowRun) -> None:
-        self.recorder.flow(run.flow_id, 'scheduled', run.state, 'CONTINUE', {
-            'order': list(run.flow.actions)})
-        run.state = 'CONTINUE'
-        self._claim(run, run.dependencies.ready())
-        self.flow_changed(run)
-        self.dispatch()
 
     def _claim(self, run: FlowRun, names: list[str]) -> None:
         for name in names:
@@ -214,10 +209,7 @@ class Orchestrator:
         self._claims.pop((run.flow_id, action.action_id), None)
         ready, skipped = run.dependencies.ended(action.action_id, action.outcome)
         for name, blamed in skipped:
-            other = run.runners[name]
-            if other.action.state is ActionState.ASSIGNED:
-                other.fire('terminate', outcome=Outcome.SKIPPED.value, actor='scheduler',
-                           cause=f"'{blamed}' {action.outcome.value}")
+            run.runners[name].skip('scheduler', f"'{blamed}' {action.outcome.value}")
         if run.canceled_by is None:
             self._claim(run, ready)
         else:
@@ -225,10 +217,21 @@ class Orchestrator:
                 run.runners[name].cancel(*run.canceled_by)
         if not run.ended and run.done == len(run.runners):
             self._finish(run)
-        self.flow_changed(run)
+        else:
+            self.flow_changed(run)
         self.dispatch()
 
     def _finish(self, run: FlowRun) -> None:
+        try:
+            self._record_end(run)
+        except LifecycleError as error:
+            self.log.error('the end of flow %s is not recorded, trying again in %.0f s: %s',
+                           run.flow_id, START_AGAIN, error)
+            self.clock.call_later(START_AGAIN, lambda: self._finish(run))
+        else:
+            self.flow_changed(run)
+
+    def _record_end(self, run: FlowRun) -> None:
         counts = run.counts()
         good = counts['succeeded'] == len(run.runners)
         target = 'FINISH' if good else 'FAIL'
@@ -337,9 +340,6 @@ class Orchestrator:
         action.dated(row.seq, row.ros_time or 0.0)
 
     def _go_on(self, run: FlowRun) -> None:
-        if run.state == 'START':
-            self._begin(run)
-            return
         journal = self.recorder.journal
         last = {row.action_id: row
                 for row in journal.rows(flow_id=run.flow_id, kind='transition')}

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -76,6 +76,17 @@ class JournalRecorder:
         return self.journal.append(Entry(
             kind='flow', flow_id=flow_id, event=event, from_state=source, to_state=target,
             data=data, final=final, actor=actor, cause=cause, ros_time=self.clock.now()))
+
+    def accepted(
+        self, flow_id: str, data: Mapping[str, Any], order: Sequence[str], actor: str
+    ) -> None:
+        """Append, in one commit, that a flow is accepted (START) and scheduled (CONTINUE)."""
+        now = self.clock.now()
+        self.journal.append_many([
+            Entry(kind='flow', flow_id=flow_id, event='accepted', to_state='START', data=data,
+                  actor=actor, ros_time=now),
+            Entry(kind='flow', flow_id=flow_id, event='scheduled', from_state='START',
+                  to_state='CONTINUE', data={'order': list(order)}, ros_time=now)])
 
     def note(
         self, flow_id: str, event: str, data: Mapping[str, Any], *, actor: str = '',

@@ -123,11 +123,19 @@ class ActionRunner:
         """Stop what moves, see it stopped, then end the action; from any state."""
         state = self.action.state
         if state in (ActionState.COMPLETED, ActionState.RECIPE_RECEIVED):
-            self.fire('terminate', outcome=Outcome.SUCCEEDED.value, actor=actor, cause=reason)
+            self._end(Outcome.SUCCEEDED, actor, reason)
         elif state in (ActionState.ASSIGNED, ActionState.ERROR, ActionState.RECIPE_REQUESTED):
-            self.fire('terminate', outcome=Outcome.CANCELED.value, actor=actor, cause=reason)
+            self._end(Outcome.CANCELED, actor, reason)
         elif state is not ActionState.TERMINATED:
             self._stop(ErrorCode.CANCELED, reason, actor)
+
+    def skip(self, actor: str, reason: str) -> None:
+        """End an action that will never start."""
+        if self.action.state is ActionState.ASSIGNED:
+            self._end(Outcome.SKIPPED, actor, reason)
+
+    def _end(self, outcome: Outcome, actor: str, reason: str) -> None:
+        self._fire('terminate', outcome=outcome.value, actor=actor, cause=reason)
 
     def resume(self, elapsed: float) -> None:
         """Go on after a restart; `elapsed` s have passed since the last change."""

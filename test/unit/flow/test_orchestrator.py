@@ -328,7 +328,7 @@ def test_on_resume_decides_when_the_outcome_is_not_there(
     assert process.orchestrator.runs['f'].state == state
 
 
-@pytest.mark.parametrize('rows', range(1, 16))
+@pytest.mark.parametrize('rows', range(3, 18))
 def test_killed_after_any_row_a_flow_ends_as_it_would_have(
     start: Start, clock: Clock, robot: Robot, rows: int
 ) -> None:
@@ -411,6 +411,53 @@ def test_halt_journals_a_motion_that_is_not_seen_to_stop(
 
 
 # The journal refuses
+
+
+def test_a_flow_that_the_journal_refuses_is_not_there_after_a_restart_either(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    process.journal.append_many = refuse_all  # type: ignore[method-assign]
+    with pytest.raises(JournalError, match='disk full'):
+        process.submit(ONE)
+    assert not process.orchestrator.runs
+    process.kill()
+    process = start()
+    assert not process.orchestrator.restore()
+
+
+def refuse_all(entries):  # type: ignore[no-untyped-def]
+    raise JournalError('disk full')
+
+
+@pytest.mark.parametrize('seconds', [0.0, 0.5, 1.05, 1.15, 1.2, 1.3, 2.5])
+def test_refused_at_any_moment_the_flow_waits_and_then_ends_as_it_would_have(
+    start: Start, clock: Clock, robot: Robot, seconds: float
+) -> None:
+    robot.verdicts['pick', 'confirm'] = ['refuted']
+    process = start()
+    run = process.submit(f'flow: two\nactions:\n  pick: {{{MOTION}}}\n'
+                         f'  place: {{{MOTION}, after: pick}}\n'
+                         f'  look: {{{MOTION}, after: {{pick: completion}}}}\n')
+    clock.run(seconds)
+    append = process.journal.append
+    refused = 0
+
+    def refuse(entry):  # type: ignore[no-untyped-def]
+        nonlocal refused
+        refused += 1
+        raise JournalError('disk full')
+
+    process.journal.append = refuse  # type: ignore[method-assign]
+    clock.run(10.0)
+    process.journal.append = append  # type: ignore[method-assign]
+    clock.run()
+    assert refused or run.ended
+    outcomes = {action.action_id: action.outcome for action in run.actions}
+    assert outcomes == {
+        'pick': Outcome.FAILED, 'place': Outcome.SKIPPED, 'look': Outcome.SUCCEEDED}
+    assert run.state == 'FAIL'
+    assert list(process.journal.rows(kind='flow'))[-1].final
 
 
 def test_while_the_journal_refuses_nothing_changes_and_later_it_goes_on(
