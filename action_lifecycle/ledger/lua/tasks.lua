@@ -1,0 +1,63 @@
+-- Change the claim or the status of one task of a session.
+--
+-- KEYS: lease of the task (hash), tasks of the session (hash), history of the session (stream)
+-- ARGV: what to do, task id, holder, then
+--   claim: claimant, lease (ms) | heartbeat: token, lease (ms) | release: token, reason
+--   put: status, reason; and at the end the time to live of the keys (s)
+-- Returns the token, or 1, or 0 for a refusal.
+local lease, tasks, history = KEYS[1], KEYS[2], KEYS[3]
+local what, task, holder = ARGV[1], ARGV[2], ARGV[3]
+local keep = ARGV[#ARGV]
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+
+local held = redis.call('HMGET', lease, 'holder', 'claimant', 'token', 'until')
+
+local function note(event, claimant, token, reason)
+  redis.call('XADD', history, 'MAXLEN', '~', 10000, '*', 'task_id', task, 'event', event,
+    'claimant', claimant or '', 'token', token or 0, 'reason', reason or '')
+  redis.call('EXPIRE', history, keep)
+  redis.call('EXPIRE', lease, keep)
+  redis.call('EXPIRE', tasks, keep)
+end
+
+if held[1] and now >= tonumber(held[4]) then
+  note('lapsed', held[2], held[3])
+  redis.call('HDEL', lease, 'holder', 'claimant', 'until')
+  held[1] = false
+end
+local ours = held[1] == holder
+
+if what == 'claim' then
+  if held[1] and not ours then
+    return 0
+  end
+  local token = held[3]
+  if not held[1] then
+    token = redis.call('HINCRBY', lease, 'token', 1)
+    redis.call('HSET', lease, 'holder', holder, 'claimant', ARGV[4])
+    note('claimed', ARGV[4], token)
+  end
+  redis.call('HSET', lease, 'until', string.format('%.0f', now + ARGV[5]))
+  return tonumber(token)
+end
+
+if what == 'put' then
+  if held[1] and not ours then
+    return 0
+  end
+  redis.call('HSET', tasks, task, cjson.encode({ARGV[4], ARGV[5], now / 1000}))
+  note(ARGV[4], ours and held[2], ours and held[3], ARGV[5])
+  return 1
+end
+
+if not ours or held[3] ~= ARGV[4] then
+  return 0
+end
+if what == 'heartbeat' then
+  redis.call('HSET', lease, 'until', string.format('%.0f', now + ARGV[5]))
+else
+  redis.call('HDEL', lease, 'holder', 'claimant', 'until')
+  note('released', held[2], held[3], ARGV[5])
+end
+return 1

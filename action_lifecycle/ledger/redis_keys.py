@@ -1,0 +1,73 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The names of all keys in Redis.
+
+What one script changes together has one hash tag, `{…}`, so that it is in one slot of a cluster:
+the keys of a robot, of a session, of an operation. docs/ledger.md has the table.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+
+def _tag(name: str) -> str:
+    """Return a hash tag; what would end it early is escaped."""
+    return '{' + quote(name, safe=' /.-_~') + '}'
+
+
+def robot_events(robot: str) -> str:
+    """Return the stream of a robot's journal rows; the entry of row n has the id n-0."""
+    return f'al:{_tag(robot)}:events'
+
+
+def robot_meta(robot: str) -> str:
+    """Return the hash with the robot's cursor: seq, hash, wall_time."""
+    return f'al:{_tag(robot)}:meta'
+
+
+def robot_open(robot: str) -> str:
+    """Return the sorted set of the keys of all open subjects, by the row that opened them."""
+    return f'al:{_tag(robot)}:open'
+
+
+def robot_subject(robot: str, kind: str, flow_id: str, action_id: str) -> str:
+    """Return the hash with the last row of an action, a flow or another subject of rows."""
+    name = ':'.join(quote(part, safe=' /') for part in (kind, flow_id, action_id))
+    return f'al:{_tag(robot)}:{name}'
+
+
+def session_lease(session: str, task_id: str) -> str:
+    """Return the hash with the claim of a task."""
+    return f'al:session:{_tag(session)}:lease:{quote(task_id, safe=" /")}'
+
+
+def session_tasks(session: str) -> str:
+    """Return the hash with the tasks of a session, each a JSON list (status, reason, time)."""
+    return f'al:session:{_tag(session)}:tasks'
+
+
+def session_history(session: str) -> str:
+    """Return the stream of what happened to the tasks of a session."""
+    return f'al:session:{_tag(session)}:history'
+
+
+def trace(trace_id: str) -> str:
+    """Return the hash with the state and the metadata of an operation."""
+    return f'sg:trace:{{{trace_id}}}'
+
+
+def checkpoint(trace_id: str) -> str:
+    """Return the hash with the checkpoint of an operation."""
+    return f'sg:checkpoint:{{{trace_id}}}'
+
+
+def result(trace_id: str) -> str:
+    """Return the text with the result of an operation."""
+    return f'sg:result:{{{trace_id}}}'
+
+
+def dead_letters(stream: str) -> str:
+    """Return the stream of the requests of `stream` that could not be done, in its slot."""
+    return f'{stream}:dead' if '{' in stream else f'{{{stream}}}:dead'

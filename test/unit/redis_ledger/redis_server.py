@@ -1,0 +1,87 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""A real redis-server on a unix socket, with a folder of its own, to be hurt by tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import redis
+
+
+class RedisServer:
+    """Starts in a folder with a short name: the path of a socket has at most 107 bytes."""
+
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix='al-redis-'))
+        self.url = f'unix://{self.folder}/s'
+        self.process = None
+        self.client = redis.Redis.from_url(self.url, decode_responses=True, socket_timeout=10)
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            ['redis-server', '--port', '0', '--unixsocket', f'{self.folder}/s', '--dir',
+             str(self.folder), '--save', '', '--appendonly', 'yes', '--appendfsync', 'always',
+             '--daemonize', 'no'],
+            stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        self.until_ready()
+
+    def until_ready(self):
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                self.client.ping()
+                return
+            except redis.RedisError:
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    raise
+                time.sleep(0.02)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(10)
+
+    def restart(self):
+        self.kill()
+        self.start()
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def backup(self):
+        """Return a copy of what is on disk, as an operator would keep it."""
+        copy = Path(tempfile.mkdtemp(prefix='backup-', dir=self.folder)) / 'appendonlydir'
+        shutil.copytree(self.folder / 'appendonlydir', copy)
+        return copy
+
+    def restore(self, backup):
+        self.kill()
+        shutil.rmtree(self.folder / 'appendonlydir')
+        shutil.copytree(backup, self.folder / 'appendonlydir')
+        self.start()
+
+    def mend(self):
+        """Undo what a test has done to the server."""
+        if self.process.poll() is not None:
+            self.start()
+        self.resume()
+        self.until_ready()
+        self.client.config_set('maxmemory', 0)
+        self.client.replicaof('NO', 'ONE')
+
+    def close(self):
+        if self.process.poll() is None:
+            os.kill(self.process.pid, signal.SIGCONT)
+            self.kill()
+        self.client.connection_pool.disconnect()
+        shutil.rmtree(self.folder)
