@@ -13,7 +13,7 @@ from ..engine.document import Document, json_schema, read_document
 from ..engine.draw import render_graph
 from ..engine.errors import DocumentError
 from ..flow.loading import check_names, load_flow
-from ..flow.spec import FlowSpec
+from ..flow.schema import flow_schema
 from ..world import FactSet, load_facts
 from ..world.facts import FactsFile
 from .exits import BAD_INPUT, DONE
@@ -62,9 +62,7 @@ def draw(file: str, form: str) -> int:
 
 def print_schema(kind: str) -> int:
     """Print a JSON Schema, for editors to complete and check by."""
-    if kind == 'graph':
-        schema = graph_schema()
-    else:
-        schema = json_schema(FlowSpec if kind == 'flow' else FactsFile)
+    schema = {'graph': graph_schema, 'flow': flow_schema,
+              'facts': lambda: json_schema(FactsFile)}[kind]()
     print(json.dumps(schema, indent=2))
     return DONE

@@ -1,0 +1,51 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON Schema of a flow file as it is written: with short forms and templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine.document import json_schema
+from ..lifecycle.spec import ActionSpec
+from .spec import FlowSpec
+
+TEMPLATE = {'type': 'string', 'pattern': r'\{\{'}
+TEXT = {'type': 'string'}
+_SHORT = frozenset({'require', 'maintain', 'confirm', 'stopped', 'fallback', 'verify'})
+"""Fields whose entries may be written as a single text."""
+
+
+def flow_schema() -> dict[str, Any]:
+    """Return the schema, for editors to complete and check by."""
+    flow, action = json_schema(FlowSpec), json_schema(ActionSpec)
+    definitions = '$defs' if '$defs' in action else 'definitions'
+    models = {**flow.pop(definitions, {}), **action.pop(definitions, {})}
+    for model in (*models.values(), action):
+        model['properties'] = {
+            name: _written(name, field) for name, field in model.get('properties', {}).items()}
+    action.pop('required', None)  # it may stand in `defaults`
+    models['Action'] = action
+    reference = {'$ref': f'#/{definitions}/Action'}
+    flow['properties']['defaults'] = reference
+    flow['properties']['actions'] = {'type': 'object', 'additionalProperties': reference}
+    flow[definitions] = models
+    return flow
+
+
+def _written(name: str, field: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field with the other ways to write it."""
+    forms: list[dict[str, Any]] = [field]
+    if field.get('type') in ('number', 'integer', 'boolean', 'object'):
+        forms.append(TEMPLATE)
+    if field.get('type') == 'array':
+        item = field.get('items', {})
+        forms += [item, {'type': 'array', 'items': {'anyOf': [item, TEXT]}}]
+    if name in _SHORT:
+        forms.append(TEXT)
+    if name == 'after':
+        forms += [TEXT, {'type': 'array', 'items': TEXT}]
+    if len(forms) == 1:
+        return field
+    said = {key: field[key] for key in ('description', 'default') if key in field}
+    return {**said, 'anyOf': forms}
