@@ -3,11 +3,11 @@
 """
 Writes to a journal until it is killed, and tells on stdout what it was promised.
 
-usage: writer_process.py PATH [SEED]
+usage: writer_process.py PATH [SEED [keep]]
 
 Each line is 'row SEQ' (an append that returned), 'safe SEQ' (a barrier that was reached) or
-'compacted SEQ' (rows up to there may be gone). A line goes out in one write, so a kill can't
-leave half of it.
+'compacted SEQ' (rows up to there may be gone; not with `keep`). A line goes out in one write, so a
+kill can't leave half of it.
 """
 
 import os
@@ -46,7 +46,7 @@ while True:
     tell('row', rows[-1].seq)
     if chance.random() < 0.1:
         journal.barrier(safe)
-    if chance.random() < 0.003:
+    if chance.random() < 0.003 and 'keep' not in sys.argv:
         synced = max(0, rows[-1].seq - 50)
         tell('compacted', synced)
         journal.compact(synced_to=synced, batch=40)
