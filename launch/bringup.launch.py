@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the three nodes of one robot, in three processes or composed into one."""
 
+from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
-
-from launch import LaunchContext, LaunchDescription
 
 NODES = ('world_model_bridge', 'ledger', 'action_lifecycle_node')
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the simulated cell and the three nodes, runs the demo flow, and ends with it."""
 
+from launch import LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
     EmitEvent,
@@ -14,8 +15,6 @@ from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, PythonExpression
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
-
-from launch import LaunchDescription
 
 
 def generate_launch_description() -> LaunchDescription:

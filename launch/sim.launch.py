@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts the simulated cell; its clock is the clock of who uses sim time."""
 
+from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
-
-from launch import LaunchDescription
 
 ARGUMENTS = {
     'seed': (int, '1', 'Of all that is drawn at random.'),

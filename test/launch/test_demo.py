@@ -14,6 +14,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+import launch
 import launch_testing
 import launch_testing.actions
 import launch_testing.asserts
@@ -25,7 +26,6 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
 
-import launch
 from action_lifecycle.ledger import JournalReader
 
 FOLDER = Path(tempfile.mkdtemp(prefix='action_lifecycle_launch_'))
