@@ -47,5 +47,6 @@ def _written(name: str, field: dict[str, Any]) -> dict[str, Any]:
         forms += [TEXT, {'type': 'array', 'items': TEXT}]
     if len(forms) == 1:
         return field
-    said = {key: field[key] for key in ('description', 'default') if key in field}
+    said: dict[str, Any] = {
+        key: field[key] for key in ('description', 'default') if key in field}
     return {**said, 'anyOf': forms}

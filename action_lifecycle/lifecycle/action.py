@@ -116,6 +116,7 @@ class Action:
         elif event == 'reassign':
             self._forget_attempt()
             self.next_fallback = 0
+            self.strategy = ''
             self.parameters = {}
             self.outcome = None
             self.cancel_requested = False

@@ -33,6 +33,7 @@ from .ports import (
     VerifyRequest,
     World,
 )
+from .recovery import after_error
 from .spec import ActionSpec, ConditionSpec, VerifySpec
 from .states import ActionState, ErrorCode, Outcome
 from .verification import MAX_PENDING, Verification, Verified
@@ -40,12 +41,6 @@ from .words import in_words
 
 RECORD_AGAIN = 1.0
 """Seconds until a change that the journal refused is tried again."""
-
-NOT_TRIED_AGAIN = frozenset({
-    ErrorCode.CANCELED, ErrorCode.STOP_UNCONFIRMED, ErrorCode.INTERRUPTED, ErrorCode.GOAL_INVALID,
-    ErrorCode.SAFETY_NOT_READY, ErrorCode.SAFETY_STALE, ErrorCode.ESTOP,
-})
-"""Errors that the same try again can't mend, or must not."""
 
 SENSORS_ONLY = (VerifySpec(by='sensor'),)
 """Who verifies an action that names nobody."""
@@ -348,26 +343,15 @@ class ActionRunner:
         self._fire('terminate', outcome=Outcome.SUCCEEDED.value)
 
     def _enter_error(self, elapsed: float = 0.0) -> None:
-        action, retry = self.action, self.action.spec.retry
-        code = action.error_code
-        strategies = action.spec.fallback[action.next_fallback:]
-        if action.cancel_requested:
-            self._fire('terminate', outcome=Outcome.CANCELED.value, cause=action.error_msg)
-        elif code is ErrorCode.STOP_UNCONFIRMED or action.strategy == 'give_up':
-            self._terminate_failed()
-        elif code not in NOT_TRIED_AGAIN and action.tries < retry.times:
-            delay = min(retry.delay * retry.factor ** action.tries, retry.max_delay)
-            delay *= 1 + retry.jitter * self.rng.uniform(-1, 1)
-            self._later(max(0.0, delay - elapsed), lambda: self._fire(
-                'retry', cause=f'try {action.tries + 2} of {retry.times + 1}'))
-        elif code is ErrorCode.INTERRUPTED or (
-                strategies and (code not in NOT_TRIED_AGAIN or strategies[0].strategy == 'ask')):
+        action = self.action
+        step = after_error(action, self.rng)
+        if isinstance(step, Outcome):
+            self._end(step, '', action.error_msg)
+        elif step is None:
             self._fire('request_fallback')
         else:
-            self._terminate_failed()
-
-    def _terminate_failed(self) -> None:
-        self._fire('terminate', outcome=Outcome.FAILED.value, cause=self.action.error_msg)
+            self._later(max(0.0, step - elapsed), lambda: self._fire(
+                'retry', cause=f'try {action.tries + 2} of {action.spec.retry.times + 1}'))
 
     def _enter_fallback_requested(self) -> None:
         action = self.action
