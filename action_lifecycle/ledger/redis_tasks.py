@@ -78,4 +78,5 @@ class RedisTasks:
 
 def _server_time(client: Any) -> float:
     seconds, microseconds = client.time()
-    return int(seconds) + microseconds * 1e-6
+    now: float = seconds + microseconds * 1e-6
+    return now

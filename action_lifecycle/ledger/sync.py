@@ -1,0 +1,204 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Bringing a journal into the ledger of the fleet, batch by batch, for as long as it takes.
+
+Where to go on is asked of the ledger before every batch. So a ledger that lost something, by a
+restart or an older backup, is filled again, and two who sync at once bring no row twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from .clock import SystemClock, elapsed
+from .journal_reader import JournalReader
+from .journal_row import JournalError, Row
+from .redis_connection import LedgerError
+from .redis_ledger import Cursor, LedgerRefused, RedisLedger
+
+_LOG = logging.getLogger(__name__)
+
+BATCH_ROWS = 500
+BATCH_SIZE = 1024 * 1024  # characters of data
+LOOK = 0.1  # s between looks at the journal
+CHECK = 1.0  # s between looks at the ledger when there is nothing to bring
+TRIM = 60.0  # s
+FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0  # s
+
+
+class SyncStatus(NamedTuple):
+    """
+    How far the ledger is behind the journal.
+
+    `lag` is the age (s) of the oldest row that is not in the ledger; `refilled` counts how often
+    the ledger was found to have less than before.
+    """
+
+    connected: bool = False
+    refused: bool = False
+    journal_seq: int = 0
+    ledger_seq: int = 0
+    backlog: int = 0
+    lag: float = 0.0
+    last_error: str = ''
+    refilled: int = 0
+
+
+class Synchronizer:
+    """Brings the journal at `path` into `ledger`; `told` gets each new status."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], ledger: RedisLedger,
+        told: Callable[[SyncStatus], None],
+    ) -> None:
+        self._path = path
+        self._ledger = ledger
+        self._told = told
+        self._clock = SystemClock()
+        self._reader: JournalReader | None = None
+        self._status = SyncStatus()
+        self._trim_at = self._check_at = 0.0
+
+    async def run(self) -> None:
+        """Go on until canceled; after a failure wait, longer each time."""
+        failures = 0
+        try:
+            while True:
+                try:
+                    more = await self._step()
+                    failures = 0
+                except (LedgerError, JournalError) as error:
+                    failures += 1
+                    self._failed(error)
+                    delay = min(FIRST_DELAY * 2 ** min(failures, 20), LONGEST_DELAY)
+                    await asyncio.sleep(delay * random.uniform(0.5, 1.0))
+                else:
+                    await asyncio.sleep(0 if more else LOOK)
+        finally:
+            if self._reader is not None:
+                self._reader.close()
+            await self._ledger.close()
+
+    async def _step(self) -> bool:
+        """Bring one batch; whether there is more."""
+        if self._reader is None:
+            self._reader = JournalReader(self._path)
+        last = self._reader.last_seq()
+        now = time.monotonic()
+        if self._status.connected and last == self._status.ledger_seq and now < self._check_at:
+            return False
+        self._check_at = now + CHECK
+        cursor = await self._ledger.cursor()
+        self._check(cursor, last)
+        if cursor.seq < self._status.ledger_seq:
+            _LOG.warning('the ledger has gone back from row %d to row %d; it is filled again',
+                         self._status.ledger_seq, cursor.seq)
+            self._tell(cursor.seq, last, refilled=self._status.refilled + 1)
+        seq = cursor.seq
+        if seq < last:
+            seq = await self._bring(self._reader, cursor)
+        if now >= self._trim_at:
+            trimmed = await self._ledger.trim(self._clock.wall_time())
+            self._trim_at = now if trimmed else now + TRIM
+        self._tell(seq, last)
+        return seq < last
+
+    def _check(self, cursor: Cursor, last: int) -> None:
+        """Refuse a ledger that holds something else than this journal."""
+        assert self._reader is not None
+        if cursor.seq > last:
+            raise LedgerRefused(
+                f"the ledger has row {cursor.seq} of robot '{self._ledger.robot}', the journal "
+                f'ends with {last}: another journal, or one from an older backup')
+        for row in self._reader.rows(after=cursor.seq - 1, limit=1) if cursor.seq else ():
+            if row.seq == cursor.seq and row.hash != cursor.hash:
+                raise LedgerRefused(
+                    f"row {row.seq} of robot '{self._ledger.robot}' has another hash in the "
+                    'ledger: it holds another journal')
+
+    async def _bring(self, reader: JournalReader, cursor: Cursor) -> int:
+        through = 0
+        swallowed: set[str] = set()
+        if snapshot := reader.snapshot():
+            through = int(snapshot.data['through'])
+        if cursor.seq < through:
+            swallowed = set(await self._ledger.open_subjects())
+            for row in reader.rows():
+                if row.seq > through:
+                    break
+                swallowed.discard(self._ledger.subject(row))
+        return await self._ledger.apply(
+            _batch(reader, cursor.seq), through=through, swallowed=swallowed)
+
+    def _failed(self, error: Exception) -> None:
+        last = self._status.journal_seq
+        with contextlib.suppress(JournalError):
+            if self._reader is not None:
+                last = self._reader.last_seq()
+        if str(error) != self._status.last_error:
+            _LOG.warning('%s', error)
+        self._tell(self._status.ledger_seq, last, connected=False, last_error=str(error),
+                   refused=isinstance(error, LedgerRefused))
+
+    def _tell(
+        self, seq: int, last: int, *, connected: bool = True, refused: bool = False,
+        last_error: str = '', refilled: int | None = None,
+    ) -> None:
+        backlog, lag = 0, 0.0
+        if seq < last and self._reader is not None:
+            for row in self._reader.rows(after=seq, limit=1):
+                lag = elapsed(self._clock, row.boot_id, row.boot_time, row.wall_time)
+            backlog = last - seq
+        self._status = SyncStatus(
+            connected, refused, last, seq, backlog, lag, last_error,
+            self._status.refilled if refilled is None else refilled)
+        self._told(self._status)
+
+
+def _batch(reader: JournalReader, after: int) -> list[Row]:
+    rows: list[Row] = []
+    size = 0
+    for row in reader.rows(after=after, limit=BATCH_ROWS):
+        rows.append(row)
+        size += len(row.data_json)
+        if size > BATCH_SIZE:
+            break
+    return rows
+
+
+class LoopThread:
+    """An asyncio loop in a thread of its own, for clients of the network."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name='network clients', daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        """Run a coroutine there."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def stop(self) -> None:
+        """Cancel what runs there, wait until it has ended, and end the thread."""
+        self.submit(_cancel_others()).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
