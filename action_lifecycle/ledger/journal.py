@@ -26,7 +26,7 @@ from .journal_checkpoint import CheckpointThread
 from .journal_compaction import PLANNED, SNAPSHOT, Removal, plan_removal, remove
 from .journal_reader import JournalReader, explained
 from .journal_row import Entry, JournalError, Row, make_row
-from .journal_schema import COLUMNS, migrate, version_of
+from .journal_schema import COLUMNS, STEPS, migrate, version_of
 
 BUSY_S = 1.0  # how long an append waits for somebody who locks the file against the rules
 CHECKPOINT_BYTES = 4 * 1024 * 1024  # of WAL, roughly
@@ -165,8 +165,10 @@ class Journal(JournalReader):
             raise JournalError(f'{path}: can not be used in WAL mode (got {mode})')
         self._execute('PRAGMA synchronous = NORMAL')
         self._execute('PRAGMA wal_autocheckpoint = 0')
-        self._checkpoint()  # what a dead writer left is written, and synced, once more
         migrate(self._writer, path)
+        self._checkpoint()  # syncs the tables, and once more what a dead writer left
+        # The first commit into an empty WAL syncs its header; better now than in an append.
+        self._execute(f'PRAGMA user_version = {len(STEPS)}')
         directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(directory)

@@ -15,7 +15,9 @@ import random
 import sys
 
 from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.ledger import journal as journal_module
 
+journal_module.CHECKPOINT_BYTES = int(os.environ.get('JOURNAL_CHECKPOINT_BYTES', '4000000'))
 path, seed = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 0
 chance = random.Random(seed)
 
