@@ -20,10 +20,10 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
+from ..engine.errors import LifecycleError
 from .clock import SystemClock, elapsed
 from .journal_reader import JournalReader
 from .journal_row import JournalError, Row
-from .redis_connection import LedgerError
 from .redis_ledger import Cursor, LedgerRefused, RedisLedger
 
 _LOG = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class Synchronizer:
                 try:
                     more = await self._step()
                     failures = 0
-                except (LedgerError, JournalError) as error:
+                except Exception as error:  # redis-py 4.3 has faults of its own on time-outs
                     failures += 1
                     self._failed(error)
                     delay = min(FIRST_DELAY * 2 ** min(failures, 20), LONGEST_DELAY)
@@ -146,7 +146,7 @@ class Synchronizer:
             if self._reader is not None:
                 last = self._reader.last_seq()
         if str(error) != self._status.last_error:
-            _LOG.warning('%s', error)
+            _LOG.warning('%s', error, exc_info=not isinstance(error, LifecycleError))
         self._tell(self._status.ledger_seq, last, connected=False, last_error=str(error),
                    refused=isinstance(error, LedgerRefused))
 

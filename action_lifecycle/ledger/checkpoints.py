@@ -1,0 +1,114 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Checkpoints of operations: what was expensive to gather, so that a reclaimed one need not again.
+
+A checkpoint is JSON, compressed by zlib, with the version of its schema, its time and its sizes.
+It lives as long as a trace.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import zlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .operations import TTL, move
+from .redis_connection import LedgerError
+from .redis_keys import checkpoint
+
+_LOG = logging.getLogger(__name__)
+
+CHECKPOINT_SCHEMA_VERSION = 1
+ABSOLUTE_FAILSAFE_TTL = TTL
+MAX_CHECKPOINT = 16 * 1024 * 1024
+"""Bytes of JSON."""
+
+_LEVEL = 6
+_FIELDS = ('schema_version', 'timestamp', 'payload_compressed', 'original_size')
+
+
+class Checkpoint(NamedTuple):
+    """What was saved, and when (s since 1970)."""
+
+    stamp: float
+    content: dict[str, Any]
+
+
+class CheckpointError(LedgerError):
+    """What can't be a checkpoint: it is too big, or not JSON."""
+
+
+async def write_checkpoint_and_transition(
+    redis: Any, trace_id: str, gather_output: Mapping[str, Any], target_state: str,
+    script_sha: str = '', *, fence: str = '',
+) -> list[int]:
+    """
+    Write a checkpoint and move the operation to `target_state`, in one round trip, both or none.
+
+    Returns the number of new fields, 1 for the time to live, 1 for the move; three zeros when the
+    trace is missing or can't go there (or is claimed with another `fence`). `script_sha` is not
+    needed. Raises CheckpointError for what is no JSON or too big.
+    """
+    saved = pack(gather_output)
+    answer = await move(redis, trace_id, target_state, saved=saved, fence=fence)
+    if answer[2]:
+        _LOG.info('checkpoint_saved: %s, %d of %d bytes', trace_id, saved[-1], saved[-3])
+    return answer
+
+
+def pack(content: Mapping[str, Any]) -> list[Any]:
+    """Return the fields of a checkpoint, names and values in turn."""
+    try:
+        text = json.dumps(content, allow_nan=False, separators=(',', ':')).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CheckpointError(f'checkpoint: {error}') from error
+    if len(text) > MAX_CHECKPOINT:
+        raise CheckpointError(
+            f'checkpoint: {len(text)} bytes of JSON, at most {MAX_CHECKPOINT} are allowed')
+    compressed = zlib.compress(text, _LEVEL)
+    return ['schema_version', CHECKPOINT_SCHEMA_VERSION, 'timestamp', repr(time.time()),
+            'payload_compressed', compressed, 'original_size', len(text),
+            'compressed_size', len(compressed)]
+
+
+async def recover_checkpoint(redis: Any, trace_id: str) -> dict[str, Any] | None:
+    """
+    Return what the last checkpoint of an operation holds.
+
+    None if there is none, and, with a warning that says why, for one of another schema version
+    and for a damaged one: then it has to be gathered again.
+    """
+    found = await read_checkpoint(redis, trace_id)
+    if found is None:
+        return None
+    _LOG.info('checkpoint_recovered: %s, %.0f s old', trace_id, time.time() - found.stamp)
+    return found.content
+
+
+async def read_checkpoint(redis: Any, trace_id: str) -> Checkpoint | None:
+    """Do what `recover_checkpoint` does, and tell when it was written."""
+    found = await redis.execute_command(
+        'HMGET', checkpoint(trace_id), *_FIELDS, NEVER_DECODE=True)
+    if not any(value is not None for value in found):
+        return None
+    try:
+        version, stamp, compressed, size = found
+        if int(version) != CHECKPOINT_SCHEMA_VERSION:
+            _LOG.warning('%s: %s has version %d, this software has %d',
+                         'checkpoint_schema_stale' if int(version) < CHECKPOINT_SCHEMA_VERSION
+                         else 'checkpoint_schema_newer',
+                         trace_id, int(version), CHECKPOINT_SCHEMA_VERSION)
+            return None
+        # Never more than was allowed in: a few bytes can be made to unpack to gigabytes.
+        text = zlib.decompressobj().decompress(compressed, MAX_CHECKPOINT + 1)
+        content = json.loads(text)
+        if len(text) != int(size) or not isinstance(content, dict):
+            raise ValueError(f'{len(text)} bytes, expected {int(size)}, of a JSON object')
+        return Checkpoint(float(stamp), content)
+    except (TypeError, ValueError, zlib.error) as error:
+        _LOG.warning('checkpoint_corrupt: %s: %s', trace_id, error)
+        return None

@@ -1,0 +1,97 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Operations on shared work: the state of each in a hash of its own in Redis, by trace id.
+
+Who may come before whom is checked by the server in the same step that writes, so of two writers
+that start from one state one wins, and a trace that expired stays away.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import operation_states
+from .operation_states import OperationState, predecessors
+from .redis_connection import script_text
+from .redis_keys import checkpoint, result, trace
+
+TTL = 86_400
+"""Seconds that a trace and its checkpoint live."""
+
+
+class OperationStateMachine:
+    """
+    Moves operations from state to state; `redis` is a `redis.asyncio.Redis`.
+
+    Errors of redis-py (not reachable, read-only) go to the caller.
+    """
+
+    def __init__(self, redis: Any) -> None:
+        self._redis = redis
+
+    @classmethod
+    def is_valid_transition(cls, current: str, target: str) -> bool:
+        """Whether an operation may go from `current` to `target`; False for an unknown state."""
+        return operation_states.is_valid_transition(current, target)
+
+    async def receive(self, trace_id: str, metadata: Mapping[str, Any] | None = None) -> bool:
+        """Begin an operation, in state RECEIVED and for TTL s; False if it is known already."""
+        key = trace(trace_id)
+        fields = [*_texts(metadata), 'created_at', repr(time.time())]
+        return bool(await self._redis.register_script(script_text('receive'))(
+            keys=[key], args=[TTL, *fields]))
+
+    async def state(self, trace_id: str) -> OperationState | None:
+        """Return where an operation is, None for one that is missing."""
+        found = await self._redis.hget(trace(trace_id), 'state')
+        if found is None:
+            return None
+        return OperationState(found.decode() if isinstance(found, bytes) else found)
+
+    async def transition(
+        self, trace_id: str, target_state: str, metadata: Mapping[str, Any] | None = None
+    ) -> bool:
+        """
+        Move an operation on and merge `metadata` into its trace.
+
+        False, and nothing is changed, for a missing trace, an unknown target, and one that the
+        operation can't go to from where it is.
+        """
+        return (await move(self._redis, trace_id, target_state, metadata))[2] == 1
+
+
+async def move(
+    redis: Any, trace_id: str, target_state: str, metadata: Mapping[str, Any] | None = None, *,
+    saved: Sequence[Any] = (), fence: str = '', outcome: str | None = None,
+) -> list[int]:
+    """
+    Move an operation, with the fields of a checkpoint and a result, in one atomic round trip.
+
+    `fence`: only if the operation is claimed with it. Returns three numbers: new fields in the
+    checkpoint, whether its time to live was set, whether the operation was moved.
+    """
+    try:
+        target = OperationState(target_state.upper())
+    except (ValueError, AttributeError):
+        return [0, 0, 0]
+    fields = _texts(metadata)
+    arguments = [' '.join(sorted(one.value for one in predecessors()[target])), target.value,
+                 fence, len(fields), len(saved), TTL, *fields, *saved]
+    if outcome is not None:
+        arguments.append(outcome)
+    answer: list[int] = await redis.register_script(script_text('transition'))(
+        keys=[trace(trace_id), checkpoint(trace_id), result(trace_id)], args=arguments)
+    return answer
+
+
+def _texts(metadata: Mapping[str, Any] | None) -> list[Any]:
+    """Return names and values of metadata; what is no text, bytes or number becomes JSON."""
+    texts: list[Any] = []
+    for name, value in (metadata or {}).items():
+        plain = isinstance(value, (str, bytes, int, float)) and not isinstance(value, bool)
+        texts += (name, value if plain else json.dumps(value))
+    return texts

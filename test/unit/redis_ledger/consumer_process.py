@@ -1,0 +1,36 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Work on requests until killed; the first one never ends.
+
+usage: consumer_process.py URL
+"""
+
+import asyncio
+import sys
+
+import redis.asyncio
+
+from action_lifecycle.ledger.redis_consumer import OperationConsumer
+
+
+class Work:
+    def __init__(self, client):
+        self.client = client
+
+    async def gather(self, request):
+        return {'asked': request.data['text']}
+
+    async def perform(self, operation, gathered):
+        if 'motion' in gathered['asked']:
+            await operation.start_motion()
+        await self.client.set('working', 1)
+        await asyncio.Event().wait()
+
+
+async def main():
+    client = redis.asyncio.Redis.from_url(sys.argv[1], decode_responses=True)
+    await OperationConsumer(client, 'requests', 'robots', Work(client), min_idle=0.3).run()
+
+
+asyncio.run(main())

@@ -1,0 +1,161 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Requests on a stream are done once, whoever dies; what can't be done is one dead letter."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import redis.asyncio
+
+from action_lifecycle.ledger.redis_consumer import OperationConsumer, submit
+
+PROCESS = Path(__file__).with_name('consumer_process.py')
+IDLE = 0.3
+
+
+class Work:
+    """Counts, and does what the request says."""
+
+    def __init__(self):
+        self.gathered = self.performed = 0
+        self.lost = False
+
+    async def gather(self, request):
+        self.gathered += 1
+        return {'asked': request.data['text']}
+
+    async def perform(self, operation, gathered):
+        self.performed += 1
+        what = gathered['asked']
+        if what == 'slow':
+            await asyncio.sleep(4 * IDLE)
+        if 'motion' in what:
+            await operation.start_motion()
+        if 'fail' in what:
+            raise ValueError('no')
+        return {'did': what}
+
+
+def run(server, work_or_works, until, *texts, before=None):
+    """Let workers work until something is so; return the trace ids."""
+    works = work_or_works if isinstance(work_or_works, list) else [work_or_works]
+
+    async def main():
+        client = redis.asyncio.Redis.from_url(server.url, decode_responses=True)
+        traces = [await submit(client, 'requests', {'text': text}) for text in texts]
+        workers = [asyncio.ensure_future(OperationConsumer(
+            client, 'requests', 'robots', work, min_idle=IDLE).run()) for work in works]
+        deadline = time.monotonic() + 20
+        while not until():
+            assert time.monotonic() < deadline, {
+                key: server.client.type(key) for key in server.client.keys('*')}
+            for worker in workers:
+                assert not worker.done(), worker.exception()
+            await asyncio.sleep(0.02)
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+        await client.connection_pool.disconnect()
+        return traces
+    return asyncio.run(main())
+
+
+def acked(server, count):
+    def look():
+        groups = server.client.xinfo_groups('requests') if server.client.exists('requests') else []
+        return bool(groups) and groups[0]['pending'] == 0 \
+            and groups[0].get('entries-read') == count
+    return look
+
+
+def test_each_request_is_done_once_and_its_result_kept(redis_server):
+    works = [Work(), Work()]
+    traces = run(redis_server, works, acked(redis_server, 6), *'abcdef')
+    assert sum(work.performed for work in works) == 6
+    for trace, text in zip(traces, 'abcdef', strict=True):
+        assert redis_server.client.hget(f'sg:trace:{{{trace}}}', 'state') == 'COMPLETED'
+        assert json.loads(redis_server.client.get(f'sg:result:{{{trace}}}')) == {'did': text}
+        assert redis_server.client.ttl(f'sg:result:{{{trace}}}') > 0
+    assert not redis_server.client.exists('{requests}:dead')
+
+
+def test_work_that_takes_longer_than_the_idle_time_is_not_taken_over(redis_server):
+    works = [Work(), Work()]
+    run(redis_server, works, acked(redis_server, 1), 'slow')
+    assert [sum(work.performed for work in works), sum(work.gathered for work in works)] == [1, 1]
+
+
+def test_request_that_always_fails_is_one_dead_letter_after_three_tries(redis_server):
+    works = [Work(), Work()]
+    trace, = run(redis_server, works, acked(redis_server, 1), 'fail')
+    assert sum(work.performed for work in works) == 3
+    assert sum(work.gathered for work in works) == 1
+    letters = redis_server.client.xrange('{requests}:dead')
+    assert len(letters) == 1
+    letter = letters[0][1]
+    assert (letter['original_stream'], letter['trace_id'], letter['attempt']) == (
+        'requests', trace, '3')
+    assert json.loads(letter['data'])['text'] == 'fail' and 'no' in letter['error']
+    assert redis_server.client.hget(f'sg:trace:{{{trace}}}', 'state') == 'ERRORED'
+
+
+def test_failure_after_a_motion_is_not_tried_again(redis_server):
+    work = Work()
+    run(redis_server, work, acked(redis_server, 2), 'motion, fail', 'motion')
+    assert work.performed == 2
+    assert len(redis_server.client.xrange('{requests}:dead')) == 1
+
+
+def test_same_trace_twice_is_worked_on_once(redis_server):
+    for _ in range(2):
+        redis_server.client.xadd('requests', {'text': 'a', 'trace_id': 't'})
+    work = Work()
+    run(redis_server, work, acked(redis_server, 2))
+    assert work.performed == 1
+
+
+def test_expired_trace_is_a_dead_letter_and_stays_away(redis_server):
+    client = redis_server.client
+    client.xadd('requests', {'text': 'a', 'trace_id': 't'})
+    client.xgroup_create('requests', 'robots', id='0')
+    client.xreadgroup('robots', 'dead', {'requests': '>'})
+    run(redis_server, Work(), acked(redis_server, 1))
+    assert not client.exists('sg:trace:{t}')
+    assert 'expired' in client.xrange('{requests}:dead')[0][1]['error']
+
+
+def killed_worker(server, text):
+    """Submit a request and kill its worker when that is in the middle of its work."""
+    server.client.xadd('requests', {'text': text, 'trace_id': 't'})
+    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}
+    process = subprocess.Popen([sys.executable, str(PROCESS), server.url], env=environment)
+    deadline = time.monotonic() + 20
+    while not server.client.exists('working'):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait(10)
+
+
+def test_work_of_a_killed_worker_goes_on_behind_its_checkpoint(redis_server):
+    killed_worker(redis_server, 'a')
+    work = Work()
+    run(redis_server, work, acked(redis_server, 1))
+    assert (work.gathered, work.performed) == (0, 1)
+    assert redis_server.client.hget('sg:trace:{t}', 'state') == 'COMPLETED'
+    assert json.loads(redis_server.client.get('sg:result:{t}')) == {'did': 'a'}
+
+
+def test_nobody_takes_over_after_the_first_motion(redis_server):
+    killed_worker(redis_server, 'motion')
+    work = Work()
+    run(redis_server, work, acked(redis_server, 1))
+    assert (work.gathered, work.performed) == (0, 0)
+    assert 'first motion' in redis_server.client.xrange('{requests}:dead')[0][1]['error']
