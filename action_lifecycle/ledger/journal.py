@@ -26,7 +26,7 @@ from .journal_checkpoint import CheckpointThread
 from .journal_compaction import PLANNED, SNAPSHOT, Removal, plan_removal, remove
 from .journal_reader import JournalReader, explained
 from .journal_row import Entry, JournalError, Row, make_row
-from .journal_schema import COLUMNS, STEPS, migrate, version_of
+from .journal_schema import COLUMNS, migrate, touch, transaction, version_of
 
 BUSY_S = 1.0  # how long an append waits for somebody who locks the file against the rules
 CHECKPOINT_BYTES = 4 * 1024 * 1024  # of WAL, roughly
@@ -67,6 +67,7 @@ class Journal(JournalReader):
             undo.callback(self._checkpoints.stop)
             self._barriers = BarrierThread(path, lambda: self._seq)
             undo.callback(self._barriers.stop)
+            self._checkpoints.request()  # for what a dead writer had not yet put into the index
             self._on_close = undo.pop_all()
 
     def append(self, entry: Entry) -> Row:
@@ -164,11 +165,10 @@ class Journal(JournalReader):
         if mode != 'wal':
             raise JournalError(f'{path}: can not be used in WAL mode (got {mode})')
         self._execute('PRAGMA synchronous = NORMAL')
-        self._execute('PRAGMA wal_autocheckpoint = 0')
+        self._execute('PRAGMA wal_autocheckpoint = 0').fetchall()
         migrate(self._writer, path)
         self._checkpoint()  # syncs the tables, and once more what a dead writer left
-        # The first commit into an empty WAL syncs its header; better now than in an append.
-        self._execute(f'PRAGMA user_version = {len(STEPS)}')
+        touch(self._writer)
         directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(directory)
@@ -214,19 +214,16 @@ class Journal(JournalReader):
         rows: list[Row] = []
         seq, last_hash = self._seq, self._hash
         try:
-            self._execute('BEGIN IMMEDIATE')
-            for entry in work():
-                row = self._row(entry, seq, last_hash)
-                self._execute(_INSERT, row)
-                seq, last_hash = row.seq, row.hash
-                rows.append(row)
-            self._execute('COMMIT')
+            with transaction(self._writer):
+                for entry in work():
+                    row = self._row(entry, seq, last_hash)
+                    self._execute(_INSERT, row)
+                    seq, last_hash = row.seq, row.hash
+                    rows.append(row)
             self._seq, self._hash = seq, last_hash
-        except BaseException as error:
-            if self._writer.in_transaction:
-                self._execute('ROLLBACK')
-            if isinstance(error, sqlite3.Error):
-                raise self._refusal(error) from error
+        except sqlite3.Error as error:
+            raise self._refusal(error) from error
+        except BaseException:
             self._seq, self._hash = self._last_row()
             raise
         self._count(sum(ROW_BYTES + len(row.data_json) for row in rows))

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from .journal_schema import LAST_INDEXED
+from .journal_schema import LAST_INDEXED, touch, transaction
 
 QUIET_S = 0.01  # without an append, before a checkpoint that was asked for is made
 
@@ -34,7 +34,8 @@ class CheckpointThread:
         self._path = path
         self._last_seq = last_seq
         self._appending = appending
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._connection = sqlite3.connect(
+            path, timeout=0.1, isolation_level=None, check_same_thread=False)
         self._connection.execute('PRAGMA synchronous = NORMAL')
         self._connection.execute('PRAGMA wal_autocheckpoint = 0')
         self._wanted: SimpleQueue[bool] = SimpleQueue()
@@ -66,8 +67,7 @@ class CheckpointThread:
         self._copy()
         with self._appending:
             self._copy()  # what was appended meanwhile
-            # The first commit into a WAL that starts over syncs its header (SQLite ticket
-            # ff5be73dee): this one, so that no append has to wait for that.
+            touch(self._connection)
             more = self._index()
         while more and self._wanted.empty():
             with self._appending:
@@ -81,15 +81,10 @@ class CheckpointThread:
             f'WHERE seq > {LAST_INDEXED} ORDER BY seq LIMIT {BATCH})').fetchone()
         if count == 0:
             return False
-        execute('BEGIN IMMEDIATE')
-        try:
+        with transaction(self._connection):
             execute(f'UPDATE entry SET indexed = 1 WHERE seq > {LAST_INDEXED} AND seq <= ?',
                     (last,))
             execute('UPDATE progress SET last_indexed = ?', (last,))
-            execute('COMMIT')
-        finally:
-            if self._connection.in_transaction:
-                execute('ROLLBACK')
         return bool(count == BATCH)
 
     def _copy(self) -> None:

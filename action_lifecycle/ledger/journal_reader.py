@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from .journal_compaction import LAST_SNAPSHOT
 from .journal_row import JournalError, Row
-from .journal_schema import COLUMNS, LAST_INDEXED, LAST_OF_EACH, STEPS, version_of
+from .journal_schema import COLUMNS, LAST_INDEXED, LAST_OF_EACH, require_current
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # in typing from Python 3.11 on
@@ -57,11 +57,7 @@ class JournalReader:
                 isolation_level=None, check_same_thread=False)
         try:
             with explained(self.path):
-                version = version_of(self._connection, self.path)
-            if version < len(STEPS):
-                raise JournalError(
-                    f'{self.path}: schema version {version}, expected {len(STEPS)}; '
-                    'its writer updates it when it opens it')
+                require_current(self._connection, self.path)
         except BaseException:
             self._connection.close()
             raise

@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+from collections.abc import Iterator
 
 from .journal_row import JournalError, Row
 
@@ -58,7 +60,7 @@ SELECT max(seq) FROM (
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
-    """Return the schema version of the file; raises JournalError if it isn't a journal."""
+    """Return the file's version; raises JournalError if it is no journal or of a newer one."""
     version: int = connection.execute('PRAGMA user_version').fetchone()[0]
     mark: int = connection.execute('PRAGMA application_id').fetchone()[0]
     tables: int = connection.execute('SELECT count(*) FROM sqlite_schema').fetchone()[0]
@@ -71,11 +73,41 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
     return version
 
 
+def require_current(connection: sqlite3.Connection, path: str) -> None:
+    """Raise JournalError unless the file has the version that this software reads."""
+    version = version_of(connection, path)
+    if version < len(STEPS):
+        raise JournalError(f'{path}: schema version {version}, expected {len(STEPS)}; '
+                           'its writer updates it when it opens it')
+
+
 def migrate(connection: sqlite3.Connection, path: str) -> None:
-    """Create or update the tables, all in one transaction of the caller's connection."""
-    connection.execute('BEGIN IMMEDIATE')
-    for step in STEPS[version_of(connection, path):]:
-        for statement in step:
-            connection.execute(statement)
+    """Create or update the tables, all in one commit or not at all."""
+    with transaction(connection):
+        for step in STEPS[version_of(connection, path):]:
+            for statement in step:
+                connection.execute(statement)
+        touch(connection)
+
+
+def touch(connection: sqlite3.Connection) -> None:
+    """
+    Commit without changing anything (or set the version, after a migration).
+
+    SQLite syncs the header of a WAL that starts over in the first commit into it (its ticket
+    ff5be73dee). This one takes that upon itself where an append would have to wait for it.
+    """
     connection.execute(f'PRAGMA user_version = {len(STEPS)}')
-    connection.execute('COMMIT')
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit what is done within, or roll it back if that raises."""
+    connection.execute('BEGIN IMMEDIATE')
+    try:
+        yield
+        connection.execute('COMMIT')
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute('ROLLBACK')
+        raise
