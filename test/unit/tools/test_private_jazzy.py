@@ -76,6 +76,24 @@ def test_without_python_3_12_it_names_the_three_ways(checkout: Checkout) -> None
     assert all(way in sentence for way in ('PATH', 'pyenv', 'uv'))
 
 
+@pytest.mark.skipif(sys.version_info[:2] != (3, 12), reason='looks for the Python that runs it')
+@pytest.mark.parametrize('way', ['PATH', 'pyenv', 'uv'])
+def test_python_3_12_is_found_each_way(tmp_path: Path, way: str) -> None:
+    python = Path(sys.base_prefix) / 'bin/python3'
+    if way == 'PATH':
+        found = tmp_path / 'python3.12'
+    else:
+        found = tmp_path / 'versions/3.12.9/bin/python'
+        found.parent.mkdir(parents=True)
+    found.symlink_to(python)
+    if way == 'uv':
+        uv = tmp_path / 'uv'
+        uv.write_text(f'#!/bin/sh\n[ "$*" = "python install 3.12" ] || echo {found}\n')
+        uv.chmod(0o755)
+    environment = {'PYENV_ROOT': str(tmp_path if way == 'pyenv' else tmp_path / 'none')}
+    assert private_jazzy.find_python(str(tmp_path), environment) == str(found)
+
+
 @pytest.mark.skipif(sys.version_info[:2] != (3, 12), reason='makes a venv of Python 3.12')
 def test_without_a_network_it_says_so_and_leaves_nothing_that_counts(checkout: Checkout) -> None:
     checkout.link(*COMPILERS)
