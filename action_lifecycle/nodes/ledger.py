@@ -1,27 +1,47 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 """
-The ledger node: answers questions from the journal, also when the action node is down.
+The ledger node: answers questions from the journal and brings it into the ledger of the fleet.
 
-It only reads the file, so nothing it does can stall or harm an action.
+It does so also while the action node is down. It only reads the file, and the network has a thread
+of its own, so nothing it does can stall or harm an action.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.qos import QoSProfile
+
 from action_lifecycle_msgs.msg import LedgerSync
+from action_lifecycle_msgs.srv import GetCheckpoint
 
 from ..ledger import JournalError, JournalReader
+from ..ledger.checkpoints import CHECKPOINT_SCHEMA_VERSION, read_checkpoint
+from ..ledger.redis_connection import LedgerError, check_url, explained
+from ..ledger.redis_ledger import RETENTION, RedisLedger
+from ..ledger.sync import LoopThread, Synchronizer, SyncStatus
+from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.process import run
 from ..ros.qos import state_qos
+from ..ros.timers import sleep
 from .files import action_graph, journal_path
 from .messages import to_time
 from .queries import Queries
 
-LOOK = 1.0
-"""Seconds between looks at the journal."""
+LOOK = 0.5
+"""Seconds between looks at the journal and at how far the ledger is."""
+
+ANSWER = 0.01  # s between looks whether the ledger has answered
+
+_LEVELS = {LedgerSync.DISABLED: DiagnosticStatus.OK, LedgerSync.CONNECTED: DiagnosticStatus.OK,
+           LedgerSync.DISCONNECTED: DiagnosticStatus.WARN,
+           LedgerSync.REFUSED: DiagnosticStatus.ERROR}
+_WORDS = {LedgerSync.DISABLED: 'no ledger is configured', LedgerSync.CONNECTED: 'connected',
+          LedgerSync.DISCONNECTED: 'disconnected', LedgerSync.REFUSED: 'refused'}
 
 
 class LedgerNode(ManagedNode):
@@ -33,48 +53,147 @@ class LedgerNode(ManagedNode):
     | service | `~/get_action` | action_lifecycle_msgs/srv/GetAction |
     | service | `~/list_actions` | action_lifecycle_msgs/srv/ListActions |
     | service | `~/get_history` | action_lifecycle_msgs/srv/GetHistory |
+    | service | `~/get_checkpoint` | action_lifecycle_msgs/srv/GetCheckpoint |
     | topic (latched) | `~/sync` | action_lifecycle_msgs/msg/LedgerSync |
+    | topic | `/diagnostics` | diagnostic_msgs/msg/DiagnosticArray |
 
-    Parameters: `journal_path` (string): file of the journal, as the action node has it.
+    Parameters: `journal_path` (string): file of the journal, as the action node has it;
+    `ledger_url` (string): the Redis server, empty for none; `robot` (string): this robot's name in
+    the ledger, empty for its namespace; `retention` (double, s). The ledger is synced while the
+    node is active.
     """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('ledger', **kwargs)
         self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
+        self.declare('ledger_url', '', 'redis://, rediss:// or unix:// without a password; empty: '
+                     'no ledger of a fleet.')
+        self.declare('robot', '', "This robot's name in the ledger; empty: its namespace.")
+        self.declare('retention', RETENTION, 'How long (s) the ledger keeps what has ended.')
 
     def configure(self) -> None:
         """Offer the interfaces; the journal may not exist yet."""
         self.path = journal_path(self)
+        self.url = str(self.parameter('ledger_url'))
+        if self.url:
+            check_url(self.url)
         self.reader: JournalReader | None = None
+        self.network: LoopThread | None = None
+        self.status = SyncStatus()
         self.sync = self.add_publisher(LedgerSync, '~/sync', state_qos())
+        self.diagnostics = self.add_publisher(
+            DiagnosticArray, '/diagnostics', QoSProfile(depth=10))
+        self.add_service(GetCheckpoint, '~/get_checkpoint', self.get_checkpoint)
         self.add_timer(LOOK, self._look)
-        self._told: tuple[int, str] | None = None
+        self.add_timer(1.0, self._diagnose)
+        self._told: LedgerSync | None = None
         self._look()
 
     def activate(self) -> None:
-        """Tell the state at once."""
+        """Start to sync, and tell the state at once."""
+        if self.url:
+            robot = str(self.parameter('robot')) or self.get_namespace().strip('/') or 'robot'
+            self.ledger = RedisLedger(
+                self.url, robot, retention=float(self.parameter('retention')))
+            self.status = SyncStatus()
+            self.network = LoopThread()
+            self.network.submit(Synchronizer(self.path, self.ledger, self._synced).run())
         self._told = None
         self._look()
+
+    def deactivate(self) -> None:
+        """Stop to sync; the ledger goes on from where it is next time."""
+        if self.network is not None:
+            self.network.stop()
+            self.network = None
 
     def cleanup(self) -> None:
         """Close the journal."""
         if self.reader is not None:
             self.reader.close()
 
+    async def get_checkpoint(self, request: Any, response: Any) -> Any:
+        """Answer with a flow's last change, from the journal, or an operation's checkpoint."""
+        rows = [] if self.reader is None else list(
+            self.reader.rows(flow_id=request.id, kind='flow')) if request.id else []
+        if rows:
+            last = rows[-1]
+            return self._found(response, last.wall_time, {
+                'event': last.event, 'state': last.to_state, **last.data})
+        if self.network is None:
+            response.error_code = int(ErrorCode.NOT_FOUND)
+            response.error_msg = (f"no flow '{request.id}' in the journal, and no ledger is "
+                                  'configured that could have an operation of that id')
+            return response
+        asked = self.network.submit(self._read(request.id))
+        while not asked.done():
+            await sleep(self, ANSWER)
+        try:
+            found = asked.result()
+        except LedgerError as error:
+            response.error_code, response.error_msg = int(ErrorCode.LEDGER_UNAVAILABLE), str(error)
+            return response
+        if found is None:
+            response.error_code = int(ErrorCode.NOT_FOUND)
+            response.error_msg = f"neither a flow nor an operation '{request.id}' has a checkpoint"
+            return response
+        return self._found(response, found.stamp, found.content)
+
+    async def _read(self, trace_id: str) -> Any:
+        with explained():
+            return await read_checkpoint(self.ledger.redis, trace_id)
+
+    def _found(self, response: Any, stamp: float, content: dict[str, Any]) -> Any:
+        response.found = True
+        response.stamp = to_time(stamp)
+        response.schema_version = CHECKPOINT_SCHEMA_VERSION
+        response.payload_json = json.dumps(content)
+        return response
+
+    def _synced(self, status: SyncStatus) -> None:
+        """Take a status from the thread of the network; the timer publishes it."""
+        self.status = status
+
     def _look(self) -> None:
         error = ''
+        seq = 0
         try:
             if self.reader is None:
                 self.reader = JournalReader(self.path)
                 Queries(self, self.reader, action_graph())
             seq = self.reader.last_seq()
         except JournalError as failed:
-            seq, error = 0, str(failed)
-        if self._told != (seq, error):
-            self._told = seq, error
+            error = str(failed)
+        told = LedgerSync(state=LedgerSync.DISABLED, journal_seq=seq, last_error=error)
+        if self.url:
+            status = self.status
+            told = LedgerSync(
+                state=LedgerSync.REFUSED if status.refused else LedgerSync.CONNECTED
+                if status.connected else LedgerSync.DISCONNECTED,
+                journal_seq=max(seq, status.journal_seq), ledger_seq=status.ledger_seq,
+                backlog=max(seq, status.journal_seq) - status.ledger_seq,
+                lag=status.lag, last_error=status.last_error or error)
+        if self._told is None or told != self._told:
+            self._told = told
             self.sync.publish(LedgerSync(
-                stamp=to_time(self.now()), state=LedgerSync.DISABLED, journal_seq=seq,
-                last_error=error))
+                stamp=to_time(self.now()),
+                **{name: getattr(told, name) for name in (
+                    'state', 'journal_seq', 'ledger_seq', 'backlog', 'lag', 'last_error')}))
+
+    def _diagnose(self) -> None:
+        told = self._told
+        if told is None:
+            return
+        array = DiagnosticArray(status=[DiagnosticStatus(
+            level=_LEVELS[told.state], message=told.last_error or _WORDS[told.state],
+            name=f"{self.get_fully_qualified_name().lstrip('/')}: sync",
+            hardware_id='action_lifecycle',
+            values=[KeyValue(key=key, value=str(value)) for key, value in (
+                ('journal_seq', told.journal_seq), ('ledger_seq', told.ledger_seq),
+                ('backlog', told.backlog), ('lag', f'{told.lag:.1f}'),
+                ('refilled', self.status.refilled))])])
+        array.header.stamp = to_time(self.now())
+        self.diagnostics.publish(array)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -1,0 +1,154 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger node brings the journal into a real Redis and says how far it is."""
+
+from __future__ import annotations
+
+import random
+import runpy
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.context import Context
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
+
+from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.ledger.checkpoints import pack
+from action_lifecycle.ledger.redis_ledger import RedisReader
+from action_lifecycle.lifecycle.states import ErrorCode
+from action_lifecycle.nodes.ledger import LedgerNode
+from action_lifecycle.ros.executor import make_executor
+from action_lifecycle_msgs.msg import LedgerSync
+from action_lifecycle_msgs.srv import GetCheckpoint
+
+# The test folders are no package together, so this is no import.
+RedisServer = runpy.run_path(str(
+    Path(__file__).parents[1] / 'unit/redis_ledger/redis_server.py'))['RedisServer']
+
+
+@pytest.fixture
+def redis_server():
+    if shutil.which('redis-server') is None:
+        pytest.skip('redis-server is not installed (Debian, Ubuntu: apt install redis-server)')
+    server = RedisServer()
+    yield server
+    server.close()
+
+
+class Rig:
+    """A ledger node with what it says."""
+
+    def __init__(self, journal, url):
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=random.randint(1, 200))
+        self.executor = make_executor('auto', self.context)
+        self.node = LedgerNode(context=self.context, parameter_overrides=[
+            Parameter('journal_path', value=str(journal)), Parameter('ledger_url', value=url)])
+        self.other = rclpy.create_node('test_ledger_sync', context=self.context)
+        self.executor.add_node(self.node)
+        self.executor.add_node(self.other)
+        self.told = LedgerSync()
+        self.diagnosed = DiagnosticArray()
+        self.other.create_subscription(
+            LedgerSync, '/ledger/sync', lambda message: setattr(self, 'told', message),
+            QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL))
+        self.other.create_subscription(
+            DiagnosticArray, '/diagnostics',
+            lambda message: setattr(self, 'diagnosed', message), 10)
+        self.client = self.other.create_client(GetCheckpoint, '/ledger/get_checkpoint')
+
+    def until(self, done, timeout=20.0):
+        deadline = time.monotonic() + timeout
+        while not done():
+            assert time.monotonic() < deadline, self.told
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def checkpoint(self, name):
+        self.until(self.client.service_is_ready)
+        answer = self.client.call_async(GetCheckpoint.Request(id=name))
+        self.until(answer.done)
+        return answer.result()
+
+    def close(self):
+        self.node.trigger_shutdown()
+        for node in (self.node, self.other):
+            node.destroy_node()
+        self.executor.shutdown()
+        self.context.try_shutdown()
+
+
+@pytest.fixture
+def start(tmp_path):
+    rigs = []
+
+    def make(url):
+        rigs.append(Rig(tmp_path / 'journal', url))
+        return rigs[-1]
+    yield make
+    for rig in rigs:
+        rig.close()
+
+
+@pytest.fixture
+def journal(tmp_path):
+    with Journal(tmp_path / 'journal') as opened:
+        yield opened
+
+
+def flow(journal):
+    journal.append(Entry('flow', 'f1', event='accepted', to_state='START', data={'name': 'pick'}))
+
+
+def test_journal_arrives_and_server_may_go_and_come_back(start, journal, redis_server):
+    flow(journal)
+    rig = start(redis_server.url)
+    assert rig.node.start()
+    rig.until(lambda: rig.told.state == LedgerSync.CONNECTED and rig.told.ledger_seq == 1)
+    redis_server.kill()
+    journal.append(Entry('flow', 'f1', event='scheduled', from_state='START', to_state='CONTINUE'))
+    rig.until(lambda: rig.told.state == LedgerSync.DISCONNECTED and rig.told.backlog == 1)
+    assert rig.told.last_error and rig.told.lag >= 0
+    rig.until(lambda: rig.diagnosed.status and rig.diagnosed.status[0].level == b'\x01')
+    assert rig.checkpoint('t').error_code == int(ErrorCode.LEDGER_UNAVAILABLE)
+    redis_server.start()
+    rig.until(lambda: rig.told.state == LedgerSync.CONNECTED and rig.told.ledger_seq == 2)
+    reader = RedisReader(redis_server.url)
+    assert list(reader.rows()) == list(journal.rows())
+    reader.close()
+
+
+def test_checkpoints_of_flows_and_operations_are_told(start, journal, redis_server):
+    flow(journal)
+    packed = pack({'gathered': 7})
+    redis_server.client.hset('sg:checkpoint:{t}', mapping=dict(zip(packed[::2], packed[1::2])))
+    rig = start(redis_server.url)
+    assert rig.node.start()
+    found = rig.checkpoint('f1')
+    assert found.found and '"name": "pick"' in found.payload_json and found.stamp.sec > 0
+    found = rig.checkpoint('t')
+    assert found.found and found.payload_json == '{"gathered": 7}' and found.schema_version == 1
+    found = rig.checkpoint('nobody')
+    assert not found.found and found.error_code == int(ErrorCode.NOT_FOUND)
+
+
+def test_without_a_url_the_ledger_is_disabled(start, journal):
+    flow(journal)
+    rig = start('')
+    assert rig.node.start()
+    rig.until(lambda: rig.told.journal_seq == 1)
+    assert rig.told.state == LedgerSync.DISABLED and not rig.told.last_error
+    assert rig.node.network is None
+    assert rig.checkpoint('f1').found
+    assert 'no ledger is configured' in rig.checkpoint('t').error_msg
+
+
+def test_url_with_a_password_is_refused(start, journal, capfd):
+    rig = start('redis://:secret@somewhere')
+    assert not rig.node.start()
+    printed = ''.join(capfd.readouterr())
+    assert 'ACTION_LEDGER_REDIS_PASSWORD' in printed and 'secret' not in printed
