@@ -11,10 +11,11 @@ from typing import Any
 from action_lifecycle_msgs import msg
 
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.memory import LARGE_TYPES, keep_memory
 from ..ros.qos import state_qos
 from ..ros.stamps import to_time
 from ..ros.subscriptions import Subscriptions, TopicNeed
-from ..ros.timers import Alarm
+from ..ros.timers import Alarm, Timeout
 from ..world import FactSet, WorldModel
 from ..world.facts import ConstantFact, QosSpec, TopicFact
 from .bridge_messages import fact_to
@@ -29,6 +30,8 @@ class Facts:
     ) -> None:
         self.model = WorldModel(facts)
         self._node = node
+        if LARGE_TYPES.intersection(facts.topic_types().values()):
+            keep_memory()
         self._alarm = Alarm(node, self._advance, ros_time=True)
         self.subscriptions = Subscriptions(
             node, self._needs(facts), linger=linger, on_trouble=on_trouble)
@@ -36,9 +39,9 @@ class Facts:
             topic: reader.name for topic, reader in self.subscriptions.readers.items()}
         self._publisher = node.add_publisher(msg.WorldState, '~/facts', state_qos())
         self._last: list[msg.Fact] = []
-        self._always = self.subscriptions.hold(facts.topics(
-            name for name, fact in facts.items() if fact.spec.always))
-        node.add_timer(1.0 / rate, self._publish)
+        self._period = 1.0 / rate
+        self._telling: Timeout | None = None
+        self.hold(facts.topics(name for name, fact in facts.items() if fact.spec.always))
 
     def _needs(self, facts: FactSet) -> Iterable[TopicNeed]:
         for topic, type_name in facts.topic_types().items():
@@ -56,30 +59,44 @@ class Facts:
 
     def hold(self, topics: Iterable[str]) -> Callable[[], None]:
         """Read these topics until the function that is returned is called."""
-        return self.subscriptions.hold(topics)
+        release = self.subscriptions.hold(topics)
+        if self._telling is None:
+            self._tell()
+        return release
 
     def destroy(self) -> None:
         """Unsubscribe and be quiet."""
         self._alarm.destroy()
+        if self._telling is not None:
+            self._telling.cancel()
         self.subscriptions.destroy()
 
     def _take(self, topic: str, message: Any) -> None:
-        self.model.ingest(topic, message, self._node.now())
-        self.changed()
+        try:
+            self.model.ingest(topic, message, self._node.now())
+            if self.model.waiting:
+                self.changed()
+        except Exception:  # of whoever was answered; a topic must not end the node
+            self._node.log_exception(f'topic {topic}')
 
     def _advance(self) -> None:
         self.model.advance(self._node.now())
         self.changed()
 
-    def _publish(self) -> None:
+    def _tell(self) -> None:
+        """Publish now and then, as long as anything is read."""
+        read = {topic for topic, reader in self.subscriptions.readers.items() if reader.subscribed}
+        self._publish(read)
+        self._telling = Timeout(self._node, self._period, self._tell) if read else None
+
+    def _publish(self, read: set[str]) -> None:
         """Publish the facts that are read now, if one of them has changed."""
         model, now = self.model, self._node.now()
-        read = {topic for topic, reader in self.subscriptions.readers.items() if reader.subscribed}
         facts = []
         if read:
             for name, fact in model.facts.items():
                 if not isinstance(fact, ConstantFact) and model.facts.topics([name]) <= read:
                     facts.append(fact_to(model.value(name, now), self.names))
-        if facts != self._last:
+        if facts != self._last and self._node.active:
             self._last = facts
             self._publisher.publish(msg.WorldState(stamp=to_time(now), facts=facts))

@@ -38,7 +38,7 @@ class Guard:
         self._publisher = node.add_publisher(msg.SafetyState, '~/safety', state_qos())
         self._readers = [
             Subscriptions(node, [TopicNeed(spec.topic, spec.type, spec.qos,
-                                           functools.partial(self._take, spec))],
+                                           node.guarded(functools.partial(self._take, spec)))],
                           linger=0.0, on_trouble=self._report_trouble)
             for spec in self.monitor.specs()]
         for reader in self._readers:

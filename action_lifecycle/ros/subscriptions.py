@@ -17,8 +17,8 @@ try:
     from rclpy.event_handler import SubscriptionEventCallbacks
 except ImportError:  # Humble
     from rclpy.qos_event import SubscriptionEventCallbacks
+from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
-from rclpy.serialization import deserialize_message
 
 from ..world.facts import QosSpec
 from .lifecycle_node import ManagedNode
@@ -35,7 +35,7 @@ Take = Callable[[Any], None]
 
 @dataclass
 class TopicNeed:
-    """How a topic is to be read. `max_rate` in Hz; 0: every message."""
+    """How a topic is to be read. `max_rate` in Hz; 0: every message. `take` raises nothing."""
 
     topic: str
     type: str
@@ -53,12 +53,14 @@ class TopicReader:
         self.name = node.resolve_topic_name(need.topic)
         self.trouble = ''
         self._node = node
+        # of a capped topic nothing but the newest message is wanted: in a node that no executor
+        # spins, the middleware keeps that one, and no message wakes this process
+        self._owner = node.keep('unspun', lambda: _unspun(node)) if need.max_rate else node
         self._class = message_class(need.type)
-        self._take = node.guarded(need.take)
+        self._take = need.take
         self._subscription: Any = None
         self._asked: tuple[Any, ...] = ()
-        self._newest: bytes | None = None
-        self._pause: Timeout | None = None
+        self._polling: Timeout | None = None
 
     @property
     def subscribed(self) -> bool:
@@ -78,45 +80,47 @@ class TopicReader:
         if self._subscription is None or (fitting and asked != self._asked):
             self._close()
             self._asked = asked
-            self._subscription = self._node.create_subscription(
-                self._class, self.name, self._take_raw if self.need.max_rate else self._take,
-                qos, raw=bool(self.need.max_rate), event_callbacks=SILENT)
+            self._subscription = self._owner.create_subscription(
+                self._class, self.name, self._take, qos, event_callbacks=SILENT)
+            if self.need.max_rate:
+                self._poll()
         return bool(fitting)
 
     def close(self) -> None:
         """Unsubscribe."""
         self._close()
-        if self._pause is not None:
-            self._pause.cancel()
-        self._pause = self._newest = None
         self.trouble = ''
 
     def _close(self) -> None:
+        if self._polling is not None:
+            self._polling.cancel()
         if self._subscription is not None:
-            self._node.destroy_subscription(self._subscription)
+            self._owner.destroy_subscription(self._subscription)
             self._subscription = None
 
     def _qos(self, publishers: list[Any]) -> QoSProfile:
         spec = self.need.qos
-        qos = sensor_qos(publishers, depth=spec.depth)
+        qos = sensor_qos(publishers, depth=1 if self.need.max_rate else spec.depth)
         if spec.reliability is not None:
             qos.reliability = QoSReliabilityPolicy[spec.reliability.upper()]
         if spec.durability is not None:
             qos.durability = QoSDurabilityPolicy[spec.durability.upper()]
         return qos
 
-    def _take_raw(self, data: bytes) -> None:
-        """Keep the newest bytes; what is not read in time is never deserialized."""
-        self._newest = data
-        if self._pause is None:
-            self._read_newest()
+    def _poll(self) -> None:
+        """Read the newest message; what came before it was never deserialized."""
+        self._polling = Timeout(self._node, 1.0 / self.need.max_rate, self._poll)
+        handle = self._subscription.handle
+        with handle:
+            found = handle.take_message(self._class, False)
+        if found is not None:
+            self._take(found[0])
 
-    def _read_newest(self) -> None:
-        self._pause = None
-        data, self._newest = self._newest, None
-        if data is not None and self._subscription is not None:
-            self._pause = Timeout(self._node, 1.0 / self.need.max_rate, self._read_newest)
-            self._take(deserialize_message(data, self._class))
+
+def _unspun(node: ManagedNode) -> Node:
+    return Node(f'_{node.get_name()}_capped', namespace=node.get_namespace(),
+                context=node.context, use_global_arguments=False, enable_rosout=False,
+                start_parameter_services=False)
 
 
 class Subscriptions:

@@ -104,9 +104,9 @@ class Scheduler:
         delta = jump.delta.nanoseconds * 1e-9
         for entry in self._entries:  # all by the same, so the heap stays one
             entry.time += delta
-        self._arm()
         for callback in list(self.on_jump.values()):
             self._node.guarded(callback)()
+        self._arm()
 
 
 class Timeout:

@@ -92,7 +92,11 @@ class WorldModel:
 
         What was due before is judged first, by what was known then.
         """
-        self.advance(received)
+        dues = self._dues
+        if received >= self.now and not (dues and dues[0][0] <= received):
+            self.now = received
+        else:
+            self.advance(received)
         now = self.now
         for source in self._by_topic.get(topic, ()):
             source.take(message, now)
@@ -115,6 +119,11 @@ class WorldModel:
             due, _, watch = heapq.heappop(dues)
             if watch.open and due == watch.due:
                 self._judge(watch, due)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there may be a next deadline."""
+        return bool(self._dues)
 
     def next_deadline(self) -> float:
         """Return when `advance` has to be called next; infinite: only samples matter."""

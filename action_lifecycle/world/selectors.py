@@ -120,8 +120,8 @@ def compile_path(path: str, type_name: str) -> tuple[Reader, Reader]:
     """
     Return two functions of a message: the value at `path`, and the stamp of its sample in s.
 
-    The first raises Absent when the message does not hold it. The stamp is that of the header
-    nearest to the value (of a selected element, else of the message), None when there is none.
+    The first raises Absent when the message does not hold it. The stamp is that of the message's
+    header, else of the selected element's, None when there is none.
     """
     steps = parse_path(path)
     if type_name == 'sensor_msgs/msg/PointCloud2' and steps[0] == FieldStep('data') \
@@ -234,10 +234,12 @@ def _match_element(step: MatchStep) -> Reader:
 
 def header_stamp(message: Any) -> float | None:
     """Return the stamp of a message's header (or of its field `stamp`) in s; None without one."""
-    header = getattr(message, 'header', None)
-    stamp = getattr(message if header is None else header, 'stamp', None)
     try:
-        seconds: float = stamp.sec + stamp.nanosec * 1e-9  # type: ignore[union-attr]
+        stamp = message.header.stamp
+    except AttributeError:
+        stamp = getattr(message, 'stamp', None)
+    try:
+        seconds: float = stamp.sec + stamp.nanosec * 1e-9
     except AttributeError:
         return None
     return seconds or None  # zero: the publisher did not set it
@@ -264,6 +266,8 @@ def _converted(reader: Reader) -> Reader:
         kind = value.__class__
         if kind is float or kind is bool or kind is int:
             return value
+        if kind is array.array:
+            return np.frombuffer(value, dtype=value.typecode)
         return to_value(value)
     return read
 

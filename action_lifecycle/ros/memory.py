@@ -1,0 +1,24 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Memory for messages of a megabyte and more, at many a second."""
+
+from __future__ import annotations
+
+import ctypes
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
+LARGE_TYPES = frozenset(('sensor_msgs/msg/PointCloud2', 'sensor_msgs/msg/Image'))
+
+
+def keep_memory() -> None:
+    """
+    Let glibc keep what large messages needed, instead of giving it back after each.
+
+    By default the pages of a message of 1 MB go back to the system when it is freed, and the next
+    one has them mapped and zeroed again: 2 to 4 times the CPU time of reading it. Costs up to
+    64 MiB that stay with the process. Without glibc: nothing is done.
+    """
+    mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, 32 * 1024 * 1024)
+        mallopt(M_TRIM_THRESHOLD, 64 * 1024 * 1024)
