@@ -15,7 +15,8 @@ bench: build
 	@$(RUN) tools/bench
 
 soak: build
-	@$(RUN) python3 -m pytest test/soak
+	@JOURNAL_KILLS=200 JOURNAL_CUTS=300 $(RUN) python3 -m pytest --timeout=3600 -s \
+		test/unit/ledger/test_journal_crash.py test/unit/ledger/test_journal_power.py
 
 build: setup
 	@$(RUN) tools/build
