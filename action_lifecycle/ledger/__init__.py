@@ -1,6 +1,15 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The journal of a robot: what happened, in order, on disk before it takes effect."""
+"""
+The journal of a robot: what happened, in order, on disk before it takes effect; and its ledger.
+
+What needs the Redis client is imported when it is asked for: most users of the journal don't.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from .clock import Clock, SystemClock, elapsed
 from .journal import Journal
@@ -8,8 +17,30 @@ from .journal_export import export_rows
 from .journal_reader import JournalReader
 from .journal_row import Entry, JournalError, Row
 from .journal_verify import JournalFault, verify_journal
+from .smart_ledger import MemoryTasks, SmartLedger
+
+if TYPE_CHECKING:
+    from .checkpoints import recover_checkpoint, write_checkpoint_and_transition
+    from .operations import OperationStateMachine
+    from .redis_ledger import RedisLedger, RedisReader
+    from .redis_tasks import RedisTasks
+
+_WITH_REDIS = {
+    'OperationStateMachine': 'operations', 'RedisLedger': 'redis_ledger',
+    'RedisReader': 'redis_ledger', 'RedisTasks': 'redis_tasks',
+    'recover_checkpoint': 'checkpoints', 'write_checkpoint_and_transition': 'checkpoints',
+}
 
 __all__ = [
-    'Clock', 'Entry', 'Journal', 'JournalError', 'JournalFault', 'JournalReader', 'Row',
-    'SystemClock', 'elapsed', 'export_rows', 'verify_journal',
+    'Clock', 'Entry', 'Journal', 'JournalError', 'JournalFault', 'JournalReader', 'MemoryTasks',
+    'OperationStateMachine', 'RedisLedger', 'RedisReader', 'RedisTasks', 'Row', 'SmartLedger',
+    'SystemClock', 'elapsed', 'export_rows', 'recover_checkpoint', 'verify_journal',
+    'write_checkpoint_and_transition',
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs the Redis client."""
+    if name not in _WITH_REDIS:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    return getattr(import_module(f'.{_WITH_REDIS[name]}', __name__), name)

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -155,3 +158,11 @@ def test_states_come_back_from_the_ledger(session, tasks):
     hooks.forget_session('42_100')
     assert hooks.restore_action_states_from_ledger('42_100', SmartLedger('42_100', tasks)) == 1
     assert hooks.get_action_state('42_100', 'a') is ActionState.PENDING
+
+
+def test_package_has_its_public_names_and_imports_redis_only_when_asked():
+    code = ('import sys; import action_lifecycle.ledger as ledger; '
+            'assert "redis" not in sys.modules; '
+            '[getattr(ledger, name) for name in ledger.__all__]')
+    subprocess.run([sys.executable, '-c', code], check=True,
+                   env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})

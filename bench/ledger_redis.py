@@ -1,0 +1,158 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the ledger in Redis costs, measured in one run against a redis-server of its own.
+
+sync_vs_pipeline: rows a second from the journal file into the ledger, against redis-py pipelining
+    the same bytes (one XADD and one HSET a row, of rows that are in memory already), in the same
+    batches. Above 1 is faster.
+offline_mb_per_million: how much the resident memory of a process grows, in MB, that brings a
+    backlog of `--events` rows into the ledger; scaled to a million.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from action_lifecycle.ledger import Entry, Journal, JournalReader, Row
+from action_lifecycle.ledger.redis_ledger import RedisLedger
+from action_lifecycle.ledger.sync import BATCH_ROWS, Synchronizer, SyncStatus
+
+WALK = ('assigned', 'in_progress', 'executing_motion', 'sensor_confirm',
+        'status_verification_requested', 'completed', 'terminated')
+EVIDENCE = {
+    'goal_id': '3fa85f64-5717-4562-b3fc-2c963f66afa6',
+    'evidence': {'gripper_gap': {'value': 0.0213, 'stamp': 1795230299.418, 'topic': 'joints'}},
+}
+
+
+def write_journal(path: Path, events: int) -> None:
+    """Write a journal of actions that run one after another."""
+    with Journal(path) as journal:
+        for start in range(0, events, 6000):
+            journal.append_many(
+                Entry('transition', 'flow', f'pick_{number // 6}', 1, f'to_{WALK[step + 1]}',
+                      WALK[step], WALK[step + 1], data=EVIDENCE, final=step == 5,
+                      ros_time=1795230299.418)
+                for number in range(start, min(start + 6000, events)) for step in (number % 6,))
+
+
+async def sync(path: Path, url: str) -> None:
+    """Bring all of a journal into the ledger."""
+    with JournalReader(path) as reader:
+        last = reader.last_seq()
+    done = asyncio.Event()
+
+    def told(status: SyncStatus) -> None:
+        if status.ledger_seq == last:
+            done.set()
+
+    running = asyncio.ensure_future(Synchronizer(path, RedisLedger(url), told).run())
+    await done.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+
+def pipeline(client: Any, rows: list[Row]) -> None:
+    """Send the same bytes the plain way."""
+    for start in range(0, len(rows), BATCH_ROWS):
+        pipe = client.pipeline(transaction=False)
+        for row in rows[start:start + BATCH_ROWS]:
+            fields = {name: '' if value is None else int(value) if name == 'final' else value
+                      for name, value in zip(Row._fields, row)}
+            pipe.xadd('plain:events', fields, id=f'{row.seq}-0')
+            pipe.hset(f'plain:{row.action_id}', mapping=fields)
+        pipe.execute()
+
+
+def sync_vs_pipeline(folder: Path, url: str, events: int, rounds: int) -> float:
+    """Return how many times the rows a second of a pipeline the synchronizer brings."""
+    write_journal(folder / 'journal', events)
+    with JournalReader(folder / 'journal') as reader:
+        rows = list(reader.rows())
+    client = redis.Redis.from_url(url)
+    ratios = []
+    for _ in range(rounds):
+        client.flushall()
+        began = time.perf_counter()
+        pipeline(client, rows)
+        plain = time.perf_counter() - began
+        client.flushall()
+        began = time.perf_counter()
+        asyncio.run(sync(folder / 'journal', url))
+        ratios.append(plain / (time.perf_counter() - began))
+    client.flushall()
+    client.close()
+    return statistics.median(ratios)
+
+
+def offline_mb_per_million(folder: Path, url: str, events: int) -> float:
+    """Return by how many MB a process grows that catches up with a million rows."""
+    client = redis.Redis.from_url(url)
+    peaks = []
+    for name, size in ('small', 1000), ('large', events):
+        path = folder / name
+        write_journal(path, size)
+        client.flushall()
+        peaks.append(int(subprocess.run(
+            [sys.executable, __file__, '--sync', str(path), url], check=True, text=True,
+            capture_output=True, env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+        ).stdout))
+    client.close()
+    return (peaks[1] - peaks[0]) / 1024 * 1e6 / events
+
+
+def measure(folder: Path, events: int) -> dict[str, float]:
+    """Return the ratios of the ledger."""
+    url = f'unix://{folder}/redis'
+    server = subprocess.Popen(
+        ['redis-server', '--port', '0', '--unixsocket', f'{folder}/redis', '--dir', str(folder),
+         '--save', ''], stdout=subprocess.DEVNULL)
+    try:
+        while not (folder / 'redis').exists():
+            time.sleep(0.01)
+        return {'sync_vs_pipeline': sync_vs_pipeline(folder, url, 20_000, 5),
+                'offline_mb_per_million': offline_mb_per_million(folder, url, events)}
+    finally:
+        server.kill()
+        server.wait()
+
+
+def main() -> None:
+    """Print the ratios, as JSON if asked for."""
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--json', action='store_true', help='one JSON object')
+    parser.add_argument('--events', type=int, default=200_000, help='rows of the backlog')
+    parser.add_argument('--sync', nargs=2, metavar=('JOURNAL', 'URL'), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.sync:
+        asyncio.run(sync(Path(arguments.sync[0]), arguments.sync[1]))
+        # Not getrusage: its peak counts from before the exec, so it is that of the parent.
+        status = Path('/proc/self/status').read_text(encoding='ascii')
+        print(status.partition('VmHWM:')[2].split()[0])
+        return
+    with tempfile.TemporaryDirectory(prefix='al-') as folder:
+        ratios = {name: round(ratio, 3)
+                  for name, ratio in measure(Path(folder), arguments.events).items()}
+    if arguments.json:
+        print(json.dumps(ratios))
+    else:
+        for name, ratio in ratios.items():
+            print(f'{name:24} {ratio:6.2f}')
+
+
+if __name__ == '__main__':
+    main()
