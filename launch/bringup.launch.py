@@ -28,6 +28,8 @@ def generate_launch_description() -> LaunchDescription:
                               description='Facts and safety topics; empty: as params_file says.'),
         DeclareLaunchArgument('journal_path', default_value='',
                               description='The journal; empty: as params_file says.'),
+        DeclareLaunchArgument('ledger_url', default_value='',
+                              description='Redis of the fleet; empty: as params_file says.'),
         DeclareLaunchArgument('log_level', default_value='info'),
         DeclareLaunchArgument('compose', default_value='false', choices=['true', 'false'],
                               description='All three nodes in one process.'),
@@ -37,7 +39,7 @@ def generate_launch_description() -> LaunchDescription:
 
 def _nodes(context: LaunchContext) -> list[Node]:
     given = {
-        name: value for name in ('facts_file', 'journal_path')
+        name: value for name in ('facts_file', 'journal_path', 'ledger_url')
         if (value := LaunchConfiguration(name).perform(context))}
     composed = LaunchConfiguration('compose').perform(context) == 'true'
     return [
