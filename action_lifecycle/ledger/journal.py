@@ -77,12 +77,9 @@ class Journal(JournalReader):
         Raises JournalError (disk full, read-only, damaged, not JSON, too big, closed); then
         nothing is recorded.
         """
-        clock = self._clock
         with self._appending:
-            if self._closed or entry.kind == SNAPSHOT:
-                self._check(entry)
-            row = make_row(entry, self._seq + 1, clock.boot_id, clock.boot_time(),
-                           clock.wall_time(), self._hash)
+            self._check(entry)
+            row = self._row(entry, self._seq, self._hash)
             try:
                 self._execute(_INSERT, row)
                 self._seq, self._hash = row.seq, row.hash
@@ -91,10 +88,7 @@ class Journal(JournalReader):
             except BaseException:  # Ctrl-C may hit between the commit and what we know of it
                 self._seq, self._hash = self._last_row()
                 raise
-            self._since_checkpoint += ROW_BYTES + len(row.data_json)
-            if self._since_checkpoint > CHECKPOINT_BYTES:
-                self._since_checkpoint = 0
-                self._checkpoints.request()
+            self._count(ROW_BYTES + len(row.data_json))
         return row
 
     def append_many(self, entries: Iterable[Entry]) -> list[Row]:

@@ -104,7 +104,7 @@ def apply(image, offset, data):
 
 
 def record(path, log, rows):
-    """Return the lines that strace wrote about a writer of so many rows."""
+    """Return the lines that strace wrote about a writer until so many rows were safe."""
     writer = Path(__file__).with_name('writer_process.py')
     traced = subprocess.Popen(
         ['strace', '-f', '--seccomp-bpf', '-xx', '-s', '100000', '-o', str(log), '-e',
@@ -115,7 +115,7 @@ def record(path, log, rows):
     last = 0
     for line in traced.stdout:
         word, seq = line.split()
-        if word == b'row':
+        if word == b'safe':
             last = int(seq)
         if last >= rows:
             break
@@ -153,4 +153,4 @@ def test_what_a_barrier_promised_survives_any_power_cut(path, tmp_path):
                 assert reader.last_seq() >= disk.promised, f'cut at line {number}'
             shutil.rmtree(folder)
     print(promises)
-    assert max(promised for promised, _ in promises) > 100
+    assert max(promised for promised, _ in promises) > 0
