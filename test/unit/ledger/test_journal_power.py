@@ -123,7 +123,10 @@ def record(path, log, rows):
     traced.wait()
     if not last:
         pytest.skip('strace may not trace here')
-    return log.read_text().splitlines()
+    lines = log.read_text().splitlines()
+    if not any('pwrite64(' in line for line in lines):
+        pytest.skip('this SQLite writes by other calls than those that are replayed')
+    return lines
 
 
 @pytest.mark.timeout(120 + CUTS)
