@@ -1,0 +1,209 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A dialogue: what was said on the way through a graph, by whom, and how much of it is kept.
+
+`Dialogue` is the first listener of a machine whose states are of type `invoker` (work decides when
+they are left) or of any other type (the user does). Each state may have a `template`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import Any, Literal, NamedTuple
+
+import jinja2
+
+from ..engine.errors import LifecycleError, nearest
+from ..engine.graph import Graph
+from ..flow.templates import MAX_TEMPLATE, TemplateError, render
+from .text import as_text, presentable, verbatim
+
+MAX_ENTRY = 65_536
+"""Longest entry, in characters."""
+MAX_ENTRIES = 1000
+"""Entries that are kept; the oldest go first."""
+
+Party = Literal['user', 'invoker']
+
+
+class Persistence(str, Enum):
+    """What a transition leaves in the dialogue."""
+
+    NONE = 'NONE'          #: nothing
+    RAW = 'RAW'            #: what the user sent, word for word
+    RENDERED = 'RENDERED'  #: the template of the target state, filled in
+
+
+DEFAULTS: Mapping[tuple[Party, Party], Persistence] = {
+    ('user', 'user'): Persistence.RENDERED,
+    ('user', 'invoker'): Persistence.RAW,
+    ('invoker', 'user'): Persistence.RENDERED,
+    ('invoker', 'invoker'): Persistence.NONE,
+}
+
+
+class Entry(NamedTuple):
+    """One thing that was said."""
+
+    stamp: float  #: s, of the clock of the dialogue
+    state: str    #: that was entered with it
+    actor: str    #: `user` or `assistant`
+    persistence: Persistence
+    text: str
+
+
+class DialogueError(LifecycleError):
+    """Something that can't be said, or a template that can't be filled in."""
+
+
+class Dialogue:
+    """
+    A listener that keeps a dialogue; it has to be the first one of its machine.
+
+    `before_transition` sets `transition_type`, `actor`, `dialogue_persistence`, `actor_input`
+    (what came with the event) and `current_template` (of the target). Hooks may change them until
+    `after_transition`, which fills in the template, sets `output` and records the entry.
+
+    Templates see `actor_input`, `dialogue` (a list of actor and text), `state`, and what `names()`
+    gives. `entries` are those of before a restart. `recorded(entry)` is called for each new one.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        names: Callable[[], Mapping[str, Any]] = dict,
+        entries: Iterable[Entry] = (),
+        recorded: Callable[[Entry], object] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        _check_templates(graph)
+        self.actor = 'user'
+        self.actor_input: Any = None
+        self.current_template: Any = None
+        self.transition_type: tuple[Party, Party] = ('user', 'user')
+        self.output = ''
+        """What the user is to see of the latest transition."""
+        self._persistence = Persistence.NONE
+        self._entries = deque(entries, maxlen=MAX_ENTRIES)
+        self._graph = graph
+        self._names = names
+        self._recorded = recorded
+        self._clock = clock
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What was said, the oldest first."""
+        return tuple(self._entries.copy())
+
+    @property
+    def dialogue_persistence(self) -> Persistence:
+        """What the transition that runs will leave; also settable by name."""
+        return self._persistence
+
+    @dialogue_persistence.setter
+    def dialogue_persistence(self, value: Persistence | str) -> None:
+        try:
+            self._persistence = Persistence(value)
+        except ValueError:
+            raise DialogueError(f"no persistence is called '{value}'"
+                                + nearest(str(value), Persistence.__members__)) from None
+
+    def greet(self, state: str) -> None:
+        """Begin with the template of the state in which the machine starts."""
+        self.current_template = self._graph.state(state).config.get('template')
+        if self._party(state) == 'user' and self.current_template is not None:
+            self.actor = 'assistant'
+            self.output = self._rendered(state)
+            self._record(state, Persistence.RENDERED, self.output)
+
+    def validators(self, source: str, actor_input: Any = None, sender: str = '') -> None:
+        """Refuse what is too long for an entry while nothing has happened yet."""
+        if (sender or self._party(source)) == 'user' and isinstance(actor_input, str) \
+                and len(actor_input) > MAX_ENTRY:
+            raise DialogueError(f'actor_input has {len(actor_input)} characters, '
+                                f'at most {MAX_ENTRY} are taken')
+
+    def before_transition(
+        self, source: str, target: str, actor_input: Any = None, sender: str = ''
+    ) -> None:
+        """
+        Set what the table says about this type of transition.
+
+        `sender='user'`: a person sent the event, though work decides about leaving the source;
+        so it is after the work failed.
+        """
+        self.actor_input = actor_input
+        self.current_template = self._graph.states[target].config.get('template')
+        party: Party = 'user' if sender == 'user' else self._party(source)
+        self.transition_type = (party, self._party(target))
+        self.actor = 'assistant' if self.transition_type[0] == 'invoker' else 'user'
+        self.dialogue_persistence = DEFAULTS[self.transition_type]
+
+    def after_transition(self, target: str) -> None:
+        """Record what is to be kept, and set what the user is to see."""
+        persistence, to_user = self.dialogue_persistence, self.transition_type[1] == 'user'
+        self.output = kept = ''
+        if to_user or persistence is Persistence.RENDERED:
+            self.output = kept = self._rendered(target)
+        if persistence is Persistence.RAW:
+            kept = verbatim(self.actor_input)
+        elif persistence is Persistence.NONE:
+            kept = ''
+        if not to_user:
+            self.output = kept
+        if kept:
+            self._record(target, persistence, kept)
+
+    def _party(self, state: str) -> Party:
+        return 'invoker' if self._graph.states[state].type == 'invoker' else 'user'
+
+    def _rendered(self, state: str) -> str:
+        typed = self.actor == 'user'
+        if self.current_template is None:
+            return _cut(verbatim(self.actor_input) if typed
+                        else as_text(presentable(self.actor_input, typed)))
+        said = [{'actor': entry.actor, 'text': entry.text} for entry in self._entries]
+        names = {**self._names(), 'actor_input': presentable(self.actor_input, typed),
+                 'dialogue': said, 'state': state}
+        try:
+            return _cut(as_text(render(self.current_template, names)))
+        except TemplateError as error:
+            raise DialogueError(f"state '{state}': {error}") from error
+
+    def _record(self, state: str, persistence: Persistence, text: str) -> None:
+        entry = Entry(self._clock(), state, self.actor, persistence, _cut(text))
+        self._entries.append(entry)
+        if self._recorded is not None:
+            self._recorded(entry)
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MAX_ENTRY:
+        return text
+    mark = f'… [{len(text)} characters]'
+    return text[:MAX_ENTRY - len(mark)] + mark
+
+
+def _check_templates(graph: Graph) -> None:
+    """Refuse templates that are no text, too long, or not Jinja2; nothing is filled in here."""
+    syntax = jinja2.Environment()
+    faults = []
+    for state in graph.states.values():
+        template = state.config.get('template')
+        where = f"graph '{graph.name}', state '{state.name}': template"
+        if template is None:
+            continue
+        if not isinstance(template, str) or len(template) > MAX_TEMPLATE:
+            faults.append(f'{where}: expected a text of at most {MAX_TEMPLATE} characters')
+            continue
+        try:
+            syntax.parse(template)
+        except jinja2.TemplateSyntaxError as error:
+            faults.append(f'{where}, line {error.lineno}: {error.message}')
+    if faults:
+        raise DialogueError('\n'.join(faults))

@@ -1,0 +1,51 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What was put in, as text that may be kept: never binary data, never a control element's."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_NOT_TEXT = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]')
+
+
+def verbatim(value: Any) -> str:
+    """Return what a person said, word for word; of anything that is no text, only its kind."""
+    if value is None:
+        return ''
+    kept = presentable(value, typed=True)
+    return kept if isinstance(kept, str) else '[control input]'
+
+
+def presentable(value: Any, typed: bool) -> Any:
+    """
+    Return a copy without binary data; each piece is replaced by its size.
+
+    `typed`: it came from a person, and a string with control characters (a terminal obeys them)
+    or half a character counts as binary too.
+    """
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _binary(len(bytes(value)))
+    if isinstance(value, str):
+        if typed and _NOT_TEXT.search(value):
+            return _binary(len(value.encode('utf-8', 'surrogatepass')))
+        return value
+    if isinstance(value, Mapping):
+        return {presentable(key, typed): presentable(item, typed) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [presentable(item, typed) for item in value]
+    return value
+
+
+def as_text(value: Any) -> str:
+    """Return a rendered value as text: JSON for what is not text."""
+    if value is None:
+        return ''
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _binary(size: int) -> str:
+    return f'[binary input, {size} bytes]'

@@ -1,0 +1,16 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Work outside the control loop: tasks in other processes, started by states of type `invoker`."""
+
+from .invoker import Invoker
+from .local import LocalEngine
+from .progress import Progress
+from .run import Engine, Job, Outcome
+from .states import InvokerState
+from .wire import MAX_MESSAGE, WireError
+from .work import Group, Map, Sequence, Task, WorkError, read_work
+
+__all__ = [
+    'MAX_MESSAGE', 'Engine', 'Group', 'Invoker', 'InvokerState', 'Job', 'LocalEngine', 'Map',
+    'Outcome', 'Progress', 'Sequence', 'Task', 'WireError', 'WorkError', 'read_work',
+]

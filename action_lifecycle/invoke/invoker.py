@@ -1,0 +1,216 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The invoker: starts the work of a state, and fires the event that closes it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Optional
+
+from ..engine.errors import TransitionNotAllowed, nearest
+from ..engine.graph import Graph, GraphState
+from ..engine.machine import Machine
+from .progress import Progress
+from .run import Engine, Outcome, Run
+from .wire import WireError, pack
+from .work import Work, WorkError, read_work
+
+POLL = 'poll'
+"""What may be sent while work runs; it is no event of the graph."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class _Plan(NamedTuple):
+    """What an invoker state declares."""
+
+    work: Work
+    done: str
+    failed: Optional[str]
+
+
+class Invoker:
+    """
+    A listener of one machine that does the work of its states of type `invoker`; list it last.
+
+    Entering such a state starts the work with the event's `actor_input`. Its outcome is the
+    `actor_input` of the state's `done` event, fired once from a thread of the engine. While work
+    runs no other event is admitted; `done` is never admitted from elsewhere. If a task or the
+    closing fails, `error` says why, nothing runs any more, and the `failed` event is fired if the
+    state has one, else its other events are possible.
+
+    Templates of tasks see `actor_input`, `map_index` and what `names()` gives. `state` is where
+    the machine starts, when it was restored. After `expires_after` s without an event or a poll
+    the session is over: the work is given up.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        engine: Engine,
+        *,
+        names: Callable[[], Mapping[str, Any]] = dict,
+        state: str | None = None,
+        expires_after: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._plans = _read_plans(graph)
+        self._engine = engine
+        self._names = names
+        self._expires_after = expires_after
+        self._clock = clock
+        self._touched = clock()
+        self._lock = threading.Lock()
+        self._run: Run | None = None
+        self._error = f"the work of state '{state}' was lost in a restart" \
+            if state in self._plans else ''
+
+    @property
+    def progress(self) -> Progress | None:
+        """How far the work is; None when none is running."""
+        run = self._run
+        return None if run is None else run.progress
+
+    @property
+    def error(self) -> str:
+        """Why the latest work failed; empty from the next event on."""
+        return self._error
+
+    def poll(self) -> Progress | None:
+        """Return the progress, and count as a sign that the session is still wanted."""
+        self._expire()
+        self._touched = self._clock()
+        return self.progress
+
+    def give_up(self, reason: str) -> None:
+        """End the work that runs, if any; what still comes of it is ignored."""
+        run = self._run
+        if run is not None:
+            self._stop(run, reason)
+
+    def validators(
+        self, event: str, source: str, target: str, machine: Machine, actor_input: Any = None,
+        invocation: str = '',
+    ) -> None:
+        """Refuse what is not for this moment, and input that can't be sent to a task."""
+        if not self.cond(event, source, invocation):
+            if self._run is not None:
+                raise TransitionNotAllowed(event, source, (POLL,), 'work is running')
+            raise TransitionNotAllowed(event, source, machine.possible_events(),
+                                       'only the end of the work fires it')
+        if target in self._plans:
+            try:
+                pack(actor_input)
+            except WireError as error:
+                raise WireError(f"event '{event}': actor_input can't be sent: {error}") from None
+
+    def cond(self, event: str, source: str, invocation: str = '') -> bool:
+        """Say whether an event is possible: while work runs only its own closing one."""
+        run, plan = self._run, self._plans.get(source)
+        if run is not None:
+            return invocation == run.id
+        return plan is None or event != plan.done
+
+    def after_transition(
+        self, event: str, source: str, target: str, machine: Machine, actor_input: Any = None
+    ) -> None:
+        """Start the work of the state that was entered, in place of the one that was left."""
+        before = self._run
+        failed = before is not None and event == self._plans[source].failed
+        self._touched = self._clock()
+        run: Run | None = None
+        try:
+            if target in self._plans:
+                run = self._new_run(machine, target, actor_input, None if failed else before)
+            with self._lock:
+                self._run, self._error = run, str(actor_input) if failed else ''
+            if run is not None:
+                run.start()
+        except Exception as error:
+            if run is not None:
+                run.abandon()
+            with self._lock:
+                self._run = None
+                self._error = f"the work of state '{target}' did not start: {error}"
+            raise
+
+    def _new_run(
+        self, machine: Machine, state: str, actor_input: Any, before: Run | None
+    ) -> Run:
+        names = {**self._names(), 'actor_input': actor_input}
+        progress = Progress() if before is None else before.progress
+        run = Run(self._plans[state].work, names, self._engine, progress,
+                  lambda run, outcome: self._close(machine, state, run, outcome))
+        if before is not None:
+            run.progress = run.progress.advanced()  # its closing event, which is being made
+        return run
+
+    def _close(self, machine: Machine, state: str, run: Run, outcome: Outcome) -> None:
+        """Fire the event that the end of a run calls for; nothing that goes wrong is silent."""
+        self._expire()
+        plan, error = self._plans[state], outcome.error
+        if not error and self._run is run:
+            error = self._fire(machine, state, plan.done, run, outcome.value)
+        if error and plan.failed and self._run is run and machine.state == state:
+            refused = self._fire(machine, state, plan.failed, run, error)
+            error = f'{error}; then: {refused}' if refused else error
+        if error:
+            _LOG.error("%s: state '%s': %s", machine.name, state, error)
+            self._stop(run, error)
+            with self._lock:
+                if self._run is None and not self._error:
+                    self._error = error
+
+    def _fire(self, machine: Machine, state: str, event: str, run: Run, value: Any) -> str:
+        """Fire a closing event; return what went wrong."""
+        try:
+            machine.fire(event, expect=state, actor_input=value, invocation=run.id)
+        except Exception as error:
+            _LOG.debug('a closing event failed', exc_info=True)
+            return str(error) or type(error).__name__
+        return f"a hook of event '{event}' failed" if self._run is run else ''
+
+    def _expire(self) -> None:
+        run = self._run
+        if run is not None and self._clock() - self._touched > self._expires_after:
+            self._stop(run, f'nobody asked for {self._expires_after:g} s: the session expired and '
+                       'its work was given up')
+
+    def _stop(self, run: Run, reason: str) -> None:
+        """Let a run be over, if it is still the current one."""
+        run.abandon()
+        with self._lock:
+            if self._run is run:
+                self._run, self._error = None, reason
+
+
+def _read_plans(graph: Graph) -> dict[str, _Plan]:
+    """Return the plans of all invoker states; `WorkError` names every fault."""
+    plans, faults = {}, []
+    for state in graph.states.values():
+        if state.type == 'invoker':
+            try:
+                plans[state.name] = _read_plan(graph, state)
+            except WorkError as error:
+                faults.append(f"graph '{graph.name}', state '{state.name}': {error}")
+    if POLL in graph.events:
+        faults.append(f"graph '{graph.name}': no event may be called '{POLL}'")
+    if faults:
+        raise WorkError('\n'.join(faults))
+    return plans
+
+
+def _read_plan(graph: Graph, state: GraphState) -> _Plan:
+    work = read_work(state.config['invoke'], 'invoke')
+    done, failed = state.config['done'], state.config.get('failed')
+    events = graph.table[state.name]
+    for field, event in (('done', done), ('failed', failed)):
+        if event is not None and event not in events:
+            raise WorkError(f"{field}: no event '{event}' leaves it" + nearest(event, events))
+    if failed == done or not set(events) - {done}:
+        raise WorkError(f"only '{done}' leaves it: another event is needed for work that fails")
+    return _Plan(work, done, failed)

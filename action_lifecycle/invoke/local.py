@@ -1,0 +1,203 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The local engine: tasks in a few worker processes of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from types import TracebackType
+
+from ..engine.errors import LifecycleError
+from .run import Job, Outcome
+from .wire import MAX_MESSAGE, WireError, pack, unpack
+
+START_LIMIT = 60.0
+"""s until a worker process has to be ready."""
+_LOOK = 0.5  # s between two looks whether a silent worker process still lives
+
+_LOG = logging.getLogger(__name__)
+
+
+class LocalEngine:
+    """
+    A pool of `workers` processes, each started with its first job.
+
+    A task that takes longer than its limit (`time_limit`, s, unless it has its own) is killed with
+    its process; so is what it started. A killed process costs the job that it had, no other: the
+    job's reply is an error, and another process takes its place. A task is never started twice.
+    """
+
+    def __init__(self, workers: int = 2, time_limit: float = 60.0) -> None:
+        if workers < 1 or time_limit <= 0:
+            raise LifecycleError('a local engine needs at least one worker and a time limit > 0')
+        self._time_limit = time_limit
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._processes: set[_Process] = set()
+        self._threads = [threading.Thread(target=self._serve, name=f'invoke-{index}', daemon=True)
+                         for index in range(workers)]
+        self._started = False
+
+    def submit(self, job: Job) -> None:
+        """Queue a job; it is replied to from a thread of the pool."""
+        with self._lock:
+            if self._closed:
+                raise LifecycleError('the engine is closed')
+            if not self._started:
+                self._started = True
+                for thread in self._threads:
+                    thread.start()
+            self._jobs.put(job)
+
+    def close(self) -> None:
+        """End all processes; jobs that are not done fail."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            for process in self._processes:
+                process.kill()
+            for _ in self._threads:
+                self._jobs.put(None)
+        for thread in self._threads:
+            if self._started and thread is not threading.current_thread():
+                thread.join()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process ids of the workers that live."""
+        with self._lock:
+            return tuple(process.pid for process in self._processes)
+
+    def __enter__(self) -> LocalEngine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _serve(self) -> None:
+        """Perform jobs in one process at a time; one thread of the pool."""
+        process: _Process | None = None
+        while (job := self._jobs.get()) is not None:
+            if not job.wanted():
+                continue
+            try:
+                if process is None or not process.lives():
+                    self._end(process)
+                    process = None
+                    process = self._start()
+                outcome = self._perform(job, process)
+            except _Lost as loss:
+                self._end(process)
+                process = None
+                outcome = Outcome(None, 'the engine was closed' if self._closed else str(loss))
+            except (LifecycleError, OSError) as error:
+                outcome = Outcome(None, str(error))
+            try:
+                job.reply(outcome)
+            except Exception:
+                _LOG.exception('the reply to a task failed')
+        self._end(process)
+
+    def _perform(self, job: Job, process: _Process) -> Outcome:
+        limit = self._time_limit if job.time_limit is None else job.time_limit
+        try:
+            message = pack({'call': job.call, 'input': job.input, 'names': dict(job.names),
+                            'time_limit': limit})
+        except WireError as error:
+            raise WireError(f'its input is refused: {error}') from None
+        answer = unpack(process.ask(message, limit))
+        return Outcome(answer.get('value'), answer.get('error', ''))
+
+    def _start(self) -> _Process:
+        with self._lock:
+            if self._closed:
+                raise _Lost('the engine was closed')
+            process = _Process()
+            self._processes.add(process)
+        try:
+            process.answer(START_LIMIT)
+        except _Lost as loss:
+            self._end(process)
+            raise LifecycleError(f'no worker could be started: {loss}') from None
+        return process
+
+    def _end(self, process: _Process | None) -> None:
+        if process is not None:
+            with self._lock:
+                self._processes.discard(process)
+            process.end()
+
+
+class _Lost(Exception):
+    """A process that will not answer."""
+
+
+class _Process:
+    """One worker process and this end of its pipe."""
+
+    def __init__(self) -> None:
+        self._connection, theirs = multiprocessing.Pipe()
+        paths = os.pathsep.join(path for path in sys.path if path)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, '-m', f'{__package__}.worker', str(theirs.fileno())],
+                stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], start_new_session=True,
+                env={**os.environ, 'PYTHONPATH': paths})
+        self.pid = self._process.pid
+
+    def lives(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, message: bytes, limit: float) -> bytes:
+        """Return the answer to a message; `_Lost` when there is none within `limit` s."""
+        try:
+            self._connection.send_bytes(message)
+        except OSError:
+            raise self._died() from None
+        return self.answer(limit)
+
+    def answer(self, limit: float) -> bytes:
+        """Return what the process sends next; `_Lost` when nothing came within `limit` s."""
+        deadline = time.monotonic() + limit
+        try:
+            while not self._connection.poll(min(_LOOK, max(0.0, deadline - time.monotonic()))):
+                if not self.lives():  # something that the task had started holds the pipe
+                    raise self._died()
+                if time.monotonic() >= deadline:
+                    raise _Lost(f'it took longer than {limit:g} s; its worker process was killed')
+            return self._connection.recv_bytes(MAX_MESSAGE)
+        except (EOFError, OSError):
+            raise self._died() from None
+
+    def kill(self) -> None:
+        """Kill the process and what it started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kill it, wait for its end, and close the pipe."""
+        self.kill()
+        self._process.wait()
+        self._connection.close()
+
+    def _died(self) -> _Lost:
+        try:
+            code = self._process.wait(timeout=_LOOK)
+        except subprocess.TimeoutExpired:
+            return _Lost('its worker process closed the pipe')
+        how = f'was killed by signal {-code}' if code < 0 else f'ended with exit code {code}'
+        return _Lost(f'its worker process {how}')

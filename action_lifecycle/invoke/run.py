@@ -1,0 +1,170 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""One run of a DAG of tasks on an engine."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, Optional, Protocol
+
+from .progress import Progress
+from .work import MAX_ELEMENTS, Group, Map, Sequence, Task, Work, WorkError, count
+
+Names = Mapping[str, Any]
+Then = Callable[[Any], None]
+
+_LOG = logging.getLogger(__name__)
+
+
+class Outcome(NamedTuple):
+    """What came of a task: a value, or why there is none."""
+
+    value: Any
+    error: str = ''
+
+
+class Job(NamedTuple):
+    """
+    One task for an engine.
+
+    `names` holds `actor_input` and whatever else templates see. Without `call` the filled in
+    `input` is itself the value. When `wanted()` is false, nobody waits for it any more.
+    """
+
+    call: str
+    input: Any
+    names: Names
+    time_limit: Optional[float]
+    wanted: Callable[[], bool]
+    reply: Callable[[Outcome], None]
+
+
+class Engine(Protocol):
+    """Performs jobs somewhere else; each gets its reply at least once, from another thread."""
+
+    def submit(self, job: Job) -> None:
+        """Take a job and return at once."""
+
+
+class Run:
+    """
+    Performs work task by task; `finished(run, outcome)` is called exactly once.
+
+    The first task that fails ends it. A reply that comes twice, or after the end, changes nothing.
+    """
+
+    def __init__(
+        self,
+        work: Work,
+        names: Names,
+        engine: Engine,
+        before: Progress,
+        finished: Callable[[Run, Outcome], None],
+    ) -> None:
+        self.id = uuid.uuid4().hex
+        self.progress = before.grown(count(work) + 1)  # one for the closing event
+        self._work = work
+        self._names = names
+        self._engine = engine
+        self._finished = finished
+        self._lock = threading.Lock()
+        self._over = False
+
+    def start(self) -> None:
+        """Submit what can be done at once."""
+        self._perform(self._work, self._names, lambda value: self._end(Outcome(value)))
+
+    def abandon(self) -> None:
+        """Forget it; `finished` is not called any more."""
+        with self._lock:
+            self._over = True
+
+    def _perform(self, work: Work, names: Names, then: Then) -> None:
+        if isinstance(work, Task):
+            self._submit(work, names, then)
+        elif isinstance(work, Sequence):
+            self._follow(work, 0, names, then)
+        elif isinstance(work, Group):
+            self._together([(part, names) for part in work.parts.values()],
+                           lambda values: self._joined(dict(zip(work.parts, values)), then))
+        else:
+            self._submit(Task('', work.over), names,
+                         lambda elements: self._map(work, elements, names, then))
+
+    def _follow(self, work: Sequence, index: int, names: Names, then: Then) -> None:
+        def next_part(value: Any) -> None:
+            self._advance()
+            self._follow(work, index + 1, {**names, 'actor_input': value}, then)
+        last = index == len(work.parts) - 1
+        self._perform(work.parts[index], names, then if last else next_part)
+
+    def _map(self, work: Map, elements: Any, names: Names, then: Then) -> None:
+        if not isinstance(elements, list) or len(elements) > MAX_ELEMENTS:
+            got = f'{len(elements)} elements' if isinstance(elements, list) \
+                else type(elements).__name__
+            raise WorkError(f'a map takes a list of at most {MAX_ELEMENTS} elements, got {got}')
+        with self._lock:
+            self.progress = self.progress.grown(len(elements) * count(work.each))
+        self._together([(work.each, {**names, 'actor_input': element, 'map_index': index})
+                        for index, element in enumerate(elements)], then)
+
+    def _together(self, parts: list[tuple[Work, Names]], then: Then) -> None:
+        """Perform parts side by side; `then` gets the list of their values."""
+        values: list[Any] = [None] * len(parts)
+        waiting = set(range(len(parts)))
+        if not parts:
+            then(values)
+
+        def arrived(index: int, value: Any) -> None:
+            with self._lock:
+                values[index] = value
+                waiting.discard(index)
+                complete = not waiting
+            if complete:
+                then(values)
+        for index, (part, names) in enumerate(parts):
+            self._perform(part, names, partial(arrived, index))
+
+    def _joined(self, value: Any, then: Then) -> None:
+        self._advance()
+        then(value)
+
+    def _submit(self, task: Task, names: Names, then: Then) -> None:
+        replied = False
+
+        def reply(outcome: Outcome) -> None:
+            nonlocal replied
+            with self._lock:
+                if self._over or replied:
+                    return
+                replied = True
+            if outcome.error:
+                name = f"task '{task.call}'" if task.call else 'the list of a map'
+                self._end(Outcome(None, f'{name}: {outcome.error}'))
+                return
+            try:
+                self._advance()
+                then(outcome.value)
+            except Exception as error:
+                _LOG.debug('a run can not go on', exc_info=True)
+                self._end(Outcome(None, str(error) or type(error).__name__))
+        self._engine.submit(Job(
+            task.call, task.input, names, task.time_limit, self._is_wanted, reply))
+
+    def _advance(self) -> None:
+        with self._lock:
+            self.progress = self.progress.advanced()
+
+    def _is_wanted(self) -> bool:
+        return not self._over
+
+    def _end(self, outcome: Outcome) -> None:
+        with self._lock:
+            if self._over:
+                return
+            self._over = True
+        self._finished(self, outcome)

@@ -1,0 +1,36 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The state type `invoker`: work outside decides when the state is left."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from pydantic import Field, StrictStr
+
+from ..engine.document import StrictModel
+from ..engine.states import State, register_state
+
+
+class InvokerFields(StrictModel):
+    """What an invoker state declares."""
+
+    invoke: Any = Field(..., description='module:function, a list, a mapping, or a map of work')
+    done: StrictStr = Field(..., description='event fired with the outcome as actor_input')
+    failed: Optional[StrictStr] = Field(
+        None, description='event fired with the error as actor_input; without it the state stays '
+        'and offers its other events')
+    template: Optional[StrictStr] = Field(
+        None, description='what the dialogue renders if a hook asks for it')
+
+
+@register_state
+class InvokerState(State):
+    """
+    Lasts while a DAG of tasks runs; an `Invoker` that listens to the machine runs it.
+
+    It is no state for a session of steps, which has no machine.
+    """
+
+    type = 'invoker'
+    Fields = InvokerFields

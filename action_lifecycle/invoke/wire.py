@@ -1,0 +1,48 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What travels between the robot's process and its workers: JSON, with binary data as base64."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from ..engine.errors import LifecycleError
+
+MAX_MESSAGE = 4 * 2**20
+"""Largest message, in bytes; one side's input or answer."""
+_BINARY = '$bytes'
+
+
+class WireError(LifecycleError):
+    """A value that can't travel, or a message that can't be read."""
+
+
+def pack(value: Any) -> bytes:
+    """Return a value as a message; lists, mappings, text, numbers, booleans, None and bytes."""
+    try:
+        message = json.dumps(value, allow_nan=False, default=_binary).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise WireError(f'it is no JSON: {error}') from error
+    if len(message) > MAX_MESSAGE:
+        raise WireError(f'it has {len(message)} bytes as JSON, at most {MAX_MESSAGE} are taken')
+    return message
+
+
+def unpack(message: bytes) -> Any:
+    """Return the value of a message."""
+    try:
+        return json.loads(message, object_hook=_object)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise WireError(f"a message can't be read: {error}") from error
+
+
+def _binary(value: Any) -> dict[str, str]:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return {_BINARY: base64.b64encode(value).decode()}
+    raise TypeError(f'{type(value).__name__} is not serializable')
+
+
+def _object(found: dict[str, Any]) -> Any:
+    return base64.b64decode(found[_BINARY], validate=True) if found.keys() == {_BINARY} else found

@@ -1,0 +1,104 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What work consists of: a DAG of tasks as a graph file writes it.
+
+=================================================  ================================================
+`module:function`                                  a task; `function(actor_input)` runs in a worker
+`{call: module:function, input: …, time_limit: s}` the same; its argument is `input`, templates in
+                                                   it filled in
+`[a, b]`                                           a sequence: the output of a is b's actor_input
+`{left: a, right: b}`                              a group, side by side: `{left: …, right: …}`
+`{map: a, over: '{{ actor_input.parts }}'}`        a for every element, side by side: a list
+=================================================  ================================================
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple, Optional, Union
+
+from ..engine.errors import LifecycleError, nearest
+
+MAX_ELEMENTS = 10_000
+"""Most elements that a map takes."""
+_CALL = re.compile(r'[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z')
+
+
+class WorkError(LifecycleError):
+    """Work that is not written as it has to be."""
+
+
+class Task(NamedTuple):
+    """A function; `input` is its argument with templates, None passes `actor_input` on."""
+
+    call: str
+    input: Any = None
+    time_limit: Optional[float] = None  #: s; None: as the engine has it
+
+
+class Sequence(NamedTuple):
+    """One after the other."""
+
+    parts: tuple[Work, ...]
+
+
+class Group(NamedTuple):
+    """Side by side, each with the same input."""
+
+    parts: dict[str, Work]
+
+
+class Map(NamedTuple):
+    """The same for each element of a list, side by side; `over` is a template of the list."""
+
+    each: Work
+    over: Any
+
+
+Work = Union[Task, Sequence, Group, Map]
+
+
+def read_work(data: Any, where: str) -> Work:
+    """Return the work that plain data describe; `where` begins the message of a `WorkError`."""
+    if isinstance(data, str):
+        return _task({'call': data}, where)
+    if isinstance(data, list) and data:
+        return Sequence(tuple(
+            read_work(part, f'{where}[{index}]') for index, part in enumerate(data)))
+    if isinstance(data, dict) and data:
+        if 'call' in data:
+            return _task(data, where)
+        if 'map' in data:
+            _only(data, ('map', 'over'), where)
+            over = data.get('over', '{{ actor_input }}')
+            return Map(read_work(data['map'], f'{where}.map'), over)
+        return Group({str(name): read_work(part, f'{where}.{name}')
+                      for name, part in data.items()})
+    raise WorkError(f'{where}: expected module:function, or a list or mapping of work that is not '
+                    f'empty, got {data!r}')
+
+
+def count(work: Work) -> int:
+    """Return the tasks of it that are known before it runs."""
+    if isinstance(work, Sequence):
+        return sum(map(count, work.parts)) + len(work.parts) - 1
+    if isinstance(work, Group):
+        return sum(map(count, work.parts.values())) + 1
+    return 1
+
+
+def _task(data: dict[str, Any], where: str) -> Task:
+    _only(data, Task._fields, where)
+    call, limit = data['call'], data.get('time_limit')
+    if not (isinstance(call, str) and _CALL.match(call)):
+        raise WorkError(f'{where}: expected module:function, got {call!r}')
+    if limit is not None and not (type(limit) in (int, float) and 0 < limit <= 86_400):
+        raise WorkError(f'{where}.time_limit: expected seconds from 0 to 86400, got {limit!r}')
+    return Task(call, data.get('input'), limit)
+
+
+def _only(data: dict[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in data:
+        if key not in known:
+            raise WorkError(f"{where}: unknown field '{key}'" + nearest(str(key), known))

@@ -1,0 +1,71 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+A worker process of the local engine: performs one job after the other until its pipe closes.
+
+Started by `local`, with the number of its end of the pipe. It outlives neither its pipe nor, by
+more than a second, the time limit of its job, even when the robot's process was killed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+import signal
+import sys
+from importlib import import_module
+from multiprocessing.connection import Connection
+from typing import Any
+
+from ..flow.templates import render
+from .wire import WireError, pack, unpack
+
+MAX_ERROR = 2000
+"""Longest message about a failure, in characters."""
+
+
+def main() -> None:
+    """Serve the pipe."""
+    number = int(sys.argv[1])
+    os.set_inheritable(number, False)  # what a task starts must not hold the pipe open
+    connection = Connection(number)
+    connection.send_bytes(b'ready')
+    try:
+        while True:
+            connection.send_bytes(_answer(connection.recv_bytes()))
+    except (EOFError, OSError):  # nobody is there any more
+        return
+
+
+def _answer(message: bytes) -> bytes:
+    try:
+        job = unpack(message)
+        signal.alarm(math.ceil(job['time_limit']) + 1)
+        value = _perform(job['call'], job['input'], job['names'])
+        try:
+            return pack({'value': value})
+        except WireError as error:
+            raise WireError(f'its answer is refused: {error}') from None
+    except BaseException as error:  # SystemExit too: the task ends, not the worker
+        return pack({'error': f'{type(error).__name__}: {error}'[:MAX_ERROR]})
+    finally:
+        signal.alarm(0)
+
+
+def _perform(call: str, template: Any, names: dict[str, Any]) -> Any:
+    argument = names['actor_input'] if template is None else render(template, names)
+    if not call:
+        return argument
+    module, _, path = call.partition(':')
+    function: Any = import_module(module)
+    for name in path.split('.'):
+        function = getattr(function, name)
+    value = function(argument)
+    if inspect.isawaitable(value):
+        raise TypeError(f'{call} is async; a task is a plain function')
+    return value
+
+
+if __name__ == '__main__':
+    main()

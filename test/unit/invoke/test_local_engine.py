@@ -1,0 +1,178 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The local engine: what tasks get and give, and what becomes of those that die or hang."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from action_lifecycle.engine import LifecycleError
+from action_lifecycle.invoke import MAX_MESSAGE, Job, LocalEngine, Outcome
+
+
+def ask(
+    engine: LocalEngine, call: str, value: Any = None, limit: float | None = None, **more: Any
+) -> Outcome:
+    replies: queue.Queue[Outcome] = queue.Queue()
+    name = f'tasks_of_tests:{call}' if call.isidentifier() else call
+    engine.submit(Job(name, more.pop('input', None), {'actor_input': value, **more}, limit,
+                      lambda: True, replies.put))
+    return replies.get(timeout=60)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in 'ZX'
+
+
+@pytest.mark.parametrize('value', [
+    None, True, 1.5, 'Grüße 🤖 \u202e \x00 \ud83d', [1, [2, {}]], {'a': {'b': None}}, b'\x00\xff',
+    {'nested': [b'x']}])
+def test_values_come_back_as_they_went(engine: LocalEngine, value: Any) -> None:
+    assert ask(engine, 'echo', value) == Outcome(value)
+
+
+def test_tasks_run_in_other_processes_that_stay(engine: LocalEngine) -> None:
+    pids = {ask(engine, 'os:getpgid', 0).value for _ in range(6)}
+    assert pids <= set(engine.pids) and os.getpid() not in pids
+
+
+def test_templates_in_the_input_are_filled_in_by_the_worker(engine: LocalEngine) -> None:
+    template = {'text': 'about {{ actor_input }}', 'kept': '{{ extra }}'}
+    assert ask(engine, 'echo', 'cups', input=template, extra=[1, 2]).value == {
+        'text': 'about cups', 'kept': [1, 2]}
+
+
+def test_templates_in_data_stay_text_and_none_leaves_the_sandbox(engine: LocalEngine) -> None:
+    injected = "{{ ''.__class__ }}"
+    assert ask(engine, 'echo', injected, input='{{ actor_input }}').value == injected
+    assert 'TemplateError' in ask(engine, 'echo', 'x', input=injected).error
+
+
+@pytest.mark.parametrize('call, value, error', [
+    ('fail', 'this', 'ValueError: no way with this'),
+    ('leave', None, 'SystemExit: 3'),
+    ('missing', None, "has no attribute 'missing'"),
+    ('no.such.module:f', None, "No module named 'no'"),
+    ('no_json', None, 'its answer is refused: it is no JSON'),
+    ('not_a_number', None, 'its answer is refused: it is no JSON'),
+    ('later', None, 'is async'),
+    ('large', MAX_MESSAGE, 'its answer is refused: it has'),
+    ('echo', 'x' * MAX_MESSAGE, 'its input is refused: it has'),
+    ('echo', {1}, 'its input is refused: it is no JSON'),
+    ('echo', {'$bytes': 'no base64'}, "a message can't be read"),
+])
+def test_a_failure_is_told_and_costs_no_process(
+    engine: LocalEngine, call: str, value: Any, error: str
+) -> None:
+    ask(engine, 'echo')
+    ask(engine, 'echo')
+    before = set(engine.pids)
+    assert error in ask(engine, call, value).error
+    assert before <= set(engine.pids)
+
+
+def test_the_largest_answer_passes(engine: LocalEngine) -> None:
+    assert len(ask(engine, 'large', MAX_MESSAGE - 20).value) == MAX_MESSAGE - 20
+
+
+def test_what_a_task_prints_does_not_disturb(engine: LocalEngine) -> None:
+    assert ask(engine, 'print_much', 1) == Outcome(1)
+
+
+@pytest.mark.parametrize('call', ['die', 'die_and_leave_a_child'])
+def test_a_killed_worker_is_told_and_replaced(engine: LocalEngine, call: str) -> None:
+    started = time.monotonic()
+    assert ask(engine, call).error == 'its worker process was killed by signal 9'
+    assert time.monotonic() - started < 10
+    assert ask(engine, 'echo', 1) == Outcome(1)
+
+
+def test_a_worker_that_dies_between_tasks_costs_none(
+    eventually: Callable[..., Any], engine: LocalEngine
+) -> None:
+    with LocalEngine(workers=1) as one:
+        pid = ask(one, 'os:getpgid', 0).value
+        os.kill(pid, signal.SIGKILL)
+        eventually(lambda: os.waitid(
+            os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))  # all of its threads too
+        assert ask(one, 'echo', 2) == Outcome(2)
+
+
+def test_a_task_over_its_limit_is_killed_with_what_it_started(
+    eventually: Callable[..., Any], engine: LocalEngine, tmp_path: Path
+) -> None:
+    path = tmp_path / 'pids'
+    outcome = ask(engine, 'hang', str(path), limit=1.0)
+    assert outcome.error == 'it took longer than 1 s; its worker process was killed'
+    for pid in map(int, path.read_text().split()):
+        eventually(lambda pid=pid: not is_running(pid))
+
+
+def test_a_worker_that_can_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, 'executable', '/bin/false')
+    with LocalEngine(workers=1) as one:
+        error = ask(one, 'echo').error
+    assert error == 'no worker could be started: its worker process ended with exit code 1'
+
+
+def test_closing_ends_the_processes_and_fails_what_is_not_done(
+    eventually: Callable[..., Any], engine: LocalEngine, tmp_path: Path
+) -> None:
+    replies: queue.Queue[Outcome] = queue.Queue()
+    one, path = LocalEngine(workers=1), tmp_path / 'pids'
+    for _ in range(3):
+        one.submit(Job('tasks_of_tests:hang', None, {'actor_input': str(path)}, None,
+                       lambda: True, replies.put))
+    pids = eventually(lambda: path.exists() and path.read_text().split())
+    one.close()
+    one.close()
+    assert [replies.get(timeout=10).error for _ in range(3)] == ['the engine was closed'] * 3
+    assert one.pids == () and not any(is_running(int(pid)) for pid in pids)
+    with pytest.raises(LifecycleError, match='closed'):
+        ask(one, 'echo')
+
+
+def test_workers_end_when_the_process_of_the_engine_is_killed(
+    eventually: Callable[..., Any], tmp_path: Path
+) -> None:
+    text = '''
+import sys, time
+from action_lifecycle.invoke import Job, LocalEngine
+engine = LocalEngine(workers=2)
+engine.submit(Job('tasks_of_tests:hang', None, {'actor_input': sys.argv[1]}, 2.0,
+                  lambda: True, print))
+engine.submit(Job('tasks_of_tests:echo', None, {'actor_input': 1}, None, lambda: True, print))
+while len(engine.pids) < 2:
+    time.sleep(0.01)
+print(*engine.pids, flush=True)
+time.sleep(60)
+'''
+    folder = str(Path(__file__).parent / 'tasks')
+    path = tmp_path / 'pids'
+    paths = os.pathsep.join([folder, *filter(None, sys.path)])
+    robot = subprocess.Popen([sys.executable, '-c', text, str(path)], stdout=subprocess.PIPE,
+                             env={**os.environ, 'PYTHONPATH': paths})
+    assert robot.stdout is not None
+    pids = [int(pid) for pid in robot.stdout.readline().split() if pid.isdigit()]
+    eventually(path.exists)
+    robot.kill()
+    robot.wait()
+    robot.stdout.close()
+    assert len(pids) == 2
+    for pid in pids:
+        eventually(lambda pid=pid: not is_running(pid))
+    os.kill(int(path.read_text().split()[1]), signal.SIGKILL)  # what the hanging task started
