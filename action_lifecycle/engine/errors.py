@@ -41,6 +41,10 @@ class GraphError(DocumentError):
     """A graph file that can't be used."""
 
 
+class ContentRefused(LifecycleError):
+    """Something that can never be recorded as it is; trying again is of no use."""
+
+
 class TransitionNotAllowed(LifecycleError):
     """An event that the current state (or a guard of its transition) does not admit."""
 

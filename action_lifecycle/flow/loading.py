@@ -12,7 +12,7 @@ from typing import Any
 
 from ..engine.document import Document, parse_document, read_document, validate
 from ..engine.errors import DocumentError, Fault, nearest
-from ..lifecycle.spec import ActionSpec
+from ..lifecycle.spec import ActionSpec, ConditionSpec
 from ..world.expressions import compile_expression
 from .dag import CycleError, topological_order
 from .spec import FlowSpec, ParameterSpec
@@ -213,6 +213,9 @@ def _action_faults(
     if not action.confirm:
         yield document.fault(path, f"action '{action_id}' has no 'confirm': nothing would show "
                              'that it is done')
+    if action.confirm and not any(_facts_read(item, action) for item in action.confirm):
+        yield document.fault((*path, 'confirm'), f"action '{action_id}': 'confirm' reads no fact, "
+                             'so no sensor would be asked')
     if action.maintain and not action.physical:
         yield document.fault((*path, 'maintain'), f"action '{action_id}' has 'maintain' but no "
                              "'motion' that it could stop")
@@ -252,6 +255,15 @@ def _condition_faults(
                         ('actions', action_id, field, index, 'condition'),
                         f"action '{action_id}', {field} {item.condition!r}, "
                         f'character {fault.column}: {fault.message}')
+
+
+def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:
+    """Return the names that a condition reads beside the action's parameters."""
+    try:
+        expression = compile_expression(condition.condition, _AnyName(), condition=True)
+    except DocumentError:
+        return {'?'}  # told as a fault of its own
+    return set(expression.names) - set(action.parameters)
 
 
 class _AnyName(Collection[str]):
@@ -294,6 +306,11 @@ def _fallback_faults(flow: Flow, action_id: str, action: ActionSpec) -> Iterator
                 f"action '{action_id}' has no parameter '{name}'" + nearest(name, own))
         if strategy.parameters and not unknown:
             try:
-                flow.render(action_id, strategy.parameters)
+                changed = flow.render(action_id, strategy.parameters)
             except DocumentError as error:
                 yield from error.faults
+                continue
+            if changed.resources != action.resources:
+                yield flow.document.fault(
+                    (*path, 'parameters'), f"action '{action_id}': a fallback can not change "
+                    'the resources that it holds')

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..engine import Graph, LifecycleError, TransitionNotAllowed
 from ..ledger import Row
-from ..lifecycle.action import Action
+from ..lifecycle.action import ATTEMPT_EVENTS, Action
 from ..lifecycle.ports import Clock, Operator, Verifier, World
 from ..lifecycle.runner import ActionRunner
 from ..lifecycle.states import ActionState, ErrorCode, Outcome
@@ -28,6 +28,11 @@ from .recorder import JournalRecorder
 from .scheduler import Claim, Dependencies, Resources
 
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
+
+FROM_OUTSIDE = frozenset({
+    'cancel', 'verified', 'postpone', 'ask_again', 'resume', 'retry', 'request_fallback',
+    'receive_fallback', 'apply_fallback', 'repeat_motion', 'terminate'})
+"""Events that people and other nodes may fire; the rest belongs to the scheduler and the world."""
 
 START_AGAIN = 1.0
 """Seconds until what the journal refused is tried again."""
@@ -47,6 +52,7 @@ class FlowRun:
         self.at_work: set[str] = set()
         self.done = 0
         self.canceled_by: tuple[str, str] | None = None
+        self.canceled_actions: dict[str, tuple[str, str]] = {}
         self.started_at = 0.0
         self.summary: dict[str, Any] = {}
         self.error_code = ErrorCode.NONE
@@ -264,22 +270,42 @@ class Orchestrator:
         run = self.runs[flow_id]
         if run.ended or run.canceled_by is not None:
             return
-        self.recorder.note(flow_id, 'cancel_flow', {}, actor=actor, cause=reason)
         run.canceled_by = actor, reason
+        self._note(flow_id, 'cancel_flow', {}, actor, reason)
         for runner in reversed(list(run.runners.values())):
             runner.cancel(actor, reason)
+
+    def _note(
+        self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
+    ) -> None:
+        """Record what a person wants, for the next life of the process; stopping comes first."""
+        try:
+            self.recorder.note(flow_id, event, data, actor=actor, cause=cause)
+        except LifecycleError as error:
+            self.log.error('%s of %s is not recorded, trying again in %.0f s: %s',
+                           event, flow_id, START_AGAIN, error)
+            self.clock.call_later(
+                START_AGAIN, lambda: self._note(flow_id, event, data, actor, cause))
 
     def fire(self, flow_id: str, action_id: str, event: str, **data: Any) -> Action:
         """Fire an event of an action from outside; `cancel` stops it and ends it."""
         run = self.runs[flow_id]
         runner = run.runners[action_id]
-        if run.ended or event in ('start', 'reassign'):
+        if run.ended or event not in FROM_OUTSIDE:
             raise TransitionNotAllowed(
                 event, runner.action.state.value, (),
-                'the flow has ended' if run.ended else 'the scheduler of the flow decides that')
+                'the flow has ended' if run.ended else 'it can not be sent from outside')
+        if event == 'verified' and runner.action.sensors_said != 'confirmed':
+            raise TransitionNotAllowed(event, runner.action.state.value, (),
+                                       'the sensors have not confirmed it')
         if event == 'cancel':
-            runner.cancel(str(data.get('actor', '')), str(data.get('cause', 'canceled')))
+            actor, cause = str(data.get('actor', '')), str(data.get('cause', 'canceled'))
+            self._note(flow_id, 'cancel_action', {'action': action_id}, actor, cause)
+            runner.cancel(actor, cause)
         else:
+            if 'parameters' in data:  # refused here, not when the action is started with them
+                run.flow.render(
+                    action_id, {**runner.action.parameters, **data['parameters']})
             runner.fire(event, **data)
         return runner.action
 
@@ -301,13 +327,30 @@ class Orchestrator:
                 restored.append(self._read_back(last.flow_id))
             except LifecycleError as error:
                 self.log.error('flow %s can not be read back: %s', last.flow_id, error)
+                self._lock_lost(last.flow_id)
         self.resources.lock_all({row.action_id: row.cause for row in journal.open_rows('lock')})
         self._dispatching = True  # nothing new starts before all that had started is known
         for run in restored:
-            self._go_on(run)
+            try:
+                self._go_on(run)
+            except LifecycleError as error:
+                self.log.error('flow %s can not go on: %s', run.flow_id, error)
+                self._lock_lost(run.flow_id)
         self._dispatching = False
         self.dispatch()
         return restored
+
+    def _lock_lost(self, flow_id: str) -> None:
+        """Lock what the open actions of a flow hold that nobody can go on with."""
+        held: dict[str, list[str]] = {}
+        for row in self.recorder.journal.rows(flow_id=flow_id, kind='transition'):
+            if row.event == 'start':
+                held[row.action_id] = row.data.get('resources', [])
+            elif row.final:
+                held.pop(row.action_id, None)
+        self.resources.lock_all({
+            name: f'{flow_id}/{action_id} can not be read back'
+            for action_id, names in held.items() for name in names})
 
     def _read_back(self, flow_id: str) -> FlowRun:
         """Rebuild a flow by applying its rows in order."""
@@ -329,6 +372,8 @@ class Orchestrator:
                 self._apply(run, row, data)
             elif row.event == 'cancel_flow':
                 run.canceled_by = row.actor, row.cause
+            elif row.event == 'cancel_action':
+                run.canceled_actions[data['action']] = row.actor, row.cause
         assert run is not None
         return run
 
@@ -341,8 +386,12 @@ class Orchestrator:
 
     def _go_on(self, run: FlowRun) -> None:
         journal = self.recorder.journal
-        last = {row.action_id: row
-                for row in journal.rows(flow_id=run.flow_id, kind='transition')}
+        last: dict[str, Row] = {}
+        began: dict[str, Row] = {}
+        for row in journal.rows(flow_id=run.flow_id, kind='transition'):
+            last[row.action_id] = row
+            if row.event in ATTEMPT_EVENTS:
+                began[row.action_id] = row
         started = [runner for runner in run.runners.values()
                    if runner.action.state is not ActionState.ASSIGNED]
         for runner in started:
@@ -356,7 +405,11 @@ class Orchestrator:
             if runner.action.state is ActionState.TERMINATED:
                 self._ended(run, runner)
             else:
-                runner.resume(journal.elapsed_since(last[runner.action.action_id]))
+                row = last[runner.action.action_id]
+                runner.resume(journal.elapsed_since(row), journal.elapsed_since(
+                    began.get(runner.action.action_id, row)))
+        for name, (actor, reason) in run.canceled_actions.items():
+            run.runners[name].cancel(actor, reason)
         if run.canceled_by is not None:
             for runner in run.runners.values():
                 runner.cancel(*run.canceled_by)

@@ -19,7 +19,7 @@ from struct import Struct
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.engine.errors import ContentRefused, LifecycleError
 
 MAX_DATA = 1024 * 1024  # characters of JSON
 MAX_TEXT = 64 * 1024  # characters, all text fields together
@@ -38,6 +38,10 @@ _encode = json.JSONEncoder(
 
 class JournalError(LifecycleError):
     """The journal can't be opened, read or written; the message names the file and why."""
+
+
+class EntryRefused(JournalError, ContentRefused):
+    """An entry whose content the journal does not take."""
 
 
 class Entry(NamedTuple):
@@ -122,12 +126,12 @@ def make_row(
         text = _text(fields)
         row = Row._make((*fields, _hash(text, ros_time, boot_time, wall_time)))
     except (TypeError, ValueError, RecursionError) as error:
-        raise JournalError(_what_is_wrong(entry) or f'entry refused: {error}') from error
+        raise EntryRefused(_what_is_wrong(entry) or f'entry refused: {error}') from error
     if (len(data_json) > MAX_DATA or len(text) - len(data_json) > MAX_TEXT
             or text.count(SEPARATOR) != 13 or type(attempt) is not int
             or not 0 <= attempt <= MAX_ATTEMPT
             or not kind or (ros_time is not None and not isfinite(ros_time))):
-        raise JournalError(_what_is_wrong(entry) or 'entry refused')
+        raise EntryRefused(_what_is_wrong(entry) or 'entry refused')
     return row
 
 

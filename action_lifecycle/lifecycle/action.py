@@ -132,7 +132,7 @@ class Action:
         elif event == 'postpone':
             self.pendings += 1
         elif event == 'resume':
-            self.pendings = 0
+            self._forget_attempt()
         elif event == 'receive_fallback':
             self.strategy = str(data['strategy'])
             self.next_fallback = int(data['next_fallback'])

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..engine import LifecycleError, TransitionNotAllowed
+from ..engine.errors import ContentRefused
 from .action import Action
 from .ports import (
     Clock,
@@ -87,12 +88,13 @@ class ActionRunner:
         self._canceled_by: tuple[ErrorCode, str, str] | None = None
         self._halted: Callable[[], None] | None = None
         self._following = False
+        self._asked_for = False  #: the motion's goal may have left
 
     # What others ask of it
 
     def start(self) -> None:
         """Begin: assigned to in_progress."""
-        self.fire('start')
+        self.fire('start', resources=list(self.action.spec.resources))
 
     def fire(self, event: str, **data: Any) -> None:
         """
@@ -132,22 +134,26 @@ class ActionRunner:
     def _end(self, outcome: Outcome, actor: str, reason: str) -> None:
         self._fire('terminate', outcome=outcome.value, actor=actor, cause=reason)
 
-    def resume(self, elapsed: float) -> None:
-        """Go on after a restart; `elapsed` s have passed since the last change."""
+    def resume(self, elapsed: float, attempt_elapsed: float) -> None:
+        """
+        Go on after a restart.
+
+        `elapsed` s have passed since the last change, `attempt_elapsed` since the attempt began.
+        """
         if self.action.parameters:
             self.action.spec = self.render(self.action.parameters)
         state = self.action.state
         if state is ActionState.EXECUTING_MOTION:
-            self._watch_deadline(elapsed)
+            self._watch_deadline(attempt_elapsed)
             self._send(resume=True)
         elif state is ActionState.ERROR:
             self._enter_error(elapsed)
         elif state is ActionState.PENDING:
-            self._watch_deadline(elapsed)
+            self._watch_deadline(attempt_elapsed)
             self._enter_pending(elapsed)
         else:
             if state is not ActionState.IN_PROGRESS:
-                self._watch_deadline(elapsed)
+                self._watch_deadline(attempt_elapsed)
             self._enter()
 
     def halt(self, halted: Callable[[], None]) -> None:
@@ -206,14 +212,13 @@ class ActionRunner:
             self._fire('request_verification')
 
     def _enter_executing_motion(self) -> None:
+        self._asked_for = False
         self.action.recorder.barrier(self._unless_changed(self._send))
 
     def _send(self, resume: bool = False) -> None:
         action, spec = self.action, self.action.spec
         self._following = resume
-        if self._canceled_by is not None:
-            self._moved(MotionResult('canceled', self.clock.now(), 'nothing was sent'))
-            return
+        self._asked_for = True
         self._motion = self.world.execute(MotionRequest(
             flow_id=action.flow_id, action_id=action.action_id, attempt=action.attempt,
             goal_id=action.goal_id, steps=spec.motion, parameters=spec.parameters,
@@ -276,6 +281,10 @@ class ActionRunner:
 
     def _enter_sensor_confirm(self) -> None:
         action = self.action
+        if self._canceled_by is not None:  # asked for while the end of the motion was recorded
+            code, reason, actor = self._canceled_by
+            self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
+            return
         self._confirm('confirm', action.spec.confirm, action.motion_ended, self._confirmed)
 
     def _confirmed(self, answer: Confirmation) -> None:
@@ -402,7 +411,7 @@ class ActionRunner:
         """Fire what must happen; when the journal refuses, say so and try again until it does."""
         try:
             self.fire(event, **data)
-        except TransitionNotAllowed as error:
+        except (TransitionNotAllowed, ContentRefused) as error:
             self._internal(error)
         except (LifecycleError, OSError) as error:
             self.log.error('%s: %s is not recorded, trying again in %.0f s: %s',
@@ -426,7 +435,9 @@ class ActionRunner:
         if self._canceled_by is not None:
             return
         self._canceled_by = code, reason, actor
-        if self._motion is not None:
+        if not self._asked_for:
+            self._moved(MotionResult('canceled', self.clock.now(), 'nothing was sent'))
+        elif self._motion is not None:
             self._cancel_motion(self._motion)
 
     def _cancel_motion(self, motion: Handle) -> None:

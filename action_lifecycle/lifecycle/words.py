@@ -27,7 +27,7 @@ def _value(fact: dict[str, Any]) -> str:
         return 'never seen'
     numbers = fact.get('numbers')
     if numbers:
-        text = ' '.join(f'{number:.4g}' for number in numbers[:4])
+        text = ' '.join(f'{float(number):.4g}' for number in numbers[:4])
         text = f'[{text}]' if len(numbers) > 1 else text
     else:
         text = str(fact.get('value'))

@@ -124,15 +124,18 @@ class Motion:
         """Execute (or follow) it; returns what became of it."""
         maintain = None
         try:
+            trouble = self._bridge.safety_trouble() if resume else None
+            if trouble is not None:
+                self.stop(trouble.code, trouble.reason)
+            await self._until_known()
+            if self._stop is None and self.order.maintain:
+                maintain = self._bridge.model.maintain(
+                    self.order.maintain, self._bridge.node.now(), self._violated,
+                    names=self.order.parameters)
+                self._bridge.model_changed()
             if resume:
                 await self._follow()
             else:
-                await self._until_known()
-                if self._stop is None and self.order.maintain:
-                    maintain = self._bridge.model.maintain(
-                        self.order.maintain, self._bridge.node.now(), self._violated,
-                        names=self.order.parameters)
-                    self._bridge.model_changed()
                 await self._steps(0)
             if self._stop is not None or not self._end.stopped:
                 await self._see_stopped()
@@ -193,6 +196,8 @@ class Motion:
         self._goal = motion
         if goal is None:
             motion.follow()
+            if self._stop is not None:
+                motion.cancel()
         else:
             motion.send(goal)
         end: GoalEnd = await motion.done
@@ -263,18 +268,26 @@ class Motion:
     # -- following after a restart
 
     async def _follow(self) -> None:
-        """Find the last goal that a server knows; all before it have ended."""
+        """
+        Find the last goal that a server knows; all before it have ended.
+
+        It may have been sent by whoever was here before, so a server that is not there says
+        nothing of whether it moves.
+        """
+        self._sent = True
         steps = self.order.steps
+        all_asked = True
         for index in reversed(range(len(steps))):
             end = await self._one(index, steps[index], None)
-            if end.code in (ErrorCode.GOAL_UNKNOWN, ErrorCode.SERVER_MISSING) \
-                    and self._stop is None:
+            if end.code in (ErrorCode.GOAL_UNKNOWN, ErrorCode.SERVER_MISSING):
+                all_asked = all_asked and end.code is ErrorCode.GOAL_UNKNOWN
                 self._end.said = end.message
                 continue
             if self._took(end):
                 self._end.steps_done = index + 1
                 self._end.outcome = 'executed' if index + 1 == len(steps) else 'not_running'
             return
+        self._end.stopped = all_asked
         if self._stop is None:
             self._end.outcome = 'not_running'
 

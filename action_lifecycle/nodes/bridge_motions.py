@@ -88,7 +88,7 @@ class Motions:
                     'again')
         except LifecycleError as error:
             end = MotionEnd(code=ErrorCode.INVALID_REQUEST, message=str(error),
-                            ended=self.node.now())
+                            ended=self.node.now(), stopped=not request.resume)
         finally:
             self._handles.pop(bytes(handle.goal_id.uuid), None)
         if end.outcome == 'executed':

@@ -16,7 +16,7 @@ from ..lifecycle.spec import ActionSpec, ConditionSpec
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import NoAnswer, call_service
-from .messages import condition_to, motion_to
+from .messages import condition_to, motion_to, to_code
 
 Path = tuple['str | int', ...]
 
@@ -68,7 +68,7 @@ class FlowCheck:
             raise FlowRefused(
                 ErrorCode.NOT_READY, f'the flow can not be checked: {error}') from error
         if response.error_code:
-            raise FlowRefused(ErrorCode(response.error_code), response.error_msg)
+            raise FlowRefused(to_code(response.error_code), response.error_msg)
         faults = []
         for fault in response.faults:
             if fault.kind == CheckFault.MOTION:

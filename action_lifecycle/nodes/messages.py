@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -45,6 +46,19 @@ def to_uuid(text: str) -> UUID:
     return UUID(uuid=list(uuid.UUID(text).bytes) if text else [0] * 16)
 
 
+def to_code(number: int) -> ErrorCode:
+    """Return the code of a message; one that is not known here is INTERNAL."""
+    try:
+        return ErrorCode(number)
+    except ValueError:
+        return ErrorCode.INTERNAL
+
+
+def _json_number(number: float) -> float | str:
+    """Return a number as JSON has it: infinities and NaN, which it lacks, as texts."""
+    return number if math.isfinite(number) else str(number)
+
+
 def evidence_from(message: msg.Evidence) -> Evidence:
     """Return evidence as the journal holds it."""
     facts: list[dict[str, Any]] = []
@@ -53,14 +67,14 @@ def evidence_from(message: msg.Evidence) -> Evidence:
             'name': fact.name, 'stamp': to_seconds(fact.stamp), 'topic': fact.topic,
             'validity': _VALIDITY_NAMES[fact.validity], 'unit': fact.unit}
         if fact.value_json:
-            item['value'] = json.loads(fact.value_json)
+            item['value'] = json.loads(fact.value_json, parse_constant=str)
         else:
-            item['numbers'] = [float(number) for number in fact.numbers]
+            item['numbers'] = [_json_number(float(number)) for number in fact.numbers]
         facts.append(item)
     return {
         'condition': message.condition, 'expression': message.expression,
         'verdict': _VERDICT_NAMES[message.verdict], 'stamp': to_seconds(message.stamp),
-        'held': message.held, 'facts': facts}
+        'held': message.held if math.isfinite(message.held) else 0.0, 'facts': facts}
 
 
 def evidence_to(evidence: Mapping[str, Any]) -> msg.Evidence:

@@ -10,11 +10,11 @@ from typing import Any
 
 from ..engine.errors import LifecycleError, TransitionNotAllowed, nearest
 from ..lifecycle.action import Action
-from ..lifecycle.states import ErrorCode, Outcome
+from ..lifecycle.states import Outcome
 
 OUTSIDE = {
-    'cancel': (), 'verified': ('evidence',), 'postpone': (), 'ask_again': (),
-    'resume': (), 'fail': ('error_msg',), 'retry': (), 'request_fallback': (),
+    'cancel': (), 'verified': (), 'postpone': (), 'ask_again': (),
+    'resume': (), 'retry': (), 'request_fallback': (),
     'receive_fallback': ('parameters',), 'apply_fallback': (), 'repeat_motion': (),
     'terminate': (),
 }
@@ -39,6 +39,8 @@ def event_data(request: Any, action: Action) -> dict[str, Any]:
         raise LifecycleError(f'data_json: {error}') from error
     if not isinstance(given, dict):
         raise LifecycleError('data_json: expected an object')
+    if not isinstance(given.get('parameters', {}), dict):
+        raise LifecycleError('data_json: parameters: expected an object')
     for name in given:
         if name not in OUTSIDE[event]:
             raise LifecycleError(f"data_json: '{event}' takes no '{name}'"
@@ -50,8 +52,6 @@ def _own(event: str, action: Action) -> dict[str, Any]:
     """Return the data that the event must have and nobody outside can know."""
     if event == 'repeat_motion':
         return {'goal_id': uuid.uuid4().hex}
-    if event == 'fail':
-        return {'error_code': ErrorCode.NOT_ALLOWED.name, 'error_msg': 'failed from outside'}
     if event == 'receive_fallback':
         return {'strategy': 'retry', 'next_fallback': action.next_fallback + 1}
     if event == 'terminate':

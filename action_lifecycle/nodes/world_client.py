@@ -30,7 +30,15 @@ from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from .bridge_heartbeat import PERIOD
 from .clock import NodeClock
-from .messages import condition_to, evidence_from, motion_to, to_seconds, to_time, to_uuid
+from .messages import (
+    condition_to,
+    evidence_from,
+    motion_to,
+    to_code,
+    to_seconds,
+    to_time,
+    to_uuid,
+)
 
 LOOK_AGAIN = 0.2
 """Seconds between looks at whether the bridge is there."""
@@ -84,6 +92,8 @@ class _Call:
         self._timer: Handle | None = None
         self._sending = 0
         self._heard = False
+        self.sent = False  #: a goal has left, whether or not it arrived
+        self._refused_for = 0.0
 
     def send(self, waited: float = 0.0) -> None:
         """Send the goal as soon as the server is there, within the time limit."""
@@ -91,6 +101,7 @@ class _Call:
             return
         if self.client.server_is_ready() and (self.may_go() or waited >= self.bridge.timeout):
             self._sending += 1
+            self.sent = True
             sending = self._sending
             self.client.send_goal_async(
                 self.goal(), lambda feedback: self._sign(sending)).add_done_callback(
@@ -125,19 +136,29 @@ class _Call:
     def _answered(self, sending: int, future: Any) -> None:
         handle = future.result()
         if self.over or sending != self._sending:
-            if handle.accepted and self.canceled:
+            if handle.accepted and (self.canceled or self.over):
                 handle.cancel_goal_async()
             return
         self._heard = True
         if not handle.accepted:
-            self.end()
-            self.refused()
+            self._refused()
             return
         self.handle = handle
         handle.get_result_async().add_done_callback(
             self.bridge.guarded(lambda future: self._result(sending, future)))
         if self.canceled:
             handle.cancel_goal_async()
+
+    def _refused(self) -> None:
+        """Ask a bridge that refuses to follow again for a while: it may not be active yet."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.insists() and self._refused_for < self.bridge.timeout:
+            self._refused_for += LOOK_AGAIN
+            self._timer = self.bridge.clock.call_later(LOOK_AGAIN, self.send)
+        else:
+            self.end()
+            self.refused()
 
     def _result(self, sending: int, future: Any) -> None:
         if self.over or sending != self._sending:
@@ -160,6 +181,9 @@ class _Call:
 
     def may_go(self) -> bool:
         return True
+
+    def insists(self) -> bool:
+        return False
 
     def goal(self) -> Any:
         raise NotImplementedError
@@ -192,6 +216,9 @@ class _Motion(_Call):
         """Give a bridge that has just started the time to see its safety topics."""
         return self.resume or self.bridge.safety_known
 
+    def insists(self) -> bool:
+        return self.resume
+
     def goal(self) -> ExecuteMotion.Goal:
         request = self.request
         return ExecuteMotion.Goal(
@@ -207,19 +234,20 @@ class _Motion(_Call):
         self.result(MotionResult(
             outcome=result.outcome or 'failed', ended=to_seconds(result.ended),
             controller_said=result.controller_said, stopped=result.stopped,
-            error_code=ErrorCode(result.error_code), error_msg=result.error_msg,
+            error_code=to_code(result.error_code), error_msg=result.error_msg,
             evidence=[evidence_from(item) for item in result.evidence],
             result=json.loads(result.result_json or 'null')))
 
     def refused(self) -> None:
         self.result(MotionResult(
-            'failed', self.bridge.clock.now(), error_code=ErrorCode.NOT_READY,
+            'failed', self.bridge.clock.now(), stopped=not self.resume,
+            error_code=ErrorCode.NOT_READY,
             error_msg='the world model bridge does not accept motions now'))
 
     def absent(self, why: str) -> None:
         self.end()
         self.result(MotionResult(
-            'failed', self.bridge.clock.now(), stopped=not self.resume,
+            'failed', self.bridge.clock.now(), stopped=not (self.resume or self.sent),
             error_code=ErrorCode.NOT_READY, error_msg=why))
 
     def vanished(self, waited: float) -> None:
@@ -249,7 +277,7 @@ class _Confirmation(_Call):
         self.result(Confirmation(
             _VERDICTS.get(result.verdict, 'failed'),
             [evidence_from(item) for item in result.evidence],
-            ErrorCode(result.error_code), result.error_msg))
+            to_code(result.error_code), result.error_msg))
 
     def refused(self) -> None:
         self.result(Confirmation('failed', (), ErrorCode.NOT_READY,
