@@ -11,8 +11,10 @@ from .ports import Confirmation
 
 def in_words(answer: Confirmation) -> str:
     """Say which condition was not met, with the values it saw."""
+    if answer.error_msg:
+        return answer.error_msg
     parts = [describe(item) for item in answer.evidence if item.get('verdict') != 'true']
-    return '; '.join(part for part in (answer.error_msg, *parts) if part) or answer.verdict
+    return '; '.join(parts) or answer.verdict
 
 
 def describe(evidence: dict[str, Any]) -> str:

@@ -41,14 +41,19 @@ class FlowCheck:
         self._node = node
         self._wait = wait
         self._client = node.add_client(Check, f'{bridge}/check')
+        self._started = 0.0
+        self._seen: set[tuple[tuple[int, int], str]] = set()
 
     async def check(self, flow: Flow) -> None:
         """Raise `FlowRefused` with every fault, each with file and line."""
+        self._started = self._node.steady()
+        self._seen = set()
         faults: list[Fault] = []
         for action_id, action in flow.actions.items():
-            faults += await self._faults(flow, ('actions', action_id), action)
+            found = await self._faults(flow, ('actions', action_id), action)
+            faults += found
             for index, strategy in enumerate(action.fallback):
-                if strategy.parameters:
+                if strategy.parameters and not found:
                     faults += await self._faults(
                         flow, ('actions', action_id, 'fallback', index),
                         flow.render(action_id, strategy.parameters))
@@ -57,12 +62,14 @@ class FlowCheck:
 
     async def _faults(self, flow: Flow, path: Path, action: ActionSpec) -> list[Fault]:
         conditions = list(_conditions(action))
-        wait = max((step.server_timeout for step in action.motion), default=0.0)
+        # The servers are waited for together: what one action has waited counts for the next.
+        declared = max((step.server_timeout for step in action.motion), default=0.0)
+        wait = max(0.0, min(declared, LONGEST, self._started + declared - self._node.steady()))
         try:
             response = await call_service(self._node, self._client, Check.Request(
                 steps=[motion_to(step) for step in action.motion],
                 conditions=[condition_to(condition, where[0]) for where, condition in conditions],
-                parameters_json=json.dumps(action.parameters), wait=min(wait, LONGEST)),
+                parameters_json=json.dumps(action.parameters), wait=wait),
                 wait=self._wait, timeout=wait + ANSWER)
         except NoAnswer as error:
             raise FlowRefused(
@@ -77,8 +84,11 @@ class FlowCheck:
             else:
                 where = (*conditions[fault.index][0], 'condition')
                 message = f'{where[0]}: {fault.message}'
-            faults.append(
-                flow.document.fault((*path, *where), f"action '{path[1]}', {message}"))
+            position = flow.document.mark((*path, *where))
+            if (position, message) not in self._seen:  # actions may share what an anchor names
+                self._seen.add((position, message))
+                faults.append(
+                    flow.document.fault((*path, *where), f"action '{path[1]}', {message}"))
         return faults
 
 
