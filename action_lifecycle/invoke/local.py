@@ -10,6 +10,8 @@ import multiprocessing
 import os
 import queue
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -22,6 +24,7 @@ from .wire import MAX_MESSAGE, WireError, pack, unpack
 
 START_LIMIT = 60.0
 """s until a worker process has to be ready."""
+_STALL = 5  # s without a byte in the middle of a message
 _LOOK = 0.5  # s between two looks whether a silent worker process still lives
 
 _LOG = logging.getLogger(__name__)
@@ -150,7 +153,10 @@ class _Process:
     """One worker process and this end of its pipe."""
 
     def __init__(self) -> None:
-        self._connection, theirs = multiprocessing.Pipe()
+        self._connection, theirs = multiprocessing.Pipe()  # of sockets
+        with socket.socket(fileno=os.dup(self._connection.fileno())) as ours:
+            for way in socket.SO_SNDTIMEO, socket.SO_RCVTIMEO:
+                ours.setsockopt(socket.SOL_SOCKET, way, struct.pack('@ll', _STALL, 0))
         paths = os.pathsep.join(path for path in sys.path if path)
         with theirs:
             self._process = subprocess.Popen(
@@ -198,6 +204,6 @@ class _Process:
         try:
             code = self._process.wait(timeout=_LOOK)
         except subprocess.TimeoutExpired:
-            return _Lost('its worker process closed the pipe')
+            return _Lost('its worker process stopped in the middle of a message')
         how = f'was killed by signal {-code}' if code < 0 else f'ended with exit code {code}'
         return _Lost(f'its worker process {how}')

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from action_lifecycle.engine import LifecycleError
-from action_lifecycle.invoke import MAX_MESSAGE, Job, LocalEngine, Outcome
+from action_lifecycle.invoke import MAX_MESSAGE, Job, LocalEngine, Outcome, local
 
 
 def ask(
@@ -110,6 +110,19 @@ def test_a_worker_that_dies_between_tasks_costs_none(
         eventually(lambda: os.waitid(
             os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT))  # all of its threads too
         assert ask(one, 'echo', 2) == Outcome(2)
+
+
+def test_a_worker_that_stops_taking_its_input_is_killed(
+    engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, '_STALL', 1)
+    with LocalEngine(workers=1) as one:
+        pid = ask(one, 'os:getpgid', 0).value
+        os.kill(pid, signal.SIGSTOP)
+        error = 'its worker process stopped in the middle of a message'
+        assert ask(one, 'echo', 'x' * (MAX_MESSAGE // 2)).error == error
+        assert not is_running(pid)
+        assert ask(one, 'echo', 1) == Outcome(1)
 
 
 def test_a_task_over_its_limit_is_killed_with_what_it_started(
