@@ -296,7 +296,7 @@ def to_value(value: Any) -> Any:
 
 def _flatten(message: Any, numbers: list[float]) -> None:
     """Collect the numbers of a message; headers and texts are left out."""
-    fields = message.get_fields_and_field_types()
+    fields = _fields(message)
     if set(fields) == {'sec', 'nanosec'}:
         numbers.append(message.sec + message.nanosec * 1e-9)
         return
@@ -306,8 +306,16 @@ def _flatten(message: Any, numbers: list[float]) -> None:
             numbers.append(part)
         elif isinstance(part, (array.array, np.ndarray)):
             numbers.extend(part)
-        elif hasattr(part, 'get_fields_and_field_types') and name != 'header':
+        elif _fields(part) and name != 'header':
             _flatten(part, numbers)
+
+
+def _fields(message: Any) -> Sequence[str]:
+    """Return the names of a message's fields, in order; of plain objects those of dataclasses."""
+    of_ros = getattr(message, 'get_fields_and_field_types', None)
+    if of_ros is not None:
+        return tuple(of_ros())
+    return tuple(getattr(message, '__dataclass_fields__', ()))
 
 
 _CLOUD_TYPES = {1: 'i1', 2: 'u1', 3: 'i2', 4: 'u2', 5: 'i4', 6: 'u4', 7: 'f4', 8: 'f8'}

@@ -1,0 +1,234 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The world of the lifecycle on a stepped clock: the simulated cell, the world model, motions.
+
+What the bridge does with ROS, without it: the same world model judges the same conditions on the
+same samples, only goals and results are handed over in-process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import itertools
+import typing
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from action_lifecycle.lifecycle.ports import (
+    Confirmation,
+    ConfirmRequest,
+    MotionRequest,
+    MotionResult,
+)
+from action_lifecycle.lifecycle.spec import ConditionSpec
+from action_lifecycle.lifecycle.states import ErrorCode
+from action_lifecycle.sim import messages
+from action_lifecycle.sim.cell import TICK, Cell
+from action_lifecycle.sim.motion import ACTIVE, SUCCEEDED, GoalRejected
+from action_lifecycle.world import Condition, FactSet, Outcome, Result, WorldModel
+from action_lifecycle.world.evidence import plain
+
+STEP = TICK * 1e-9  # s
+GOALS = {'control_msgs/action/FollowJointTrajectory': messages.FollowJointTrajectoryGoal,
+         'control_msgs/action/GripperCommand': messages.GripperCommandGoal}
+CODES = {Outcome.REFUTED: ErrorCode.REFUTED, Outcome.TIMED_OUT: ErrorCode.CONFIRM_TIMEOUT,
+         Outcome.STALE: ErrorCode.CONFIRM_STALE}
+
+
+class Later:
+    """A callback to come."""
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        """Take it back."""
+        self.callback = None
+
+
+class SteppedClock:
+    """Time as the cell has it; the journal reads its times here too."""
+
+    boot_id = 'truth'
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self._later: list[tuple[float, int, Later]] = []
+        self._order = itertools.count()
+
+    def now(self) -> float:
+        """Return simulated time in s."""
+        return self.time
+
+    boot_time = wall_time = now
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> Later:
+        """Call back after `delay` s of simulated time."""
+        later = Later(callback)
+        heapq.heappush(self._later, (self.time + delay, next(self._order), later))
+        return later
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Call back within this step."""
+        self.call_later(0.0, callback)
+
+    def run(self, now: float) -> None:
+        """Make the calls that are due until `now`."""
+        while self._later and self._later[0][0] <= now:
+            self.time, _, later = heapq.heappop(self._later)
+            if later.callback is not None:
+                later.callback()
+        self.time = now
+
+
+class CellWorld:
+    """The cell behind `lifecycle.ports.World`."""
+
+    def __init__(self, cell: Cell, facts: FactSet, clock: SteppedClock) -> None:
+        self.cell = cell
+        self.clock = clock
+        self.model = WorldModel(facts)
+
+    def step(self) -> None:
+        """Let one tick of time pass: physics, samples, deadlines."""
+        samples = self.cell.step(STEP)
+        now = self.cell.time
+        self.clock.run(now)
+        for sample in samples:
+            self.model.ingest(sample.topic, sample.message, now)
+        self.model.advance(now)
+
+    def execute(
+        self, request: MotionRequest, result: Callable[[MotionResult], None]
+    ) -> CellMotion:
+        """Execute the motion's steps; see `lifecycle.ports.World`."""
+        return CellMotion(self, request, result)
+
+    def confirm(
+        self, request: ConfirmRequest, result: Callable[[Confirmation], None]
+    ) -> Any:
+        """Ask the world model; see `lifecycle.ports.World`."""
+        def answered(answer: Result) -> None:
+            result(Confirmation(
+                answer.outcome.name.lower(), [entry.as_dict() for entry in answer.evidence],
+                CODES.get(answer.outcome, ErrorCode.NONE), answer.note))
+
+        return self.model.confirm(
+            [_condition(spec, request.name) for spec in request.conditions], self.clock.time,
+            answered, after=request.after or -1.0, names=request.parameters)
+
+
+class CellMotion:
+    """The steps of one motion, one after the other."""
+
+    def __init__(
+        self, world: CellWorld, request: MotionRequest, result: Callable[[MotionResult], None]
+    ) -> None:
+        self.world = world
+        self.request = request
+        self.result = result
+        self.stop: tuple[ErrorCode, str] | None = None
+        self.motion: Any = None
+        self.maintain = world.model.maintain(
+            [_condition(spec, 'maintain') for spec in request.maintain], world.clock.time,
+            lambda answer: self._stop(ErrorCode.MAINTAIN_VIOLATED, 'not maintained'),
+            names=request.parameters) if request.maintain else None
+        self._next(0, world.clock.time)
+
+    def cancel(self) -> None:
+        """Stop it; the result still comes."""
+        self._stop(ErrorCode.CANCELED, 'canceled')
+
+    def _stop(self, code: ErrorCode, reason: str) -> None:
+        self.stop = self.stop or (code, reason)
+        if self.motion is not None:
+            self.motion.cancel()
+
+    def _next(self, index: int, since: float) -> None:
+        """Send a step as soon as the facts that it needs are known."""
+        steps = self.request.steps
+        if self.stop is not None:
+            self._see_stopped()
+            return
+        if index == len(steps):
+            self._end('executed')
+            return
+        step = steps[index]
+        missing: list[str] = []
+        goal = _fill(GOALS[step.type], self._resolve(step.goal, missing))
+        if missing:
+            if self.world.clock.time > since + step.server_timeout:
+                self._end('failed', ErrorCode.GOAL_INVALID, '; '.join(missing))
+            else:
+                self.world.clock.call_later(STEP, lambda: self._next(index, since))
+            return
+        cell = self.world.cell
+        try:
+            self.motion = (cell.move if 'arm' in step.server else cell.grip)(goal)
+        except GoalRejected as error:
+            self._end('failed', ErrorCode.GOAL_REJECTED, str(error))
+            return
+        self._watch(index)
+
+    def _watch(self, index: int) -> None:
+        if self.motion.status == ACTIVE:
+            self.world.clock.call_later(STEP, lambda: self._watch(index))
+            return
+        status, self.motion = self.motion.status, None
+        if status == SUCCEEDED or self.stop is not None:
+            self._next(index + 1, self.world.clock.time)
+        else:
+            self._end('failed', ErrorCode.MOTION_ABORTED, status)
+
+    def _see_stopped(self) -> None:
+        assert self.stop is not None
+        code, reason = self.stop
+        if self.request.stopped is None:
+            self._end('failed', code, reason)
+            return
+        spec = self.request.stopped
+        condition = Condition('stopped', spec.condition, spec.hold,
+                              max(spec.hold, self.request.stop_timeout))
+        self.world.model.confirm(
+            [condition], self.world.clock.time, lambda answer: self._end(
+                'failed', code, reason, stopped=answer.outcome is Outcome.CONFIRMED),
+            after=self.world.clock.time, names=self.request.parameters)
+
+    def _end(self, outcome: str, code: ErrorCode = ErrorCode.NONE, reason: str = '',
+             stopped: bool = True) -> None:
+        if self.maintain is not None:
+            self.maintain.cancel()
+        self.result(MotionResult(
+            outcome, self.world.clock.time, 'succeeded' if outcome == 'executed' else reason,
+            stopped, code, reason))
+
+    def _resolve(self, data: Any, missing: list[str]) -> Any:
+        if isinstance(data, dict):
+            if len(data) == 1 and next(iter(data)) in ('fact', 'expr'):
+                value, why = self.world.model.expression(
+                    next(iter(data.values())), self.world.clock.time, self.request.parameters)
+                if value is None:
+                    missing.append(why)
+                    return 0.0
+                return plain(value)
+            return {key: self._resolve(value, missing) for key, value in data.items()}
+        if isinstance(data, list):
+            return [self._resolve(value, missing) for value in data]
+        return data
+
+
+def _condition(spec: ConditionSpec, name: str) -> Condition:
+    return Condition(name, spec.condition, spec.hold, spec.within, spec.max_age)
+
+
+def _fill(kind: Any, data: Any) -> Any:
+    """Return a plain message of `kind` from a mapping."""
+    if not dataclasses.is_dataclass(kind):
+        (inner,) = typing.get_args(kind)[:1] or (None,)
+        if isinstance(data, Sequence) and not isinstance(data, str):
+            return [_fill(inner, value) for value in data]
+        return data
+    hints = typing.get_type_hints(kind)
+    return kind(**{name: _fill(hints[name], value) for name, value in data.items()})
