@@ -32,12 +32,12 @@ import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from truth_cell import CellWorld, SteppedClock
+from truth_cell import STEP, CellWorld, SteppedClock
 
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph
@@ -89,13 +89,10 @@ def draw(seed: int, number: int) -> tuple[CellConfig, list[Knock]]:
         friction_spread=0.3, mass_spread=0.1, position_jitter=0.003, yaw_jitter=0.1,
         gripper_force=float(rng.uniform(0.7, 1.1)), gripper_force_spread=0.1,
         sensor_noise=float(rng.uniform(0.5, 1.5)), camera_delay=float(rng.uniform(0.05, 0.15)))
-    if config.slippery:  # its friction and mass are those of the slippery part
-        config = CellConfig(**{
-            **asdict_shallow(config),
-            'friction': {part: value for part, value in config.friction.items()
-                         if part != config.slippery},
-            'mass': {part: value for part, value in config.mass.items()
-                     if part != config.slippery}})
+    slippery = {config.slippery}  # its friction and mass are those of the slippery part
+    config = replace(
+        config, friction={part: config.friction[part] for part in PARTS if part not in slippery},
+        mass={part: config.mass[part] for part in PARTS if part not in slippery})
     knocks = []
     for _ in range(rng.poisson(KNOCKS)):
         direction = rng.normal(size=3)
@@ -105,9 +102,10 @@ def draw(seed: int, number: int) -> tuple[CellConfig, list[Knock]]:
     return config, sorted(knocks, key=lambda knock: knock.time)
 
 
-def asdict_shallow(config: CellConfig) -> dict[str, Any]:
-    """Return the fields of a config."""
-    return {name: getattr(config, name) for name in config.__dataclass_fields__}
+def drawn_of(config: CellConfig, knocks: list[Knock]) -> dict[str, Any]:
+    """Return what was drawn, as JSON holds it."""
+    drawn = {item.name: getattr(config, item.name) for item in fields(config)}
+    return {**drawn, 'knocks': [asdict(knock) for knock in knocks]}
 
 
 def is_there(truth: dict[str, PartTruth], action_id: str) -> bool:
@@ -130,6 +128,8 @@ class Judge:
 
     def look(self) -> None:
         """Remember the truth of this moment."""
+        if self.history and self.cell.time < self.history[-1][0] + LOOK * STEP:
+            return
         self.history.append((self.cell.time, self.cell.truth()))
 
     def truth_at(self, evidence: Sequence[dict[str, Any]] | None) -> dict[str, PartTruth]:
@@ -148,7 +148,7 @@ class Judge:
             if not is_there(self.cell.truth(), action_id):
                 counts['controller_false_completions'] += 1
         elif from_state == 'sensor_confirm':
-            self.look()
+            self.history.append((self.cell.time, self.cell.truth()))
             there = is_there(self.truth_at(data.get('evidence')), action_id)
             confirmed = to_state == 'status_verification_requested'
             counts['there'] += there
@@ -177,8 +177,7 @@ class Judge:
 def run_stepped(seed: int, number: int) -> Episode:
     """Run one episode in this process, as fast as it goes."""
     config, knocks = draw(seed, number)
-    episode = Episode(number, {**asdict_shallow(config), 'knocks': [asdict(k) for k in knocks]})
-    episode.drawn['friction'], episode.drawn['mass'] = dict(config.friction), dict(config.mass)
+    episode = Episode(number, drawn_of(config, knocks))
     cell, clock = Cell(config), SteppedClock()
     judge = Judge(episode, cell)
     world = CellWorld(cell, load_facts(FACTS), clock)
@@ -198,8 +197,7 @@ def run_stepped(seed: int, number: int) -> Episode:
             while knocks and knocks[0].time <= cell.time:
                 knock = knocks.pop(0)
                 cell.knock(knock.part, knock.impulse)
-            for _ in range(LOOK):
-                world.step()
+            world.step()
             judge.look()
     episode.counts['failed'] = len(judge.failed)
     episode.ended, episode.simulated = run.ended, cell.time
@@ -283,7 +281,7 @@ def keep(episodes: list[Episode], folder: Path) -> None:
         old.unlink()
     for episode in worst:
         (folder / f'episode-{episode.number}.json').write_text(
-            json.dumps({name: getattr(episode, name) for name in episode.__dataclass_fields__},
+            json.dumps({item.name: getattr(episode, item.name) for item in fields(episode)},
                        indent=1, default=str))
 
 
