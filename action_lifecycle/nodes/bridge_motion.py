@@ -125,7 +125,9 @@ class Motion:
         maintain = None
         try:
             trouble = self._bridge.safety_trouble() if resume else None
-            if trouble is not None:
+            # A bridge that has just started has not seen its safety topics yet; when they say
+            # stop, it stops this motion as any other.
+            if trouble is not None and trouble.code is not ErrorCode.SAFETY_NOT_READY:
                 self.stop(trouble.code, trouble.reason)
             await self._until_known()
             if self._stop is None and self.order.maintain:
