@@ -34,7 +34,7 @@ os.environ.update(ROS_DOMAIN_ID=str(random.randint(1, 200)), ROS_LOG_DIR=str(FOL
 SHARE = Path(get_package_share_directory('action_lifecycle'))
 FLOW = SHARE / 'config' / 'flows' / 'pick_and_place.yaml'
 NODES = ('world_model_bridge', 'ledger', 'action_lifecycle')
-SPEED = '2.0'
+SPEED = '1.0'
 
 
 @pytest.mark.launch_test
