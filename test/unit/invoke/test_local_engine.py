@@ -154,7 +154,9 @@ def test_closing_ends_the_processes_and_fails_what_is_not_done(
     one.close()
     one.close()
     assert [replies.get(timeout=10).error for _ in range(3)] == ['the engine was closed'] * 3
-    assert one.pids == () and not any(is_running(int(pid)) for pid in pids)
+    assert one.pids == ()
+    for pid in map(int, pids):
+        eventually(lambda pid=pid: not is_running(pid))
     with pytest.raises(LifecycleError, match='closed'):
         ask(one, 'echo')
 
