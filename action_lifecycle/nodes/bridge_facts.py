@@ -71,9 +71,9 @@ class Facts:
             self._telling.cancel()
         self.subscriptions.destroy()
 
-    def _take(self, topic: str, message: Any) -> None:
+    def _take(self, topic: str, message: Any, age: float = 0.0) -> None:
         try:
-            self.model.ingest(topic, message, self._node.now())
+            self.model.ingest(topic, message, self._node.now(), age)
             if self.model.waiting:
                 self.changed()
         except Exception:  # of whoever was answered; a topic must not end the node

@@ -73,7 +73,7 @@ class Guard:
         for reader in self._readers:
             reader.destroy()
 
-    def _take(self, spec: SafetySpec, message: Any) -> None:
+    def _take(self, spec: SafetySpec, message: Any, age: float = 0.0) -> None:
         self.monitor.ingest(spec, message, self._node.steady())
         self._set_alarm()
 

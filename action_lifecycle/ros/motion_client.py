@@ -61,6 +61,8 @@ class MotionClient(ActionClient):
     def __init__(self, node: ManagedNode, server: str, type_name: str) -> None:
         self.server = server
         self.on_second_answer: dict[bytes, Callable[[str], None]] = {}
+        self.unwanted: dict[bytes, ClientGoalHandle] = {}
+        """Goals that nobody waits for any more: one that starts all the same is canceled."""
         self._asked: dict[tuple[str, int], bytes] = {}  # goal ids by kind and number of request
         self._answers: dict[tuple[str, int], Any] = {}
         super().__init__(node, action_class(type_name), server)
@@ -95,7 +97,19 @@ class MotionClient(ActionClient):
         for kind in ('goal', 'result'):
             if kind in taken_data and self._is_second(kind, *taken_data[kind]):
                 del taken_data[kind]
+        if self.unwanted and 'status' in taken_data:
+            self._cancel_unwanted(taken_data['status'].status_list)
         await super().execute(taken_data)
+
+    def _cancel_unwanted(self, statuses: Any) -> None:
+        for status in statuses:
+            if status.status in (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING):
+                handle = self.unwanted.pop(bytes(status.goal_info.goal_id.uuid), None)
+                if handle is not None:
+                    self._logger.warning(
+                        f"server '{self.server}' has started a goal that was given up; "
+                        'it is canceled')
+                    handle.cancel_goal_async()
 
     def _is_second(self, kind: str, number: int, answer: Any) -> bool:
         request = kind, number
@@ -267,6 +281,8 @@ class MotionGoal:
             self._asked_twice = True
             self._later(ASK_TWICE, self._ask_result)
             return
+        if self._handle is not None:
+            self._client.unwanted[bytes(self._goal_id.uuid)] = self._handle
         self._fail(ErrorCode.GOAL_UNKNOWN,
                    f"server '{self._client.server}' does not know the goal", stopped=True)
 

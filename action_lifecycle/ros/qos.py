@@ -42,20 +42,17 @@ def overridable() -> QoSOverridingOptions:
 
 def sensor_qos(publishers: Iterable[Any], *, depth: int = 10) -> QoSProfile:
     """
-    Return a profile that receives from every one of these publishers.
+    Return a profile that receives what every one of these publishers sends from now on.
 
     `publishers`: what `Node.get_publishers_info_by_topic` returns. A subscription receives from
     all publishers that offer at least what it asks for, so it asks for what they all offer:
-    reliable or transient_local only if each of them is. Without publishers: best effort.
+    reliable only if each of them is. Without publishers: best effort.
     """
     profiles = [publisher.qos_profile for publisher in publishers]
     reliable = bool(profiles) and all(
         profile.reliability == QoSReliabilityPolicy.RELIABLE for profile in profiles)
-    latched = bool(profiles) and all(
-        profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL for profile in profiles)
     return QoSProfile(
         depth=depth, history=QoSHistoryPolicy.KEEP_LAST,
         reliability=(QoSReliabilityPolicy.RELIABLE if reliable
                      else QoSReliabilityPolicy.BEST_EFFORT),
-        durability=(QoSDurabilityPolicy.TRANSIENT_LOCAL if latched
-                    else QoSDurabilityPolicy.VOLATILE))
+        durability=QoSDurabilityPolicy.VOLATILE)

@@ -18,7 +18,7 @@ def to_time(seconds: float) -> Time:
 
 def to_seconds(time: Time) -> float:
     """Return seconds from ROS time."""
-    return float(time.sec) + float(time.nanosec) * 1e-9
+    return float(time.sec) + time.nanosec / 1e9
 
 
 def to_uuid(text: str) -> UUID:

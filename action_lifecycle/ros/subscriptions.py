@@ -3,12 +3,16 @@
 """
 Subscriptions that are there while somebody needs them, with QoS that fits the publishers.
 
-What offers and what is asked for is compared again and again while a topic is subscribed:
+What is offered and what is asked for is compared again and again while a topic is subscribed:
 publishers appear late, restart with another QoS, or carry another type than the facts file says.
+
+What a publisher has latched is fetched apart from what comes live: every publisher, latching or
+not, then serves the live subscription, and a latched message is known to be as old as it is.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -30,12 +34,19 @@ from .types import message_class
 SILENT = SubscriptionEventCallbacks(use_default_callbacks=False)
 LOOK_SOON = 0.2  #: s between looks while a topic that is needed has no publisher
 LOOK = 1.0  #: s between looks otherwise
-Take = Callable[[Any], None]
+FETCH = 1.0  #: s that a publisher is given to hand over what it has latched
+FETCH_LOOK = 0.02  #: s between looks whether it has
+Take = Callable[..., None]
 
 
 @dataclass
 class TopicNeed:
-    """How a topic is to be read. `max_rate` in Hz; 0: every message. `take` raises nothing."""
+    """
+    How a topic is to be read. `max_rate` in Hz; 0: every message.
+
+    `take(message)` takes a live message, `take(message, age)` one that was latched `age` s ago; it
+    raises nothing.
+    """
 
     topic: str
     type: str
@@ -53,14 +64,18 @@ class TopicReader:
         self.name = node.resolve_topic_name(need.topic)
         self.trouble = ''
         self._node = node
-        # of a capped topic nothing but the newest message is wanted: in a node that no executor
-        # spins, the middleware keeps that one, and no message wakes this process
-        self._owner = node.keep('unspun', lambda: _unspun(node)) if need.max_rate else node
+        # In a node that no executor spins, the middleware keeps messages until they are taken: of
+        # a capped topic the newest, and no other one wakes this process.
+        self._unspun = node.keep('unspun', lambda: _unspun(node))
+        self._owner = self._unspun if need.max_rate else node
         self._class = message_class(need.type)
         self._take = need.take
         self._subscription: Any = None
-        self._asked: tuple[Any, ...] = ()
         self._polling: Timeout | None = None
+        self._reliable: Any = None
+        self._latching: frozenset[bytes] = frozenset()
+        self._fetching: Any = None
+        self._fetch_timeout: Timeout | None = None
 
     @property
     def subscribed(self) -> bool:
@@ -76,14 +91,15 @@ class TopicReader:
             f"topic '{self.name}' carries {', '.join(strange)}; the facts file says "
             f'{self.need.type}')
         qos = self._qos(fitting)
-        asked = (qos.reliability, qos.durability)
-        if self._subscription is None or (fitting and asked != self._asked):
+        if self._subscription is None or (fitting and qos.reliability != self._reliable):
             self._close()
-            self._asked = asked
+            self._reliable = qos.reliability
             self._subscription = self._owner.create_subscription(
                 self._class, self.name, self._take, qos, event_callbacks=SILENT)
             if self.need.max_rate:
                 self._poll()
+        if self.need.qos.durability != 'volatile':
+            self._fetch_latched(fitting)
         return bool(fitting)
 
     def close(self) -> None:
@@ -97,15 +113,52 @@ class TopicReader:
         if self._subscription is not None:
             self._owner.destroy_subscription(self._subscription)
             self._subscription = None
+        self._latching = frozenset()
+        self._end_fetch()
 
     def _qos(self, publishers: list[Any]) -> QoSProfile:
         spec = self.need.qos
         qos = sensor_qos(publishers, depth=1 if self.need.max_rate else spec.depth)
         if spec.reliability is not None:
             qos.reliability = QoSReliabilityPolicy[spec.reliability.upper()]
-        if spec.durability is not None:
-            qos.durability = QoSDurabilityPolicy[spec.durability.upper()]
         return qos
+
+    # -- what was latched
+
+    def _fetch_latched(self, publishers: list[Any]) -> None:
+        """Fetch from publishers that latch and were not there before."""
+        latching = frozenset(
+            bytes(info.endpoint_gid) for info in publishers
+            if info.qos_profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL)
+        if latching - self._latching and self._fetching is None:
+            self._fetching = self._unspun.create_subscription(
+                self._class, self.name, self._take, QoSProfile(
+                    depth=self.need.qos.depth, reliability=QoSReliabilityPolicy.RELIABLE,
+                    durability=QoSDurabilityPolicy.TRANSIENT_LOCAL), event_callbacks=SILENT)
+            self._fetch(self._node.steady() + FETCH)
+        self._latching = latching
+
+    def _fetch(self, until: float) -> None:
+        """Take what has come, with its age by the clock of its publisher."""
+        handle = self._fetching.handle
+        while True:
+            with handle:
+                found = handle.take_message(self._class, False)
+            if found is None:
+                break
+            message, info = found
+            self._take(message, max(0.0, time.time() - info['source_timestamp'] * 1e-9))
+        if self._node.steady() < until:
+            self._fetch_timeout = Timeout(self._node, FETCH_LOOK, lambda: self._fetch(until))
+        else:
+            self._end_fetch()
+
+    def _end_fetch(self) -> None:
+        if self._fetch_timeout is not None:
+            self._fetch_timeout.cancel()
+        if self._fetching is not None:
+            self._unspun.destroy_subscription(self._fetching)
+            self._fetching = None
 
     def _poll(self) -> None:
         """Read the newest message; what came before it was never deserialized."""

@@ -262,12 +262,14 @@ def _add(
             yield document.fault((*where, 'reduce'), f"fact '{name}': {fault}")
             return
         try:
-            read, stamp_of = compile_path(str(spec.field), str(spec.type))
+            read, stamp_of = compile_path(
+                str(spec.field), str(spec.type), count=elements == 'count')
         except PathError as error:
             yield document.fault((*where, 'field'), f"fact '{name}': {error}")
             return
         facts[name] = TopicFact(
-            name, spec, spec.topic, read, stamp_of, elements, over_time, spec.window)
+            name, spec, spec.topic, read, stamp_of, 'latest' if elements == 'count' else elements,
+            over_time, spec.window)
     elif spec.tf is not None:
         facts[name] = TfFact(name, spec, spec.tf)
     else:

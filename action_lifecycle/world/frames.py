@@ -46,7 +46,7 @@ class Frames:
         for entry in message.transforms:
             stamp = entry.header.stamp
             seconds = np.inf if static else min(
-                stamp.sec + stamp.nanosec * 1e-9 or received, received)
+                stamp.sec + stamp.nanosec / 1e9 or received, received)
             child = entry.child_frame_id.lstrip('/')
             old = self._frames.get(child)
             if old is not None and not static and old.stamp != np.inf and seconds < old.stamp:

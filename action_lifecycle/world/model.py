@@ -86,11 +86,12 @@ class WorldModel:
 
     # -- samples and time
 
-    def ingest(self, topic: str, message: Any, received: float) -> None:
+    def ingest(self, topic: str, message: Any, received: float, age: float = 0.0) -> None:
         """
         Take a message of a topic (as written in the facts file) that arrived at `received`.
 
-        What was due before is judged first, by what was known then.
+        `age`: s since it was published, for one that was latched; without a stamp of its own it
+        counts as measured then. What was due before is judged first, by what was known then.
         """
         dues = self._dues
         if received >= self.now and not (dues and dues[0][0] <= received):
@@ -99,7 +100,7 @@ class WorldModel:
             self.advance(received)
         now = self.now
         for source in self._by_topic.get(topic, ()):
-            source.take(message, now)
+            source.take(message, now - age)
         if (topic in TF_TOPICS and self._tf
                 and self._frames.ingest(message, now, static=topic == '/tf_static')):
             for pose in self._tf:

@@ -27,11 +27,9 @@ _PLAIN: dict[str, Callable[..., Any]] = {
 
 
 def reduce_elements(name: str, value: Any) -> Any:
-    """Reduce the elements of one sample; None when nothing is left to reduce."""
+    """Reduce the elements of one sample; None when nothing is left. `count` is counted before."""
     if name == 'latest':
         return value
-    if name == 'count':
-        return int(np.size(value)) if not isinstance(value, tuple) else len(value)
     elements = np.asarray(value)
     if elements.size == 0:
         return {'any': False, 'all': True, 'sum': 0.0}.get(name)

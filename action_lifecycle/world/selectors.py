@@ -116,21 +116,23 @@ def _selector(text: str, path: str, column: int) -> Step:
 Reader = Callable[[Any], Any]
 
 
-def compile_path(path: str, type_name: str) -> tuple[Reader, Reader]:
+def compile_path(path: str, type_name: str, *, count: bool = False) -> tuple[Reader, Reader]:
     """
     Return two functions of a message: the value at `path`, and the stamp of its sample in s.
 
+    `count`: how many elements it has, instead of the value.
     The first raises Absent when the message does not hold it. The stamp is that of the message's
     header, else of the selected element's, None when there is none.
     """
     steps = parse_path(path)
+    finish = _counted if count else _converted
     if type_name == 'sensor_msgs/msg/PointCloud2' and steps[0] == FieldStep('data') \
             and len(steps) > 1 and isinstance(steps[1], FieldStep):
         rest = [_index(step) for step in steps[2:]]
-        return _converted(_chain([_cloud(steps[1].name), *rest])), header_stamp
+        return finish(_chain([_cloud(steps[1].name), *rest])), header_stamp
     if type_name == 'sensor_msgs/msg/Image' and steps[0] == FieldStep('data'):
-        return _converted(_chain([_image, *(_index(step) for step in steps[1:])])), header_stamp
-    return _converted(_read(steps)), _stamp_reader(steps)
+        return finish(_chain([_image, *(_index(step) for step in steps[1:])])), header_stamp
+    return finish(_read(steps)), _stamp_reader(steps)
 
 
 def _read(steps: Sequence[Step]) -> Reader:
@@ -239,7 +241,7 @@ def header_stamp(message: Any) -> float | None:
     except AttributeError:
         stamp = getattr(message, 'stamp', None)
     try:
-        seconds: float = stamp.sec + stamp.nanosec * 1e-9
+        seconds: float = stamp.sec + stamp.nanosec / 1e9
     except AttributeError:
         return None
     return seconds or None  # zero: the publisher did not set it
@@ -256,6 +258,14 @@ def _stamp_reader(steps: Sequence[Step]) -> Reader:
     def read(message: Any) -> float | None:
         own = header_stamp(message)
         return header_stamp(element(message)) if own is None else own
+    return read
+
+
+def _counted(reader: Reader) -> Reader:
+    """Return a reader of the number of elements."""
+    def read(message: Any) -> int:
+        value = reader(message)
+        return int(value.size) if isinstance(value, np.ndarray) else len(value)
     return read
 
 
@@ -298,7 +308,7 @@ def _flatten(message: Any, numbers: list[float]) -> None:
     """Collect the numbers of a message; headers and texts are left out."""
     fields = _fields(message)
     if set(fields) == {'sec', 'nanosec'}:
-        numbers.append(message.sec + message.nanosec * 1e-9)
+        numbers.append(message.sec + message.nanosec / 1e9)
         return
     for name in fields:
         part = getattr(message, name)

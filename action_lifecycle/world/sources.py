@@ -90,13 +90,17 @@ class TopicSource(Source):
         self.value: Any = None
         self.stamp = -math.inf
 
-    def take(self, message: Any, received: float) -> None:
-        """Take a message; what does not hold the fact, or is older than the last, is no sample."""
+    def take(self, message: Any, latest: float) -> None:
+        """
+        Take a message that was measured at `latest` at the latest.
+
+        What does not hold the fact, or is older than the last, is no sample.
+        """
         try:
             value = self._read(message)
             stamp = self._stamp_of(message)
-            if stamp is None or stamp > received:  # nothing is measured after it has arrived
-                stamp = received
+            if stamp is None or stamp > latest:  # nothing is measured after it was sent
+                stamp = latest
             if stamp < self.stamp:
                 return
             if self._elements != 'latest':

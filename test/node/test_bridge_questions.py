@@ -233,6 +233,73 @@ def test_a_latched_sample_from_before_is_read(own: Rig) -> None:
     assert own.result(own.confirm('ready')).verdict == CONFIRMED
 
 
+def test_a_sample_that_was_latched_before_the_end_of_the_motion_does_not_confirm(own: Rig) -> None:
+    latched = own.robot.create_publisher(Bool, 'ready', QoSProfile(
+        depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    latched.publish(Bool(data=True))
+    published = own.now()
+    own.spin(0.3)
+    result = own.result(own.confirm('ready', within=0.8, after=own.now()))
+    assert result.verdict == TIMED_OUT
+    assert to_seconds(result.evidence[0].facts[0].stamp) == pytest.approx(published, abs=0.05)
+    handle = own.confirm('ready', within=2.0, after=own.now())
+    own.spin(0.1)
+    latched.publish(Bool(data=True))
+    assert own.result(handle).verdict == CONFIRMED
+
+
+def test_what_one_publisher_latched_is_read_beside_volatile_ones(own: Rig) -> None:
+    own.robot.create_publisher(Bool, 'ready', QoSProfile(depth=1))
+    latched = own.robot.create_publisher(Bool, 'ready', QoSProfile(
+        depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    latched.publish(Bool(data=True))
+    assert own.result(own.confirm('ready')).verdict == CONFIRMED
+
+
+def test_a_burst_of_2_khz_delays_the_deciding_sample_little(own: Rig) -> None:
+    best = own.robot.create_publisher(
+        Float64, 'load', QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
+    handle = own.confirm('load > 0.5', within=20.0)
+    own.until(best.get_subscription_count)
+    for _ in range(2000):
+        best.publish(Float64(data=0.0))
+        time.sleep(0.0003)  # nobody spins meanwhile: the bridge is stalled, and the queue is full
+    best.publish(Float64(data=1.0))
+    result = handle.get_result_async()
+    assert own.until(result.done) < 0.5
+    assert result.result().result.verdict == CONFIRMED
+
+
+def test_a_simulation_that_is_reset_voids_what_was_seen(tmp_path: Path) -> None:
+    from rosgraph_msgs.msg import Clock
+
+    from action_lifecycle.ros.stamps import to_time
+    rig = Rig(tmp_path, QOS_FACTS, use_sim_time=True)
+    clock = rig.robot.create_publisher(Clock, '/clock', 10)
+    load = rig.robot.create_publisher(Float64, 'load', 10)
+    rig.until(clock.get_subscription_count)
+    seconds = [100.0]
+
+    def tick() -> None:
+        seconds[0] += 0.01
+        clock.publish(Clock(clock=to_time(seconds[0])))
+
+    rig.robot.create_timer(0.005, tick)
+    rig.start()
+    handle = rig.confirm('load > 0.5', hold=0.5, within=2.0, after=100.0)
+    rig.until(load.get_subscription_count)
+    load.publish(Float64(data=1.0))
+    rig.until(lambda: rig.bridge._facts.model.value('load', rig.bridge.now()).value == 1.0)
+    seconds[0] = 3.0
+    rig.until(lambda: rig.bridge.now() < 50.0)
+    assert rig.bridge._facts.model.value('load', rig.bridge.now()).value is None
+    again = rig.robot.create_timer(0.02, lambda: load.publish(Float64(data=1.0)))
+    result = rig.result(handle)
+    assert result.verdict == CONFIRMED and to_seconds(result.evidence[0].stamp) < 50.0
+    rig.robot.destroy_timer(again)
+    rig.close()
+
+
 def test_a_publisher_that_appears_late_with_its_own_qos_is_read(own: Rig) -> None:
     handle = own.confirm('ready', within=5.0)
     own.spin(0.3)
@@ -272,9 +339,9 @@ def test_a_capped_fact_is_read_at_its_rate_and_keeps_the_newest(own: Rig) -> Non
     model = own.bridge._facts.model
     ingest = model.ingest
 
-    def counted(topic: str, message: Any, received: float) -> None:
+    def counted(topic: str, message: Any, *times: float) -> None:
         taken.append(message.position[0])
-        ingest(topic, message, received)
+        ingest(topic, message, *times)
 
     model.ingest = counted  # type: ignore[method-assign]
     start = time.monotonic()

@@ -143,13 +143,21 @@ def test_an_image_has_rows_columns_and_channels() -> None:
 @pytest.mark.parametrize(('name', 'values', 'expected'), [
     ('min', [3.0, 1.0, 2.0], 1.0), ('max', [3, 1, 2], 3), ('mean', [1.0, 2.0], 1.5),
     ('median', [5.0, 1.0, 2.0], 2.0), ('norm', [3.0, 4.0], 5.0), ('std', [1.0, 3.0], 1.0),
-    ('sum', [1, 2], 3), ('count', [1, 2, 3], 3), ('any', [False, True], True),
+    ('sum', [1, 2], 3), ('any', [False, True], True),
     ('all', [True, False], False), ('min', [float('nan'), 2.0], 2.0),
-    ('min', [float('nan')], None), ('mean', [], None), ('count', [], 0), ('any', [], False),
+    ('min', [float('nan')], None), ('mean', [], None), ('any', [], False),
     ('min', [1.0, float('inf')], 1.0),
 ])
 def test_reducers_of_elements(name: str, values: list[Any], expected: Any) -> None:
     assert reduce_elements(name, np.array(values)) == expected
+
+
+def test_elements_are_counted_not_numbers() -> None:
+    count, _ = compile_path('poses', '', count=True)
+    assert count(POSES) == 2 and count(Message(poses=[])) == 0
+    assert compile_path('name', '', count=True)[0](JOINTS) == 3
+    assert compile_path('data.x', 'sensor_msgs/msg/PointCloud2', count=True)[0](
+        cloud(np.zeros((5, 3)))) == 5
 
 
 def test_reducers_of_a_window_work_element_by_element() -> None:
