@@ -69,6 +69,8 @@ class TestDemo(unittest.TestCase):
         while time.monotonic() < deadline:
             future = client.call_async(GetState.Request())
             rclpy.spin_until_future_complete(node, future, timeout_sec=5.0)
+            if not future.done():
+                continue  # the answer may get lost while both still discover each other
             label = future.result().current_state.label
             if future.result().current_state.id == State.PRIMARY_STATE_ACTIVE:
                 return
