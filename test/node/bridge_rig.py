@@ -99,20 +99,23 @@ class Gripper:
 class Rig:
     """One process, one executor: the bridge, the robot, and who asks the bridge."""
 
-    def __init__(self, folder: Path, facts: str = FACTS, **parameters: Any) -> None:
+    def __init__(self, folder: Path, facts: str = FACTS, *, own_bridge: bool = True,
+                 **parameters: Any) -> None:
         os.environ.setdefault('ROS_LOG_DIR', str(folder))
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         path = folder / 'facts.yaml'
         path.write_text(facts)
         self.context = Context()
-        rclpy.init(context=self.context, domain_id=random.randint(1, 200))
+        self.domain = random.randint(1, 200)
+        rclpy.init(context=self.context, domain_id=self.domain)
         self.executor = make_executor(context=self.context)
         given = {'facts_file': str(path), 'facts_rate': 20.0, **parameters}
-        self.bridge = WorldModelBridge(context=self.context, parameter_overrides=[
-            Parameter(name, value=value) for name, value in given.items()])
+        self.bridge: Any = WorldModelBridge(context=self.context, parameter_overrides=[
+            Parameter(name, value=value) for name, value in given.items()]) if own_bridge else None
         self.robot = rclpy.create_node('robot', context=self.context)
         self.asker = rclpy.create_node('asker', context=self.context)
-        for node in (self.bridge, self.robot, self.asker):
+        self.nodes = [node for node in (self.bridge, self.robot, self.asker) if node is not None]
+        for node in self.nodes:
             self.executor.add_node(node)
         self.gripper = Gripper(self.robot)
         self.joints = self.robot.create_publisher(JointState, 'joint_states', QoSProfile(depth=10))
@@ -218,8 +221,9 @@ class Rig:
 
     def close(self) -> None:
         self.gripper.let_go()
-        self.bridge.trigger_shutdown()
+        if self.bridge is not None:
+            self.bridge.trigger_shutdown()
         self.executor.shutdown()
-        for node in (self.bridge, self.robot, self.asker):
+        for node in self.nodes:
             node.destroy_node()
         rclpy.try_shutdown(context=self.context)

@@ -1,0 +1,205 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The bridge killed in every phase of a motion: what a server has begun is followed, never repeated.
+
+The bridge is a process of its own; the action server and who asks the bridge are here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from action_lifecycle_msgs.msg import ErrorCode
+
+from .bridge_rig import Rig
+
+OPEN = {'command': {'position': 0.05, 'max_effort': 10.0}}
+CLOSE = {'command': {'position': 0.0, 'max_effort': 10.0}}
+
+
+class KilledRig(Rig):
+    """A rig whose bridge is a process that can be killed."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, own_bridge=False)
+        self.folder = folder
+        self.process: subprocess.Popen[bytes] | None = None
+        self.gap = 0.02
+
+    def start(self) -> None:
+        """Start the bridge and wait until it may move."""
+        self.safety.clear()
+        self.process = subprocess.Popen(
+            [sys.executable, '-m', 'action_lifecycle.nodes.world_model_bridge', '--ros-args',
+             '-p', f'facts_file:={self.folder / "facts.yaml"}', '-p', 'autostart:=true'],
+            env={**os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(self.folder)})
+        self.until(lambda: self.safety and self.safety[-1].state == 1, 20.0)
+        self.until(self.motion.server_is_ready)
+        self.spin(0.3)  # of the servers of a killed bridge, DDS tells no better; the new one's too
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+        super().close()
+
+    def resumed(self, order: Any) -> Any:
+        """Ask the new bridge to follow what the old one was told."""
+        self.kill()
+        self.start()
+        order.resume = True
+        return self.send(order)
+
+
+@pytest.fixture(scope='module')
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KilledRig]:
+    rig = KilledRig(tmp_path_factory.mktemp('bridge'))
+    yield rig
+    rig.close()
+
+
+@pytest.fixture
+def rig(shared: KilledRig) -> Iterator[KilledRig]:
+    """Return the rig with a bridge that runs: the last test's, if it has left one."""
+    if shared.process is None or shared.process.poll() is not None:
+        shared.start()
+    shared.gripper.behaviour, shared.gripper.refuse_cancel = 'succeed', False
+    shared.gripper.goals.clear()
+    shared.gripper.canceled = 0
+    yield shared
+    shared.gripper.let_go()
+    shared.spin(0.1)
+
+
+def test_killed_before_anything_was_sent(rig: KilledRig) -> None:
+    server = rig.gripper
+    order = rig.order(OPEN)
+    order.steps[0].server = 'not_yet'
+    rig.send(order)
+    rig.spin(0.2)
+    order.steps[0].server = 'gripper'  # which is there now, and has heard of nothing
+    result = rig.result(rig.resumed(order))
+    assert (result.outcome, result.stopped) == ('not_running', True)
+    assert not server.goals
+
+
+def test_killed_while_running_it_is_followed_to_its_end(rig: KilledRig) -> None:
+    rig.gripper.behaviour = 'wait'
+    order = rig.order(OPEN)
+    rig.send(order)
+    rig.until(lambda: rig.gripper.goals)
+    handle = rig.resumed(order)
+    rig.spin(0.5)
+    rig.gripper.let_go()
+    result = rig.result(handle)
+    assert (result.outcome, result.steps_done, result.error_code) == ('executed', 1, 0)
+    assert len(rig.gripper.goals) == 1
+
+
+def test_killed_while_running_it_can_be_canceled(rig: KilledRig) -> None:
+    rig.gripper.behaviour = 'wait'
+    order = rig.order(OPEN)
+    rig.send(order)
+    rig.until(lambda: rig.gripper.goals)
+    handle = rig.resumed(order)
+    rig.spin(0.3)
+    rig.wait(handle.cancel_goal_async())
+    result = rig.result(handle)
+    assert (result.outcome, result.stopped, rig.gripper.canceled) == ('canceled', True, 1)
+
+
+def test_killed_before_the_end_was_read_the_end_is_told(rig: KilledRig) -> None:
+    rig.gripper.behaviour = 'wait'
+    order = rig.order(OPEN)
+    rig.send(order)
+    rig.until(lambda: rig.gripper.goals)
+    rig.kill()
+    rig.gripper.let_go()  # ends while nobody listens
+    rig.spin(0.3)
+    result = rig.result(rig.resumed(order))
+    assert (result.outcome, result.controller_said) == ('executed', 'succeeded')
+    assert len(rig.gripper.goals) == 1
+
+
+def test_killed_between_two_steps_the_second_is_not_sent(rig: KilledRig) -> None:
+    rig.gripper.behaviour = 'wait'
+    order = rig.order(OPEN, CLOSE)
+    rig.send(order)
+    rig.until(lambda: rig.gripper.goals)
+    rig.kill()
+    rig.gripper.let_go()
+    rig.spin(0.3)
+    result = rig.result(rig.resumed(order))
+    assert (result.outcome, result.steps_done, result.stopped) == ('not_running', 1, True)
+    assert len(rig.gripper.goals) == 1
+
+
+def test_killed_in_the_second_step_that_one_is_followed(rig: KilledRig) -> None:
+    order = rig.order(OPEN, CLOSE)
+    order.steps[1].server = 'other'
+    from .bridge_rig import Gripper
+    other = Gripper(rig.robot, 'other')
+    other.behaviour = 'wait'
+    rig.send(order)
+    rig.until(lambda: other.goals)
+    handle = rig.resumed(order)
+    rig.spin(0.3)
+    other.let_go()
+    result = rig.result(handle)
+    assert (result.outcome, result.steps_done) == ('executed', 2)
+    assert len(rig.gripper.goals) == len(other.goals) == 1
+
+
+def test_killed_after_sending_a_goal_that_is_accepted_only_later(rig: KilledRig) -> None:
+    rig.gripper.behaviour = 'never_answer'
+    order = rig.order(OPEN)
+    rig.send(order)
+    rig.spin(0.5)
+    result = rig.result(rig.resumed(order))
+    assert result.outcome == 'not_running'  # the server does not know it, yet
+    rig.gripper.behaviour = 'wait'
+    rig.gripper.let_go()
+    rig.until(lambda: rig.gripper.canceled, 3.0)  # it must not run unseen
+    assert len(rig.gripper.goals) == 1
+
+
+def test_a_confirmation_is_asked_anew_after_the_bridge_was_killed(rig: KilledRig) -> None:
+    rig.confirm('gap > 0.5', within=30.0)
+    rig.kill()
+    rig.start()
+    rig.until(rig.confirmation.server_is_ready)
+    assert rig.result(rig.confirm('gap > 0.01', hold=0.2, after=rig.now())).verdict == 1
+
+
+@pytest.mark.parametrize('confirmed', [True, False])
+def test_ctrl_c_stops_the_motion_and_ends_in_time(rig: KilledRig, confirmed: bool) -> None:
+    rig.gripper.behaviour = 'wait' if confirmed else 'hang'
+    rig.gripper.refuse_cancel = not confirmed
+    handle = rig.send(rig.order(OPEN, stop_timeout=2.0))
+    rig.until(lambda: rig.gripper.goals)
+    result = handle.get_result_async()
+    assert rig.process is not None
+    begin = time.monotonic()
+    rig.process.send_signal(signal.SIGINT)
+    rig.until(lambda: rig.process.poll() is not None, 6.0)
+    assert time.monotonic() - begin < 5.0 and rig.process.returncode == 0
+    assert rig.gripper.canceled
+    rig.until(result.done)
+    answer = result.result().result
+    assert answer.stopped == confirmed
+    assert answer.error_code == (
+        ErrorCode.INTERRUPTED if confirmed else ErrorCode.STOP_UNCONFIRMED)
