@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from truth_cell import STEP, CellWorld, SteppedClock
+from _truth_cell import STEP, CellWorld, SteppedClock
 
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph
@@ -227,7 +227,7 @@ def episodes_of(arguments: argparse.Namespace) -> Iterator[Episode]:
     """Run the episodes."""
     jobs = [(arguments.seed, number) for number in range(arguments.episodes)]
     if arguments.ros:
-        from truth_ros import run_over_dds
+        from _truth_ros import run_over_dds
         for seed, number in jobs:
             yield run_over_dds(seed, number)
     elif arguments.jobs == 1:
