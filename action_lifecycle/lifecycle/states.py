@@ -129,6 +129,8 @@ class ErrorCode(IntEnum):
     FLOW_PARTIALLY_FAILED = 504
     EDIT_REFUSED = 505
     DEPENDENCY_FAILED = 506
+    PLAN_FAILED = 507  #: the planner gave no usable flow, or could not be reached
+    RECIPE_REFUSED = 508  #: its preconditions no longer hold, or the flow has changed
     # records
     JOURNAL_FAILED = 600
     LEDGER_UNAVAILABLE = 601
