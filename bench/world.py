@@ -28,230 +28,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-KINDS: dict[str, tuple[str, int, float]] = {  # type, messages a block, Hz
-    'scan': ('sensor_msgs/msg/LaserScan', 300, 500.0),
-    'joints': ('sensor_msgs/msg/JointState', 700, 1000.0),
-    'cloud': ('sensor_msgs/msg/PointCloud2', 50, 60.0),
-}
-FACTS = {
-    'scan': 'field: ranges, reduce: min', 'joints': "field: 'position[name=joint_4]'",
-    'cloud': 'field: data.z, reduce: min',
-    'capped': "field: 'position[name=joint_4]', max_rate: 50",
-}
+from _world_processes import KINDS, message_of
+
+PROCESSES = Path(__file__).with_name('_world_processes.py')
 CONDITION = 'gap < 0.03 and load > 1.0 and abs(speed) < 0.01'
 CONFIRM_ROUNDS = 150
 IDLE_SECONDS = 15.0
 
 
-def message_of(kind: str) -> Any:
-    """Return a message of a realistic size."""
-    import array
-
-    import numpy as np
-    from sensor_msgs.msg import JointState, LaserScan, PointCloud2, PointField
-    if kind == 'scan':
-        return LaserScan(ranges=array.array('f', [1.0 + n / 1080 for n in range(1080)]),
-                         intensities=array.array('f', [0.0] * 1080))
-    if kind == 'cloud':
-        points = np.random.default_rng(1).random((65536, 4)).astype('<f4')
-        return PointCloud2(
-            height=1, width=65536, point_step=16, row_step=16 * 65536,
-            fields=[PointField(name=name, offset=4 * n, datatype=7, count=1)
-                    for n, name in enumerate(('x', 'y', 'z', 'i'))],
-            data=array.array('B', points.tobytes()))
-    return JointState(name=[f'joint_{n}' for n in range(7)], position=[0.1 * n for n in range(7)],
-                      velocity=[0.0] * 7, effort=[1.0] * 7)
-
-
-# -- the processes
-
-
-def publisher(topic: str, kind: str, count: int, rate: float) -> None:
-    """Publish `count` messages at `rate` whenever a line comes in; two subscribers are there."""
-    import rclpy
-    rclpy.init()
-    node = rclpy.create_node('publisher')
-    message = message_of(kind)
-    sender = node.create_publisher(type(message), topic, 10)
-    limit = time.monotonic() + 20.0
-    while sender.get_subscription_count() < 2:
-        if time.monotonic() > limit:
-            raise SystemExit('the subscribers are not there')
-        time.sleep(0.02)
-    print('ready', flush=True)
-    for _ in sys.stdin:
-        due = time.monotonic()
-        for _ in range(count):
-            message.header.stamp = node.get_clock().now().to_msg()
-            sender.publish(message)
-            due += 1.0 / rate
-            time.sleep(max(0.0, due - time.monotonic()))
-        print('done', flush=True)
-
-
-def read_scan(message: Any) -> float:
-    """Return the least range."""
-    import numpy as np
-    return float(np.min(np.frombuffer(message.ranges, dtype=np.float32)))
-
-
-def read_joints(message: Any) -> float:
-    """Return the position of a joint."""
-    return float(message.position[message.name.index('joint_4')])
-
-
-def read_cloud(message: Any) -> float:
-    """Return the least z."""
-    import numpy as np
-    z = next(field for field in message.fields if field.name == 'z')
-    return float(np.min(np.ndarray((message.width,), '<f4', message.data, z.offset,
-                                   (message.point_step,))))
-
-
-def plain(topic: str, kind: str) -> None:
-    """Subscribe with rclpy and read the value of each message."""
-    import rclpy
-
-    from action_lifecycle.ros.executor import make_executor
-    rclpy.init()
-    node = rclpy.create_node('plain')
-    read = {'scan': read_scan, 'joints': read_joints, 'cloud': read_cloud}[kind]
-    count = [0, 0.0]
-
-    def take(message: Any) -> None:
-        count[0] += 1
-        count[1] = read(message)
-
-    node.create_subscription(type(message_of(kind)), topic, take, 10)
-    executor = make_executor()
-    executor.add_node(node)
-    serve(executor, lambda: count[0])
-
-
-def fact(topic: str, kind: str, folder: str) -> None:
-    """Run the bridge with one fact that is always read."""
-    import rclpy
-    from rclpy.parameter import Parameter
-
-    from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
-    from action_lifecycle.ros.executor import make_executor
-    type_name = KINDS['joints' if kind == 'capped' else kind][0]
-    path = Path(folder) / f'{kind}.yaml'
-    path.write_text(f'estop: none\nfacts:\n  value: {{topic: {topic}, type: {type_name}, '
-                    f'{FACTS[kind]}, always: true}}\n')
-    rclpy.init()
-    node = WorldModelBridge(parameter_overrides=[Parameter('facts_file', value=str(path))])
-    assert node.start()
-    reader = node._facts.subscriptions.readers[topic]
-    count = [0]
-    take = reader._take
-
-    def counted(message: Any) -> None:
-        count[0] += 1
-        take(message)
-
-    reader._take = counted
-    reader.close()
-    reader.look()
-    executor = make_executor()
-    executor.add_node(node)
-    serve(executor, lambda: count[0])
-
-
-def confirming(folder: str, bare: str) -> None:
-    """Answer goals of ConfirmOutcome when a sample decides: the bridge, or a bare server."""
-    import rclpy
-    from rclpy.action import ActionServer
-    from rclpy.parameter import Parameter
-    from rclpy.task import Future
-    from std_msgs.msg import Float64
-
-    from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
-    from action_lifecycle.ros.executor import make_executor
-    from action_lifecycle_msgs.action import ConfirmOutcome
-    rclpy.init()
-    executor = make_executor()
-    if bare == 'bare':
-        node: Any = rclpy.create_node('bare')
-        waiting: list[Any] = []
-
-        async def execute(handle: Any) -> Any:
-            decided = Future()
-            waiting.append(decided)
-            await decided
-            handle.succeed()
-            return ConfirmOutcome.Result(verdict=1)
-
-        def take(message: Any) -> None:
-            if message.data > 0.5 and waiting:
-                waiting.pop().set_result(None)
-
-        node.create_subscription(Float64, 'deciding', take, 10)
-        server = ActionServer(node, ConfirmOutcome, '~/confirm_outcome', execute)
-        executor.add_node(node)
-        serve(executor, lambda: len(waiting))
-        server.destroy()
-        return
-    path = Path(folder) / 'confirm.yaml'
-    path.write_text('estop: none\nfacts:\n  value: {topic: deciding, type: std_msgs/msg/Float64, '
-                    'field: data, always: true}\n')
-    node = WorldModelBridge(parameter_overrides=[Parameter('facts_file', value=str(path))])
-    assert node.start()
-    executor.add_node(node)
-    serve(executor, lambda: 0)
-
-
-def idle(folder: str, bare: str) -> None:
-    """Do nothing: the bridge with an e-stop, or a bare node that subscribes to the same topic."""
-    import rclpy
-    from rclpy.parameter import Parameter
-    from std_msgs.msg import Bool
-
-    from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
-    from action_lifecycle.ros.executor import make_executor
-    rclpy.init()
-    executor = make_executor()
-    if bare == 'bare':
-        node: Any = rclpy.create_node('bare')
-        node.create_subscription(Bool, 'estop', lambda message: None, 10)
-    else:
-        path = Path(folder) / 'idle.yaml'
-        path.write_text(
-            'estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 1.0}\n'
-            'facts: {value: {topic: value, type: std_msgs/msg/Float64, field: data}}\n')
-        node = WorldModelBridge(parameter_overrides=[Parameter('facts_file', value=str(path))])
-        assert node.start()
-    executor.add_node(node)
-    serve(executor, lambda: 0)
-
-
-def serve(executor: Any, count: Callable[[], int]) -> None:
-    """Spin, and print CPU time and count whenever a line comes in."""
-    import threading
-
-    def answer() -> None:
-        print('ready', flush=True)
-        for _ in sys.stdin:
-            print(json.dumps([time.process_time(), count()]), flush=True)
-        os._exit(0)
-
-    threading.Thread(target=answer, daemon=True).start()
-    executor.spin()
-
-
-# -- measuring
-
-
 class Process:
-    """A process of this file with another role."""
+    """A process that plays a role in it."""
 
     def __init__(self, environment: dict[str, str], *arguments: Any) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, __file__, '--role', *map(str, arguments)], env=environment,
+            [sys.executable, str(PROCESSES), *map(str, arguments)], env=environment,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def line(self) -> str:
@@ -420,19 +213,11 @@ def idle_cpu_points(environment: dict[str, str], folder: str) -> float:
 
 
 def main() -> None:
-    """Measure everything, or play a role in it."""
+    """Measure everything."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--json', action='store_true', help='print one JSON object only')
     parser.add_argument('--blocks', type=int, default=21, help='blocks of messages a figure')
-    parser.add_argument('--role', nargs='+', help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.role:
-        name, *values = arguments.role
-        if name == 'publisher':
-            publisher(values[0], values[1], int(values[2]), float(values[3]))
-        else:
-            {'plain': plain, 'fact': fact, 'confirming': confirming, 'idle': idle}[name](*values)
-        return
     with tempfile.TemporaryDirectory() as folder:
         environment = {
             **os.environ, 'ROS_DOMAIN_ID': str(random.randint(1, 200)), 'ROS_LOG_DIR': folder,

@@ -20,22 +20,24 @@ WINDOW_REDUCERS = (
     'latest', 'min', 'max', 'mean', 'median', 'std', 'sum', 'count', 'any', 'all', 'rate', 'age')
 TIMING = ('count', 'rate', 'age')  # over a window: valid also when the topic is silent
 
-_PLAIN: dict[str, Callable[..., Any]] = {
-    'min': np.min, 'max': np.max, 'mean': np.mean, 'median': np.median, 'std': np.std,
-    'sum': np.sum, 'any': np.any, 'all': np.all,
+_PLAIN: dict[str, Callable[..., Any]] = {  # reduce's own loops: np.min and the like wrap them
+    'min': np.minimum.reduce, 'max': np.maximum.reduce, 'sum': np.add.reduce, 'mean': np.mean,
+    'median': np.median, 'std': np.std, 'any': np.logical_or.reduce,
+    'all': np.logical_and.reduce,
 }
+_OF_NOTHING = {'any': False, 'all': True, 'sum': 0.0}
 
 
 def reduce_elements(name: str, value: Any) -> Any:
     """Reduce the elements of one sample; None when nothing is left. `count` is counted before."""
     if name == 'latest':
         return value
-    elements = np.asarray(value)
-    if elements.size == 0:
-        return {'any': False, 'all': True, 'sum': 0.0}.get(name)
+    elements = value if value.__class__ is np.ndarray else np.asarray(value)
+    if not elements.size:
+        return _OF_NOTHING.get(name)
     if name == 'norm':
         return _number(np.linalg.norm(elements.astype(float)))
-    result = _PLAIN[name](elements)
+    result = _PLAIN[name](elements, axis=None)
     if result == result:
         return result.item()
     left = elements[~np.isnan(elements)]  # the slow way, only when there is a NaN
