@@ -35,6 +35,7 @@ setup(
         *shared('config'),
     ],
     install_requires=['setuptools'],
+    extras_require={'celery': ['celery'], 'mcp': ['mcp'], 'openai': ['openai']},
     zip_safe=False,
     maintainer='action_lifecycle maintainers',
     maintainer_email='maintainers@users.noreply.a-seed-3a295fbf.example',
@@ -49,5 +50,6 @@ setup(
             'composed = action_lifecycle.nodes.composed:main',
             'sim_cell = action_lifecycle.sim.node:main',
         ],
+        'action_lifecycle.states': ['invoker = action_lifecycle.invoke.states:InvokerState'],
     },
 )
