@@ -44,17 +44,17 @@ class CheckpointError(LedgerError):
 
 async def write_checkpoint_and_transition(
     redis: Any, trace_id: str, gather_output: Mapping[str, Any], target_state: str,
-    script_sha: str = '', *, fence: str = '',
+    script_sha: str = '',
 ) -> list[int]:
     """
     Write a checkpoint and move the operation to `target_state`, in one round trip, both or none.
 
     Returns the number of new fields, 1 for the time to live, 1 for the move; three zeros when the
-    trace is missing or can't go there (or is claimed with another `fence`). `script_sha` is not
-    needed. Raises CheckpointError for what is no JSON or too big.
+    trace is missing or can't go there. `script_sha` is not needed. Raises CheckpointError for what
+    is no JSON or too big.
     """
     saved = pack(gather_output)
-    answer = await move(redis, trace_id, target_state, saved=saved, fence=fence)
+    answer = await move(redis, trace_id, target_state, saved=saved)
     if answer[2]:
         _LOG.info('checkpoint_saved: %s, %d of %d bytes', trace_id, saved[-1], saved[-3])
     return answer

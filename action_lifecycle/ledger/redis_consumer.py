@@ -4,7 +4,7 @@
 Workers that share the requests of one Redis stream, each of which is done once.
 
 A request whose worker died is claimed by another one, which skips what the checkpoint holds. After
-its first motion nobody takes it over: it becomes a dead letter, for an operator to look at.
+its first motion nobody takes it over unless a person says so.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Coroutine, Mapping
+from typing import Any, Protocol
 
 import redis as redis_py
 
-from .checkpoints import recover_checkpoint, write_checkpoint_and_transition
+from .checkpoints import recover_checkpoint
 from .operation_states import OperationState as State
-from .operations import OperationStateMachine, move
-from .redis_connection import LedgerError, script_text
+from .operations import OperationStateMachine, uuid7
+from .redis_connection import script_text
 from .redis_keys import dead_letters, trace
+from .redis_operation import SERVER_ERRORS, Lost, Operation, Request
+
+__all__ = ['Lost', 'Operation', 'OperationConsumer', 'Request', 'Work', 'submit']
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,7 +37,7 @@ MIN_IDLE = 60.0
 """Seconds without a renewal after which a worker counts as dead."""
 
 BLOCK = 1.0  # s that a read waits; below the time-out of the connection
-AGAIN = 1.0  # s after a failure of the server
+AGAIN = 1.0  # s after a failure of the server, and between looks while the work is not ready
 
 _TO_CLAIMED = {
     State.RECEIVED: (State.QUEUED, State.CLAIMED),
@@ -46,21 +49,11 @@ _TO_CLAIMED = {
 }
 
 
-class Request(NamedTuple):
-    """A request: its entry in the stream, its trace, its fields, which delivery this is."""
-
-    message_id: str
-    trace_id: str
-    data: Mapping[str, str]
-    tries: int
-
-
-class Lost(LedgerError):
-    """The operation is not ours any more; nothing may be started for it."""
-
-
 class Work(Protocol):
     """What a worker can do."""
+
+    def ready(self) -> bool:
+        """Whether it can take a request now."""
 
     async def gather(self, request: Request) -> dict[str, Any]:
         """Collect what the work needs, JSON; moves nothing. Not called again after a crash."""
@@ -68,39 +61,15 @@ class Work(Protocol):
     async def perform(self, operation: Operation, gathered: dict[str, Any]) -> Any:
         """Do the work and return its result, JSON; `start_motion` comes before any motion."""
 
+    def goes_on(self, request: Request) -> bool:
+        """Whether it has begun this request in an earlier life, and can go on with it."""
 
-class Operation:
-    """A request that is being worked on."""
+    async def take_over(self, request: Request) -> str:
+        """
+        Ask a person who has to do a request that was lost after its first motion.
 
-    def __init__(self, redis: Any, request: Request, fence: str) -> None:
-        self.request = request
-        self.moved = False
-        self._redis = redis
-        self._fence = fence
-
-    async def start_motion(self) -> None:
-        """Record that something is about to move; raises Lost, and then nothing may."""
-        if not self.moved:
-            await self.move(State.TOOL_EXECUTING, {'moved': 1})
-            self.moved = True
-
-    async def move(
-        self, state: State, metadata: Mapping[str, Any] | None = None, outcome: str | None = None
-    ) -> None:
-        """Go on to a state; raises Lost."""
-        answer = await move(self._redis, self.request.trace_id, state.value, metadata,
-                            fence=self._fence, outcome=outcome)
-        self._check(answer)
-
-    async def save(self, gathered: dict[str, Any]) -> None:
-        """Write the checkpoint and go on to INFERRING; raises Lost."""
-        self._check(await write_checkpoint_and_transition(
-            self._redis, self.request.trace_id, gathered, State.INFERRING.value,
-            fence=self._fence))
-
-    def _check(self, answer: list[int]) -> None:
-        if not answer[2]:
-            raise Lost(f'operation {self.request.trace_id} was taken over or has expired')
+        Returns who decides that this worker does all of it anew, '' for nobody does it.
+        """
 
 
 class OperationConsumer:
@@ -109,13 +78,14 @@ class OperationConsumer:
 
     `redis` is a `redis.asyncio.Redis` with decode_responses. A request that fails is tried again,
     by whoever is free, when it has rested for `min_idle` s; after `max_tries` it is a dead letter.
+    A worker that comes back under the same `name` goes on with what it had.
     """
 
     def __init__(
-        self, redis: Any, stream: str, group: str, work: Work, *, min_idle: float = MIN_IDLE,
-        max_tries: int = MAX_TRIES,
+        self, redis: Any, stream: str, group: str, work: Work, *, name: str = '',
+        min_idle: float = MIN_IDLE, max_tries: int = MAX_TRIES,
     ) -> None:
-        self.name = uuid.uuid4().hex
+        self.name = name or uuid.uuid4().hex
         self._redis = redis
         self._stream = stream
         self._group = group
@@ -125,84 +95,135 @@ class OperationConsumer:
         self._machine = OperationStateMachine(redis)
         self._bury_script = redis.register_script(script_text('bury'))
         self._renew_script = redis.register_script(script_text('renew'))
+        self._working = asyncio.Lock()
+        self._asking: dict[str, asyncio.Future[None]] = {}
 
     async def run(self) -> None:
         """Work until canceled; what is then unfinished is taken over by another worker."""
-        ready = False
-        while True:
-            try:
-                if not ready:
-                    await self._create_group()
-                    ready = True
-                await self._step()
-            except (redis_py.RedisError, OSError, asyncio.TimeoutError) as error:
-                ready = False  # the server may have come back empty
-                _LOG.warning('stream %s: %s', self._stream, error)
-                await asyncio.sleep(AGAIN)
+        connected = begun = False
+        try:
+            while True:
+                try:
+                    if not self._work.ready():
+                        await asyncio.sleep(AGAIN)
+                        continue
+                    if not connected:
+                        await self._create_group()
+                        connected = True
+                    if not begun:
+                        begun = True
+                        await self._go_on()
+                    await self._step()
+                except SERVER_ERRORS as error:
+                    connected = False  # the server may have come back empty
+                    _LOG.warning('stream %s: %s', self._stream, error)
+                    await asyncio.sleep(AGAIN)
+        finally:
+            for asking in self._asking.values():
+                asking.cancel()
+            await asyncio.gather(*self._asking.values(), return_exceptions=True)
 
     async def _create_group(self) -> None:
         with contextlib.suppress(redis_py.ResponseError):  # there is one already
             await self._redis.xgroup_create(self._stream, self._group, id='0', mkstream=True)
 
+    async def _go_on(self) -> None:
+        """Take up what an earlier life of this worker has left."""
+        for message_id, fields in await self._read('0', count=100):
+            await self._take(message_id, fields)
+
     async def _step(self) -> None:
         """Do a request that was left, or else wait for a new one."""
         claimed = await self._redis.xautoclaim(
             self._stream, self._group, self.name, int(self._min_idle * 1000), count=1)
-        entries = claimed[1]
-        if not entries:
-            block = int(min(BLOCK, self._min_idle / 2) * 1000)
-            found = await self._redis.xreadgroup(
-                self._group, self.name, {self._stream: '>'}, count=1, block=block)
-            for _, entries in found.items() if isinstance(found, dict) else found:
-                entries = entries[0] if entries and isinstance(entries[0], list) else entries
+        entries = claimed[1] or await self._read('>', count=1)
         for message_id, fields in entries:
             await self._take(message_id, fields)
 
-    async def _take(self, message_id: str, fields: Mapping[str, str]) -> None:
+    async def _read(self, after: str, count: int) -> list[tuple[str, Mapping[str, str]]]:
+        found = await self._redis.xreadgroup(
+            self._group, self.name, {self._stream: after}, count=count,
+            block=int(min(BLOCK, self._min_idle / 2) * 1000))
+        for entries in found.values() if isinstance(found, dict) else (one for _, one in found):
+            # redis-py 8 nests them once more
+            return entries[0] if entries and isinstance(entries[0], list) else list(entries)
+        return []
+
+    async def _take(self, message_id: str, fields: Mapping[str, str] | None) -> None:
         """Decide what is to be done about a request, and do it."""
+        if message_id in self._asking:
+            return
         pending = await self._redis.xpending_range(
             self._stream, self._group, min=message_id, max=message_id, count=1)
-        tries = pending[0]['times_delivered'] if pending else 0
-        request = Request(message_id, fields.get('trace_id', message_id), fields, tries)
-        if tries == 1:
+        if not pending or pending[0]['consumer'] != self.name:
+            return  # another one's by now
+        tries = pending[0]['times_delivered']
+        fields = fields or {}  # none: the stream has been trimmed meanwhile
+        request = Request(message_id, fields.get('trace_id') or message_id, fields, tries)
+        if tries == 1 and fields:
             await self._machine.receive(
                 request.trace_id, {'msg_id': message_id, 'stream': self._stream})
         state = await self._machine.state(request.trace_id)
-        owner, moved = await self._redis.hmget(trace(request.trace_id), ['msg_id', 'moved'])
-        if state is None:
+        owner, moved, worker = await self._redis.hmget(
+            trace(request.trace_id), ['msg_id', 'moved', 'worker'])
+        if not fields:
+            await self._bury(request, 'it was trimmed from its stream')
+        elif state is None:
             await self._bury(request, 'its trace has expired')
         elif owner not in (None, message_id) or state is State.COMPLETED:
             await self._done(request)  # asked for twice
         elif state is State.DELIVERED:
             await self._machine.transition(request.trace_id, State.COMPLETED.value)
             await self._done(request)
+        elif moved and worker == self.name and self._work.goes_on(request):
+            await self._claim(request, state, moved=True)
         elif moved:
-            await self._give_up(request, 'its worker was lost after its first motion')
+            self._asking[message_id] = asyncio.ensure_future(self._ask(request, state))
         elif tries > self._max_tries:
             await self._give_up(request, 'its worker was lost in every try')
         else:
             await self._claim(request, state)
 
-    async def _claim(self, request: Request, state: State) -> None:
-        fence = f'{self.name}:{request.tries}'
-        for target in _TO_CLAIMED.get(state, (State.RECLAIMED, State.CLAIMED)):
-            if not await self._machine.transition(
-                    request.trace_id, target.value,
-                    {'msg_id': request.message_id, 'fence': fence, 'attempt': request.tries}):
-                return  # somebody else was faster
-        operation = Operation(self._redis, request, fence)
-        working = asyncio.ensure_future(self._do(operation))
-        renewing = asyncio.ensure_future(self._renew(request, working))
+    async def _ask(self, request: Request, state: State) -> None:
+        """Ask a person about a request that was lost in motion; other requests go on."""
         try:
-            await working
+            actor = await self._keep(request, self._work.take_over(request))
+            if not actor:
+                await self._give_up(request, 'its worker was lost after its first motion')
+                return
+            await self._keep(request, self._working.acquire())
+            try:
+                await self._work_on(request, state, {'moved': '', 'taken_over_by': actor})
+            finally:
+                self._working.release()
+        except (Lost, *SERVER_ERRORS) as error:
+            _LOG.warning('stream %s: %s', self._stream, error)
+        finally:
+            del self._asking[request.message_id]
+
+    async def _claim(self, request: Request, state: State, *, moved: bool = False) -> None:
+        async with self._working:
+            await self._work_on(request, state, {}, moved=moved)
+
+    async def _work_on(
+        self, request: Request, state: State, metadata: dict[str, Any], *, moved: bool = False
+    ) -> None:
+        now = time.monotonic()
+        if not await self._is_renewed(request):
+            return
+        operation = Operation(self._redis, request, f'{self.name}:{request.tries}',
+                              held_until=now + self._min_idle, moved=moved)
+        for target in _TO_CLAIMED.get(state, (State.RECLAIMED, State.CLAIMED)):
+            if not await self._machine.transition(request.trace_id, target.value, {
+                    **metadata, 'msg_id': request.message_id, 'fence': operation.fence,
+                    'worker': self.name, 'attempt': request.tries}):
+                return  # somebody else was faster
+        try:
+            await self._keep(request, self._do(operation), operation)
         except Lost as error:
             _LOG.warning('%s', error)
-        except asyncio.CancelledError:
-            working.cancel()
-            if not renewing.done():  # we were told to end, not the work
-                raise
         finally:
-            renewing.cancel()
+            operation.ended = True
 
     async def _do(self, operation: Operation) -> None:
         """Go through the states of an operation, skipping what its checkpoint holds."""
@@ -215,8 +236,10 @@ class OperationConsumer:
                 await operation.save(gathered)
             else:
                 await operation.move(State.INFERRING)
+            if operation.moved:
+                await operation.move(State.TOOL_EXECUTING)
             outcome = json.dumps(await self._work.perform(operation, gathered))
-        except (Lost, redis_py.RedisError, OSError, asyncio.TimeoutError):
+        except (Lost, *SERVER_ERRORS):
             raise
         except Exception as error:
             _LOG.exception('operation %s', request.trace_id)
@@ -232,16 +255,40 @@ class OperationConsumer:
         await operation.move(State.COMPLETED)
         await self._done(request)
 
-    async def _renew(self, request: Request, working: asyncio.Future[None]) -> None:
-        """Show signs of life; when the request is another's, stop working on it."""
+    async def _keep(
+        self, request: Request, work: Coroutine[Any, Any, Any],
+        operation: Operation | None = None,
+    ) -> Any:
+        """Do `work` and show signs of life; raises Lost when the request is another's."""
+        working = asyncio.ensure_future(work)
+        renewing = asyncio.ensure_future(self._renew(request, working, operation))
+        try:
+            return await working
+        except asyncio.CancelledError:
+            if renewing.done():
+                raise Lost(f'operation {request.trace_id} was taken over') from None
+            raise
+        finally:
+            renewing.cancel()
+
+    async def _renew(
+        self, request: Request, working: asyncio.Future[Any], operation: Operation | None
+    ) -> None:
+        """Renew the claim on a request; when it is another's, stop working on it."""
         while True:
             await asyncio.sleep(self._min_idle / 3)
-            with contextlib.suppress(redis_py.RedisError, OSError, asyncio.TimeoutError):
-                if not await self._renew_script(
-                        keys=[self._stream],
-                        args=[self._group, self.name, request.message_id]):
+            now = time.monotonic()
+            with contextlib.suppress(*SERVER_ERRORS):
+                if not await self._is_renewed(request):
                     working.cancel()
                     return
+                if operation is not None:
+                    operation.held_until = now + self._min_idle
+
+    async def _is_renewed(self, request: Request) -> bool:
+        """Begin the time anew after which others may claim a request; False if one has."""
+        return bool(await self._renew_script(
+            keys=[self._stream], args=[self._group, self.name, request.message_id]))
 
     async def _done(self, request: Request) -> None:
         await self._redis.xack(self._stream, self._group, request.message_id)
@@ -261,6 +308,6 @@ class OperationConsumer:
 
 async def submit(redis: Any, stream: str, data: Mapping[str, str], trace_id: str = '') -> str:
     """Ask for work and return its trace id; the same one given twice is worked on once."""
-    trace_id = trace_id or uuid.uuid4().hex
+    trace_id = trace_id or uuid7()
     await redis.xadd(stream, {**data, 'trace_id': trace_id}, maxlen=MAX_STREAM, approximate=True)
     return trace_id

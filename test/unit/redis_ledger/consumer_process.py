@@ -18,6 +18,9 @@ class Work:
     def __init__(self, client):
         self.client = client
 
+    def ready(self):
+        return True
+
     async def gather(self, request):
         return {'asked': request.data['text']}
 
@@ -30,7 +33,8 @@ class Work:
 
 async def main():
     client = redis.asyncio.Redis.from_url(sys.argv[1], decode_responses=True)
-    await OperationConsumer(client, 'requests', 'robots', Work(client), min_idle=0.3).run()
+    await OperationConsumer(client, 'requests', 'robots', Work(client), name='first',
+                            min_idle=0.3).run()
 
 
 asyncio.run(main())

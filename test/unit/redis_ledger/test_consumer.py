@@ -25,7 +25,19 @@ class Work:
 
     def __init__(self):
         self.gathered = self.performed = 0
-        self.lost = False
+        self.asked = []
+        self.answer = ''
+        self.known = False
+
+    def ready(self):
+        return True
+
+    def goes_on(self, request):
+        return self.known
+
+    async def take_over(self, request):
+        self.asked.append(request)
+        return self.answer
 
     async def gather(self, request):
         self.gathered += 1
@@ -43,7 +55,7 @@ class Work:
         return {'did': what}
 
 
-def run(server, work_or_works, until, *texts, before=None):
+def run(server, work_or_works, until, *texts, name=''):
     """Let workers work until something is so; return the trace ids."""
     works = work_or_works if isinstance(work_or_works, list) else [work_or_works]
 
@@ -51,7 +63,7 @@ def run(server, work_or_works, until, *texts, before=None):
         client = redis.asyncio.Redis.from_url(server.url, decode_responses=True)
         traces = [await submit(client, 'requests', {'text': text}) for text in texts]
         workers = [asyncio.ensure_future(OperationConsumer(
-            client, 'requests', 'robots', work, min_idle=IDLE).run()) for work in works]
+            client, 'requests', 'robots', work, name=name, min_idle=IDLE).run()) for work in works]
         deadline = time.monotonic() + 20
         while not until():
             assert time.monotonic() < deadline, {
@@ -153,9 +165,81 @@ def test_work_of_a_killed_worker_goes_on_behind_its_checkpoint(redis_server):
     assert json.loads(redis_server.client.get('sg:result:{t}')) == {'did': 'a'}
 
 
-def test_nobody_takes_over_after_the_first_motion(redis_server):
+def test_nobody_takes_over_after_the_first_motion_when_a_person_says_no(redis_server):
     killed_worker(redis_server, 'motion')
     work = Work()
     run(redis_server, work, acked(redis_server, 1))
-    assert (work.gathered, work.performed) == (0, 0)
+    assert (work.gathered, work.performed, len(work.asked)) == (0, 0, 1)
     assert 'first motion' in redis_server.client.xrange('{requests}:dead')[0][1]['error']
+    assert redis_server.client.hget('sg:trace:{t}', 'state') == 'ERRORED'
+
+
+def test_a_person_lets_another_worker_do_it_anew_while_others_wait_for_nobody(redis_server):
+    killed_worker(redis_server, 'motion')
+    answered = asyncio.Event()
+
+    class Asking(Work):
+        async def take_over(self, request):
+            self.asked.append(request)
+            await answered.wait()
+            return 'anna'
+
+    work = Asking()
+    client = redis_server.client
+
+    def until():
+        if work.performed == 1:
+            answered.set()  # the other request was done while the question was open
+        return acked(redis_server, 2)()
+    other, = run(redis_server, work, until, 'b')
+    assert len(work.asked) == 1 and work.performed == 2
+    assert client.hget(f'sg:trace:{{{other}}}', 'state') == 'COMPLETED'
+    assert client.hmget('sg:trace:{t}', ['state', 'taken_over_by']) == ['COMPLETED', 'anna']
+    assert not client.exists('{requests}:dead')
+
+
+def test_worker_that_comes_back_goes_on_after_its_first_motion_unasked(redis_server):
+    killed_worker(redis_server, 'motion')
+    work = Work()
+    work.known = True
+    run(redis_server, work, acked(redis_server, 1), name='first')
+    assert (work.gathered, work.performed, work.asked) == (0, 1, [])
+    assert redis_server.client.hget('sg:trace:{t}', 'state') == 'COMPLETED'
+
+
+def test_server_that_is_away_for_a_while_does_not_end_the_work(redis_server):
+    class Cutting(Work):
+        async def perform(self, operation, gathered):
+            redis_server.kill()
+            asyncio.get_running_loop().call_later(0.7, redis_server.start)
+            return await super().perform(operation, gathered)
+
+    work = Cutting()
+    def until():
+        return redis_server.process.poll() is None and redis_server.client.keys('sg:result:*') \
+            and redis_server.client.xinfo_groups('requests')[0]['pending'] == 0
+    trace, = run(redis_server, work, until, 'motion')
+    assert work.performed == 1 and not redis_server.client.exists('{requests}:dead')
+    assert redis_server.client.hget(f'sg:trace:{{{trace}}}', 'state') == 'COMPLETED'
+
+
+def test_worker_that_is_not_ready_takes_nothing(redis_server):
+    class Busy(Work):
+        def ready(self):
+            return False
+
+    works = [Busy(), Work()]
+    run(redis_server, works, acked(redis_server, 3), *'abc')
+    assert (works[0].performed, works[1].performed) == (0, 3)
+
+
+def test_trimmed_request_is_a_dead_letter(redis_server):
+    client = redis_server.client
+    client.xadd('requests', {'text': 'a', 'trace_id': 't'})
+    client.xgroup_create('requests', 'robots', id='0')
+    client.xreadgroup('robots', 'first', {'requests': '>'})
+    client.xtrim('requests', maxlen=0)
+    work = Work()
+    run(redis_server, work, lambda: client.xinfo_groups('requests')[0]['pending'] == 0,
+        name='first')
+    assert work.performed == 0 and 'trimmed' in client.xrange('{requests}:dead')[0][1]['error']

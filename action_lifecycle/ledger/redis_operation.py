@@ -1,0 +1,94 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""One request that a worker has claimed: where it is, how long it is held, what it has moved."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import redis as redis_py
+
+from .checkpoints import pack
+from .operation_states import OperationState as State
+from .operations import move
+from .redis_connection import LedgerError
+from .redis_keys import trace
+
+_LOG = logging.getLogger(__name__)
+
+SERVER_ERRORS = (redis_py.RedisError, OSError, asyncio.TimeoutError)
+AGAIN = 0.5  # s between tries of a step while the server is away
+
+
+class Request(NamedTuple):
+    """A request: its entry in the stream, its trace, its fields, which delivery this is."""
+
+    message_id: str
+    trace_id: str
+    data: Mapping[str, str]
+    tries: int
+
+
+class Lost(LedgerError):
+    """The operation is not ours any more; nothing may be started for it."""
+
+
+class Operation:
+    """
+    A request that is being worked on.
+
+    `held_until` is in s of time.monotonic(): until then nobody else can have claimed it.
+    """
+
+    def __init__(
+        self, redis: Any, request: Request, fence: str, *, held_until: float, moved: bool = False
+    ) -> None:
+        self.request = request
+        self.fence = fence
+        self.moved = moved
+        self.ended = False
+        self.held_until = held_until
+        self._redis = redis
+
+    async def start_motion(self) -> None:
+        """Record that something is about to move; raises Lost, and then nothing may."""
+        if not self.moved:
+            await self.move(State.TOOL_EXECUTING, {'moved': 1})
+            self.moved = True
+
+    async def move(
+        self, state: State, metadata: Mapping[str, Any] | None = None, outcome: str | None = None,
+        saved: Mapping[str, Any] | None = None,
+    ) -> None:
+        """
+        Go on to a state, with a checkpoint of `saved`; raises Lost.
+
+        While the server is away it is tried again: whoever took the operation over meanwhile has
+        changed its fence.
+        """
+        fields = () if saved is None else pack(saved)
+        again = False
+        while True:
+            try:
+                answer = await move(self._redis, self.request.trace_id, state.value, metadata,
+                                    fence=self.fence, outcome=outcome, saved=fields)
+                if answer[2] or (again and await self._is_in(state)):
+                    return
+                raise Lost(f'operation {self.request.trace_id} was taken over or has expired')
+            except SERVER_ERRORS as error:
+                if not again:
+                    _LOG.warning('operation %s: %s; trying again', self.request.trace_id, error)
+                again = True
+                await asyncio.sleep(AGAIN)
+
+    async def save(self, gathered: Mapping[str, Any]) -> None:
+        """Write the checkpoint and go on to INFERRING; raises Lost."""
+        await self.move(State.INFERRING, saved=gathered)
+
+    async def _is_in(self, state: State) -> bool:
+        """Whether a step whose answer was lost has been done."""
+        found = await self._redis.hmget(trace(self.request.trace_id), ['state', 'fence'])
+        return list(found) == [state.value, self.fence]
