@@ -4,27 +4,49 @@
 Templates in flow files: `{{ name }}` in any text, by sandboxed Jinja2.
 
 A text that is one single `{{ expression }}` becomes the expression's value, whatever its type;
-any other text stays text. An undefined name is an error.
+any other text stays text. An undefined name is an error. Who writes a template may be a program
+that nobody has read, so that nothing small grows large in it, either: there are `if` and `for` (at
+most two, one in the other), no other statements, and only the filters and methods listed here.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jinja2
+import jinja2.meta
+from jinja2 import nodes
+from jinja2.filters import FILTERS
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MAX_TEMPLATE = 4096
 """Longest template, in characters."""
 MAX_EXPONENT = 16
+MAX_LOOPS = 2
+"""Loops, one inside the other."""
+MAX_GROWN = 65_536
+"""Longest text, in characters, that a filter makes of several."""
+MAX_OUTPUT = 16 * 1024 * 1024
+"""Longest text, in characters, that a template becomes."""
+
+_METHODS = frozenset({
+    'get', 'items', 'keys', 'values', 'lower', 'upper', 'strip', 'startswith', 'endswith', 'count',
+})
+_AS_IN_JINJA = (
+    'abs', 'capitalize', 'count', 'd', 'default', 'dictsort', 'first', 'float', 'int',
+    'items', 'last', 'length', 'list', 'lower', 'map', 'max', 'min', 'reject', 'rejectattr',
+    'reverse', 'round', 'select', 'selectattr', 'sort', 'string', 'sum', 'title', 'trim',
+    'truncate', 'unique', 'upper')
+_STATEMENTS = (nodes.Output, nodes.If, nodes.For)
 
 
 class _Environment(ImmutableSandboxedEnvironment):
     """A sandbox in which nothing small grows large, either."""
 
-    intercepted_binops = frozenset({'*', '**'})
+    intercepted_binops = frozenset({'*', '**', '%'})
 
     def call_binop(
         self, context: jinja2.runtime.Context, operator: str, left: Any, right: Any
@@ -35,14 +57,43 @@ class _Environment(ImmutableSandboxedEnvironment):
             raise ValueError(f'exponent larger than {MAX_EXPONENT}')
         return super().call_binop(context, operator, left, right)
 
+    def is_safe_callable(self, obj: Any) -> bool:
+        """Whether a template may call this."""
+        return getattr(obj, '__name__', '') in _METHODS and super().is_safe_callable(obj)
+
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and abs(value) < 1e300
 
 
+def _join(value: Iterable[Any], separator: str = '') -> str:
+    """Join the texts of a list."""
+    parts = list(value)
+    texts = [str(part) for part in parts[:MAX_GROWN]]
+    if sum(map(len, texts)) + len(str(separator)) * len(parts) > MAX_GROWN:
+        raise ValueError(f'join makes a text longer than {MAX_GROWN} characters')
+    return str(separator).join(texts)
+
+
+def _replace(value: Any, old: str, new: str) -> str:
+    """Replace each `old` in a text."""
+    text = str(value)
+    if len(text) + text.count(str(old)) * len(str(new)) > MAX_GROWN:
+        raise ValueError(f'replace makes a text longer than {MAX_GROWN} characters')
+    return text.replace(str(old), str(new))
+
+
+def _tojson(value: Any) -> str:
+    """Write a value as JSON."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
 _ENVIRONMENT = _Environment(
     undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=True)
 _ENVIRONMENT.globals.clear()  # `range` and the like could make much out of little
+_ENVIRONMENT.filters = {
+    **{name: FILTERS[name] for name in _AS_IN_JINJA if name in FILTERS},
+    'join': _join, 'replace': _replace, 'tojson': _tojson}
 _SINGLE = re.compile(r'\s*\{\{((?:(?!\}\}).)*)\}\}\s*\Z', re.DOTALL)
 
 
@@ -65,19 +116,82 @@ def render(data: Any, names: Mapping[str, Any], path: tuple[str | int, ...] = ()
     return data
 
 
-def _text(text: str, names: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
+def names_read(data: Any, path: tuple[str | int, ...] = ()) -> dict[str, tuple[str | int, ...]]:
+    """Return the names that the templates in `data` read, each with where; check them all."""
+    if isinstance(data, str):
+        if '{{' not in data and '{%' not in data:
+            return {}
+        return dict.fromkeys(jinja2.meta.find_undeclared_variables(_parsed(data, path)), path)
+    children = data.items() if isinstance(data, dict) else \
+        enumerate(data) if isinstance(data, list) else ()
+    found: dict[str, tuple[str | int, ...]] = {}
+    for key, value in children:
+        found.update(names_read(value, (*path, key)))
+    return found
+
+
+def _parsed(text: str, path: tuple[str | int, ...]) -> nodes.Template:
+    """Return the syntax tree of a template; `TemplateError` if it says what it may not."""
     if len(text) > MAX_TEMPLATE:
         raise TemplateError(path, f'template longer than {MAX_TEMPLATE} characters')
     try:
+        tree = _ENVIRONMENT.parse(text)
+        _check(tree, 0)
+    except jinja2.TemplateError as error:
+        raise TemplateError(path, f'template {text.strip()!r}: {error.message}') from error
+    except (RecursionError, ValueError) as error:
+        raise TemplateError(path, f'template {text.strip()[:100]!r}: {error}') from error
+    return tree
+
+
+def _check(node: nodes.Node, loops: int) -> None:
+    """Refuse statements other than a few `for` and `if`."""
+    for child in node.iter_child_nodes():
+        if isinstance(child, nodes.Stmt) and not isinstance(child, _STATEMENTS):
+            raise ValueError(f"'{type(child).__name__.lower()}' is not allowed, only if and for")
+        inside = loops + isinstance(child, nodes.For)
+        if inside > MAX_LOOPS or (isinstance(child, nodes.For) and child.recursive):
+            raise ValueError(f'more than {MAX_LOOPS} loops, one inside the other')
+        _check(child, inside)
+
+
+def _text(text: str, names: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
+    tree = _parsed(text, path)
+    try:
         single = _SINGLE.match(text)
         if single is None:
-            return _ENVIRONMENT.from_string(text).render(names)
+            return _limited(_ENVIRONMENT.from_string(tree).generate(names))
         value = _ENVIRONMENT.compile_expression(
             single.group(1), undefined_to_none=False)(**names)
         if isinstance(value, jinja2.Undefined):
             value._fail_with_undefined_error()
+        _check_plain(value)
         return value
     except jinja2.TemplateError as error:
         raise TemplateError(path, f'template {text.strip()!r}: {error.message}') from error
-    except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError, RecursionError,
+            ) as error:
         raise TemplateError(path, f'template {text.strip()!r}: {error}') from error
+
+
+def _check_plain(value: Any) -> None:
+    """Refuse what only lives inside of templates: iterators, undefined parts, `self`."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            _check_plain(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            _check_plain(item)
+    elif value is not None and not isinstance(value, (str, int, float, bytes, bytearray)):
+        raise TypeError(f'becomes a {type(value).__name__}, expected plain data')
+
+
+def _limited(pieces: Iterable[str]) -> str:
+    """Put the pieces of a text together, as long as it is not too long."""
+    found, size = [], 0
+    for piece in pieces:
+        size += len(piece)
+        if size > MAX_OUTPUT:
+            raise ValueError(f'becomes longer than {MAX_OUTPUT} characters')
+        found.append(piece)
+    return ''.join(found)
