@@ -310,8 +310,7 @@ if _PYDANTIC_1:
 
     def json_schema(model: type[Any]) -> dict[str, Any]:
         """Return the JSON Schema of a model."""
-        schema: dict[str, Any] = model.schema()
-        return schema
+        return {'$schema': 'http://json-schema.org/draft-07/schema#', **model.schema()}
 else:
     class StrictModel(pydantic.BaseModel):  # type: ignore[no-redef]
         """A model that refuses unknown fields and can't be changed after it was checked."""
@@ -323,11 +322,17 @@ else:
 
     def json_schema(model: type[Any]) -> dict[str, Any]:
         """Return the JSON Schema of a model."""
-        schema: dict[str, Any] = model.model_json_schema()
-        return schema
+        return {'$schema': 'https://json-schema.org/draft/2020-12/schema',
+                **model.model_json_schema()}
 
 
 ModelT = TypeVar('ModelT', bound=pydantic.BaseModel)
+
+
+def as_written(model: pydantic.BaseModel) -> dict[str, Any]:
+    """Return what was given to a model as plain data, what it added itself left out."""
+    dump = model.dict if _PYDANTIC_1 else model.model_dump
+    return dump(exclude_unset=True)
 
 
 def validate(

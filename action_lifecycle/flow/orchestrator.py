@@ -23,6 +23,7 @@ from ..lifecycle.action import ATTEMPT_EVENTS, Action
 from ..lifecycle.ports import Clock, Operator, Verifier, World
 from ..lifecycle.runner import ActionRunner
 from ..lifecycle.states import ActionState, ErrorCode, Outcome
+from .extensions import Extension
 from .loading import Flow, parse_flow
 from .recorder import JournalRecorder
 from .scheduler import Claim, Dependencies, Resources
@@ -41,10 +42,15 @@ START_AGAIN = 1.0
 class FlowRun:
     """A flow that runs or has ended. `state`: START, CONTINUE, FINISH or FAIL."""
 
-    def __init__(self, flow_id: str, flow: Flow, priority: int) -> None:
+    def __init__(
+        self, flow_id: str, flow: Flow, priority: int, *, recipe: str = '',
+        origin: Mapping[str, Any] | None = None,
+    ) -> None:
         self.flow_id = flow_id
         self.flow = flow
         self.priority = priority
+        self.recipe = recipe  #: name of the recipe that a verified run leaves
+        self.origin = dict(origin or {})  #: where it comes from: `kind`, and what that kind notes
         self.state = 'START'
         self.dependencies = Dependencies({
             name: spec.after for name, spec in flow.actions.items()})
@@ -111,6 +117,7 @@ class Orchestrator:
         self.verifier = verifier
         self.flow_changed = flow_changed
         self.runs: dict[str, FlowRun] = {}
+        self.extensions: list[Extension] = []
         self.resources = Resources()
         self.log = logging.getLogger('action_lifecycle')
         self._claims: dict[tuple[str, str], Claim] = {}
@@ -129,16 +136,20 @@ class Orchestrator:
         return flow_id
 
     def submit(
-        self, flow: Flow, flow_id: str, *, priority: int = 0, actor: str = ''
+        self, flow: Flow, flow_id: str, *, priority: int = 0, actor: str = '',
+        recipe: str = '', origin: Mapping[str, Any] | None = None,
     ) -> FlowRun:
         """Journal a flow and begin with it; when the journal refuses, nothing has started."""
-        run = FlowRun(flow_id, flow, priority)
+        run = FlowRun(flow_id, flow, priority, recipe=recipe, origin=origin)
         run.started_at = self.clock.now()
         self.recorder.accepted(flow_id, {
             'name': flow.name, 'text': flow.text, 'file': flow.document.name,
-            'parameters': flow.parameters, 'priority': priority}, list(flow.actions), actor)
+            'parameters': flow.parameters, 'priority': priority, 'recipe': recipe,
+            'origin': run.origin}, list(flow.actions), actor)
         self._add(run)
         run.state = 'CONTINUE'
+        for extension in self.extensions:
+            extension.began(run)
         self._claim(run, run.dependencies.ready())
         self.flow_changed(run)
         self.dispatch()
@@ -152,16 +163,32 @@ class Orchestrator:
                 action, self.world, self.clock, self.operator, self.verifier,
                 lambda parameters, action_id=action_id:  # type: ignore[misc]
                 run.flow.render(action_id, parameters),
-                lambda runner: self._ended(run, runner))
+                lambda runner: self._ended(run, runner), recipe=bool(run.recipe))
+
+    def due(self, flow_id: str, action_id: str) -> None:
+        """Let a ready action start that an extension has kept from it."""
+        run = self.runs[flow_id]
+        self._claim_now(run, action_id)
+        self.dispatch()
+
+    def proceed(self, flow_id: str) -> None:
+        """End a flow that an extension has held, if nothing else keeps it from its end."""
+        run = self.runs[flow_id]
+        if not run.ended and run.done == len(run.runners):
+            self._finish(run)
 
     def _claim(self, run: FlowRun, names: list[str]) -> None:
         for name in names:
             if run.runners[name].action.state is not ActionState.ASSIGNED:
                 continue  # read back from the journal, where it has started already
-            spec = run.flow.actions[name]
-            self._claims[run.flow_id, name] = Claim(
-                (-run.priority, -spec.priority, next(self._arrival)), run.flow_id, name,
-                frozenset(spec.resources))
+            if all(extension.may_start(run, name) for extension in self.extensions):
+                self._claim_now(run, name)
+
+    def _claim_now(self, run: FlowRun, name: str) -> None:
+        spec = run.flow.actions[name]
+        self._claims[run.flow_id, name] = Claim(
+            (-run.priority, -spec.priority, next(self._arrival)), run.flow_id, name,
+            frozenset(spec.resources))
 
     def dispatch(self) -> None:
         """Start every action that may start."""
@@ -211,8 +238,15 @@ class Orchestrator:
             self.resources.lock_all(dict.fromkeys(
                 held, f'{run.flow_id}/{action.action_id} was not seen to stop'))
         run.at_work.discard(action.action_id)
-        run.done += 1
         self._claims.pop((run.flow_id, action.action_id), None)
+        if run.canceled_by is None and any(
+                extension.again(run, runner) for extension in self.extensions):
+            self._claim(run, [action.action_id])
+            self.dispatch()
+            return
+        run.done += 1
+        for extension in self.extensions:
+            extension.action_ended(run, action)
         ready, skipped = run.dependencies.ended(action.action_id, action.outcome)
         for name, blamed in skipped:
             run.runners[name].skip('scheduler', f"'{blamed}' {action.outcome.value}")
@@ -228,13 +262,20 @@ class Orchestrator:
         self.dispatch()
 
     def _finish(self, run: FlowRun) -> None:
+        if any(extension.holds(run) for extension in self.extensions):
+            self.flow_changed(run)
+            return
         try:
+            for extension in self.extensions:
+                extension.finishing(run)
             self._record_end(run)
         except LifecycleError as error:
             self.log.error('the end of flow %s is not recorded, trying again in %.0f s: %s',
                            run.flow_id, START_AGAIN, error)
             self.clock.call_later(START_AGAIN, lambda: self._finish(run))
         else:
+            for extension in self.extensions:
+                extension.flow_ended(run)
             self.flow_changed(run)
 
     def _record_end(self, run: FlowRun) -> None:
@@ -360,7 +401,8 @@ class Orchestrator:
             data: Mapping[str, Any] = row.data
             if row.kind == 'flow' and row.event == 'accepted':
                 flow = parse_flow(data['text'], data['file'], data['parameters'])
-                run = FlowRun(flow_id, flow, int(data['priority']))
+                run = FlowRun(flow_id, flow, int(data['priority']),
+                              recipe=data.get('recipe', ''), origin=data.get('origin'))
                 run.started_at = row.ros_time or 0.0
                 self._add(run)
                 continue
@@ -400,6 +442,8 @@ class Orchestrator:
                 run.at_work.add(action.action_id)
                 self.resources.take(Claim(
                     (0, 0, 0), run.flow_id, action.action_id, frozenset(action.spec.resources)))
+        for extension in self.extensions:
+            extension.began(run)
         self._claim(run, run.dependencies.ready())
         for runner in started:
             if runner.action.state is ActionState.TERMINATED:

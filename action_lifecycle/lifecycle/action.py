@@ -48,6 +48,10 @@ class Action:
         self.interrupted = False
         self.pendings = 0
         self.motion_ended = 0.0
+        self.goals: dict[str, Any] = {}  #: by the index of the step, as they were sent
+        self.required: list[Evidence] = []
+        self.completed_after = 0.0  #: s from the start of the attempt
+        self.fragment: dict[str, Any] = {}  #: its part of a recipe
         self.controller_said = ''
         self.sensors_said = ''
         self.evidence: list[Evidence] = []
@@ -128,6 +132,7 @@ class Action:
             self.controller_said = ''
         elif event == 'motion_done':
             self.motion_ended = float(data['ended'])
+            self.goals = dict(data.get('goals', {}))
             self.interrupted = bool(data.get('interrupted'))
         elif event == 'postpone':
             self.pendings += 1
@@ -144,8 +149,12 @@ class Action:
         elif event == 'terminate':
             self.outcome = Outcome(data['outcome'])
             self.cancel_requested = False
+        elif event == 'receive_recipe':
+            self.fragment = dict(data['fragment'])
         if target == ActionState.COMPLETED:
             self.passed_completed = True
+        if data.get('required'):
+            self.required = list(data['required'])
         if data.get('evidence'):
             self.evidence = list(data['evidence'])
         self.controller_said = str(data.get('controller_said', self.controller_said))
@@ -156,6 +165,8 @@ class Action:
         self.seq, self.changed_at = seq, stamp
         if self.state is ActionState.IN_PROGRESS:
             self.started_at = stamp
+        elif self.state is ActionState.COMPLETED:
+            self.completed_after = max(0.0, stamp - self.started_at)
 
     def _forget_attempt(self) -> None:
         """Nothing of an earlier attempt counts for the next one."""
@@ -163,8 +174,10 @@ class Action:
         self.interrupted = False
         self.pendings = 0
         self.motion_ended = 0.0
+        self.goals = {}
         self.controller_said = self.sensors_said = ''
         self.evidence = []
+        self.required = []
         self.passed_completed = False
 
     def restore(self, state: str) -> None:

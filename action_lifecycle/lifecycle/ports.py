@@ -55,6 +55,8 @@ class MotionResult:
     error_msg: str = ''
     evidence: Sequence[Evidence] = ()
     result: Any = None
+    goals: Mapping[str, Any] = field(default_factory=dict)
+    #: by the index of the step: goals that had something to be filled in, as they were sent
 
 
 @dataclass(frozen=True)

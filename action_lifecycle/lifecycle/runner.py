@@ -20,6 +20,7 @@ from typing import Any
 from ..engine import LifecycleError, TransitionNotAllowed
 from ..engine.errors import ContentRefused
 from .action import Action
+from .fragment import fragment_of
 from .ports import (
     Clock,
     Confirmation,
@@ -71,6 +72,7 @@ class ActionRunner:
         render: Callable[[dict[str, Any]], ActionSpec],
         ended: Callable[[ActionRunner], None],
         rng: random.Random | None = None,
+        recipe: bool = False,
     ) -> None:
         self.action = action
         self.world = world
@@ -80,6 +82,7 @@ class ActionRunner:
         self.render = render
         self.ended = ended
         self.rng = rng or random.Random()
+        self.recipe = recipe  #: what worked is kept in a recipe
         self.log = logging.getLogger('action_lifecycle')
         self._under_way: list[Handle] = []
         self._motion: Handle | None = None
@@ -197,7 +200,7 @@ class ActionRunner:
 
     def _required(self, answer: Confirmation) -> None:
         if answer.verdict == 'confirmed':
-            self._go()
+            self._go(list(answer.evidence))
         elif answer.verdict == 'refuted':
             self._fail(ErrorCode.REQUIRE_REFUTED, f'required: {in_words(answer)}',
                        evidence=list(answer.evidence))
@@ -205,11 +208,13 @@ class ActionRunner:
             self._fail(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
                        f'required: {in_words(answer)}', evidence=list(answer.evidence))
 
-    def _go(self) -> None:
+    def _go(self, required: Sequence[Evidence] = ()) -> None:
+        # Under a name of its own: it shows that the action may begin, not that it is done.
+        kept = {'required': list(required)} if self.recipe and required else {}
         if self.action.spec.physical:
-            self._fire('execute', goal_id=uuid.uuid4().hex)
+            self._fire('execute', goal_id=uuid.uuid4().hex, **kept)
         else:
-            self._fire('request_verification')
+            self._fire('request_verification', **kept)
 
     def _enter_executing_motion(self) -> None:
         self._asked_for = False
@@ -231,7 +236,9 @@ class ActionRunner:
         if self._halted is not None:
             self._end_halt(result, self._halted)
             return
-        said = {'controller_said': result.controller_said}
+        said: dict[str, Any] = {'controller_said': result.controller_said}
+        if result.goals:
+            said['goals'] = dict(result.goals)
         if self._canceled_by is not None:
             code, reason, actor = self._canceled_by
             self._fail_stopped(result, code, reason, actor)
@@ -349,6 +356,15 @@ class ActionRunner:
                     lambda: self._fire('ask_again'))
 
     def _enter_completed(self) -> None:
+        if self.recipe:
+            self._fire('request_recipe')
+        else:
+            self._fire('terminate', outcome=Outcome.SUCCEEDED.value)
+
+    def _enter_recipe_requested(self) -> None:
+        self._fire('receive_recipe', fragment=fragment_of(self.action), actor='recipe')
+
+    def _enter_recipe_received(self) -> None:
         self._fire('terminate', outcome=Outcome.SUCCEEDED.value)
 
     def _enter_error(self, elapsed: float = 0.0) -> None:

@@ -122,3 +122,10 @@ class ActionSpec(StrictModel):
     def resume_policy(self) -> str:
         """What `on_resume` means when it is not written out."""
         return self.on_resume or ('retry' if self.idempotent else 'ask')
+
+
+def has_gaps(goal: Any) -> bool:
+    """Whether something in a goal is filled in from the facts when it is sent."""
+    if isinstance(goal, dict):
+        return goal.keys() in ({'fact'}, {'expr'}) or any(map(has_gaps, goal.values()))
+    return isinstance(goal, list) and any(map(has_gaps, goal))

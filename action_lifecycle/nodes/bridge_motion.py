@@ -193,7 +193,7 @@ class Motion:
         motion = MotionGoal(
             self._bridge.node, client, uuid.uuid5(self.order.goal_id, str(index)),
             server_timeout=step.server_timeout,
-            on_state=lambda state: self._entered(index, step, state),
+            on_state=lambda state: self._entered(index, step, state, goal),
             on_feedback=lambda feedback: self._show(index, self.progress.state, feedback))
         self._goal = motion
         if goal is None:
@@ -209,14 +209,14 @@ class Motion:
         self._sent = self._sent or end.sent
         return end
 
-    def _entered(self, index: int, step: Step, state: str) -> None:
-        """Show a state of the step; its time runs from sending."""
+    def _entered(self, index: int, step: Step, state: str, goal: Any | None) -> None:
+        """Show a state of the step, and the goal when it is sent; its time runs from then."""
         if self._limit is None and step.timeout > 0 and state in ('sent', 'executing'):
             self._limit = Timeout(
                 self._bridge.node, step.timeout, lambda: self.stop(
                     ErrorCode.MOTION_TIMEOUT, f"server '{step.server}' gave no result within "
                     f'{step.timeout:g} s'), ros_time=True)
-        self._show(index, state)
+        self._show(index, state, goal if state == 'sent' else None)
 
     def _took(self, end: GoalEnd) -> bool:
         """Note how a step ended; whether the next may follow."""

@@ -26,6 +26,7 @@ from ..lifecycle.ports import (
     MotionRequest,
     MotionResult,
 )
+from ..lifecycle.spec import has_gaps
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from .bridge_heartbeat import PERIOD
@@ -104,7 +105,8 @@ class _Call:
             self.sent = True
             sending = self._sending
             self.client.send_goal_async(
-                self.goal(), lambda feedback: self._sign(sending)).add_done_callback(
+                self.goal(), lambda feedback: self._sign(sending, feedback.feedback)
+            ).add_done_callback(
                     self.bridge.guarded(lambda future: self._answered(sending, future)))
             self._listen(waited)
         elif waited >= self.bridge.timeout:
@@ -113,9 +115,10 @@ class _Call:
             self._timer = self.bridge.clock.call_later(
                 LOOK_AGAIN, lambda: self.send(waited + LOOK_AGAIN))
 
-    def _sign(self, sending: int) -> None:
+    def _sign(self, sending: int, feedback: Any) -> None:
         if sending == self._sending:
             self._heard = True
+            self.told(feedback)
 
     def _listen(self, waited: float) -> None:
         """Notice a bridge that is gone: no answer of it would ever come."""
@@ -185,6 +188,9 @@ class _Call:
     def insists(self) -> bool:
         return False
 
+    def told(self, feedback: Any) -> None:
+        """Take in a feedback."""
+
     def goal(self) -> Any:
         raise NotImplementedError
 
@@ -210,7 +216,15 @@ class _Motion(_Call):
         self.request = request
         self.result = result
         self.resume = request.resume
+        self.goals: dict[str, Any] = {}
         self.send()
+
+    def told(self, feedback: Any) -> None:
+        """Keep a goal as it was sent, if there was something to be filled in."""
+        if feedback.step_state == 'sent' and feedback.feedback_json \
+                and has_gaps(self.request.steps[feedback.step].goal):
+            self.goals[str(feedback.step)] = json.loads(
+                feedback.feedback_json, parse_constant=str)
 
     def may_go(self) -> bool:
         """Give a bridge that has just started the time to see its safety topics."""
@@ -236,7 +250,7 @@ class _Motion(_Call):
             controller_said=result.controller_said, stopped=result.stopped,
             error_code=to_code(result.error_code), error_msg=result.error_msg,
             evidence=[evidence_from(item) for item in result.evidence],
-            result=json.loads(result.result_json or 'null')))
+            result=json.loads(result.result_json or 'null'), goals=self.goals))
 
     def refused(self) -> None:
         self.result(MotionResult(

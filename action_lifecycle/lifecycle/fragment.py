@@ -1,0 +1,61 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a verified action contributes to a recipe: the fields that worked, and what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..engine.document import as_written
+from .action import Action
+from .ports import Evidence
+
+
+def fragment_of(action: Action) -> dict[str, Any]:
+    """
+    Return an action's part of a recipe, as JSON holds it.
+
+    `fields`: those of the action in a flow file, with the goals as they were sent. `evidence` and
+    `required`: for each fact that the conditions read, `min` and `max` of each of its numbers, or
+    the `values` it had. `duration`: shortest and longest time (s) from its start to `completed`.
+    """
+    fields = {**as_written(action.spec), 'parameters': dict(action.spec.parameters)}
+    if action.goals:
+        fields['motion'] = [{**step, 'goal': action.goals.get(str(index), step.get('goal', {}))}
+                            for index, step in enumerate(fields['motion'])]
+    return {
+        'action': action.action_id, 'fields': fields, 'attempts': action.attempt,
+        'evidence': ranges(action.evidence), 'required': ranges(action.required),
+        'duration': [action.completed_after, action.completed_after],
+    }
+
+
+def ranges(evidence: Iterable[Evidence]) -> dict[str, Any]:
+    """Return the range of each fact that some evidence holds."""
+    found: dict[str, Any] = {}
+    for item in evidence:
+        for fact in item.get('facts', ()):
+            if fact.get('validity') != 'valid':
+                continue
+            numbers = fact.get('numbers')
+            if numbers is None:
+                seen: dict[str, Any] = {'values': [fact.get('value')]}
+            elif any(isinstance(number, str) for number in numbers):
+                continue  # infinities and NaN have no range
+            else:
+                seen = {'min': list(numbers), 'max': list(numbers), 'unit': fact.get('unit', '')}
+            name = fact['name']
+            found[name] = widened(found[name], seen) if name in found else seen
+    return found
+
+
+def widened(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a range that covers both; the second's where they can't be compared."""
+    if 'values' in one and 'values' in other:
+        return {'values': one['values'] + [value for value in other['values']
+                                           if value not in one['values']]}
+    if 'values' in one or 'values' in other or len(one['min']) != len(other['min']):
+        return dict(other)
+    return {**other, 'min': list(map(min, one['min'], other['min'])),
+            'max': list(map(max, one['max'], other['max']))}
