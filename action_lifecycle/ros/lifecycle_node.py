@@ -14,11 +14,13 @@ A node looks like this:
         def __init__(self, **kwargs):
             super().__init__('ledger', **kwargs)
             self.declare('journal', '', 'Path of the journal.')          # read-only, described
+            self.declare('rate', 2.0, 'In Hz.', limits=(0.1, 50.0), dynamic=True)
 
         def configure(self):         # create everything; raise LifecycleError: stays unconfigured
             self.sync = self.add_publisher(LedgerSync, '~/sync', state_qos())
             self.add_service(GetAction, '~/get_action', self.get_action)
             self.add_timer(0.5, self.tick)                               # steady time
+            self.add_diagnostics('sync', self.health)                    # -> Health
 
         def activate(self): ...      # open the gate
         def halt(self): ...          # begin to stop what runs; called before every deactivation
@@ -42,9 +44,9 @@ import inspect
 import time
 import traceback
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
-from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -52,8 +54,12 @@ from rclpy.qos import QoSProfile
 
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
+from .diagnostics import PERIOD, USE_FQN, Diagnostics, Health
+from .executor import CHOICES
+from .parameters import Parameters
 from .qos import overridable
 from .timers import Scheduler
+from .watchdog import LIMIT, Watchdog, name_of
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
@@ -64,8 +70,15 @@ class ManagedNode(LifecycleNode):
     """
     A managed node with the rules of this package.
 
-    Parameters of every such node: `autostart` (bool, false): configure and activate at start;
-    `executor` (auto, events, single_threaded): see ros/executor.py.
+    Parameters of every such node:
+
+    | name | type, default | meaning |
+    |---|---|---|
+    | autostart | bool, false | configure and activate at start |
+    | executor | string, auto | auto, events, single_threaded: see ros/executor.py |
+    | slow_callback | double, 0.02, dynamic | s; callbacks that take longer are told of by name |
+    | diagnostic_updater.period | double, 1.0 | s between two messages on /diagnostics |
+    | diagnostic_updater.use_fqn | bool, true | whether their names have the namespace |
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
@@ -80,8 +93,19 @@ class ManagedNode(LifecycleNode):
         self.scheduler = Scheduler(self, self.steady_clock, self.steady, jumps=False)
         self.ros_scheduler = Scheduler(self, self.get_clock(), self.now, jumps=True)
         self.ros_scheduler.on_jump[id(self)] = self._note_clock
+        self.watchdog = Watchdog(self.get_logger().warning)
+        self._diagnostics: Diagnostics | None = None
+        self.parameters = Parameters(self)
         self.declare('autostart', False, 'Configure and activate at start.')
-        self.declare('executor', 'auto', 'auto, events or single_threaded.')
+        self.declare('executor', 'auto', 'The executor of the process; of composed nodes the '
+                     "first one's counts.", choices=CHOICES)
+        self.declare('slow_callback', LIMIT, 'Callbacks that take longer (s) are told of by name.',
+                     dynamic=True, limits=(0.001, 10.0), changed=self._set_slow_callback)
+        self.watchdog.limit = self.parameter('slow_callback')
+        self.declare(PERIOD, 1.0, 'Seconds between two messages on /diagnostics.',
+                     limits=(0.1, 60.0))
+        self.declare(USE_FQN, True, "Whether names on /diagnostics have the node's namespace.")
+        self._refuse_what_cannot_be()
 
     # -- what a node fills in
 
@@ -106,10 +130,9 @@ class ManagedNode(LifecycleNode):
 
     # -- parameters, now, entities
 
-    def declare(self, name: str, default: Any, description: str, *, dynamic: bool = False) -> None:
-        """Declare a parameter; it can be set at start only, unless it is `dynamic`."""
-        self.declare_parameter(name, default, ParameterDescriptor(
-            description=description, read_only=not dynamic))
+    def declare(self, name: str, default: Any, description: str, **rules: Any) -> None:
+        """Declare a parameter; read-only unless `dynamic`. See ros/parameters.py."""
+        self.parameters.declare(name, default, description, **rules)
 
     def parameter(self, name: str) -> Any:
         """Return the value of a parameter."""
@@ -126,12 +149,28 @@ class ManagedNode(LifecycleNode):
         """Return steady time in s; never jumps, means nothing outside this boot."""
         return time.monotonic()
 
-    def add_publisher(self, message: type, topic: str, qos: QoSProfile) -> Any:
-        """Create a publisher that publishes only while the node is active."""
-        publisher = self.create_lifecycle_publisher(
-            message, topic, qos, qos_overriding_options=overridable())
-        self._entities.callback(self.destroy_lifecycle_publisher, publisher)
+    def _set_slow_callback(self, seconds: float) -> None:
+        self.watchdog.limit = seconds
+
+    def add_publisher(
+        self, message: type, topic: str, qos: QoSProfile, *, always: bool = False
+    ) -> Any:
+        """Create a publisher that publishes only while the node is active, or `always`."""
+        create, destroy = ((self.create_publisher, self.destroy_publisher) if always else
+                           (self.create_lifecycle_publisher, self.destroy_lifecycle_publisher))
+        publisher = create(message, topic, qos, qos_overriding_options=overridable())
+        self._entities.callback(destroy, publisher)
         return publisher
+
+    def add_diagnostics(self, name: str, ask: Callable[[], Health]) -> None:
+        """Tell on /diagnostics what `ask` returns, once a second; called in configure."""
+        assert self._diagnostics is not None
+        self._diagnostics.add(name, ask)
+
+    def update_diagnostics(self) -> None:
+        """Tell on /diagnostics now."""
+        if self._diagnostics is not None:
+            self._diagnostics.update()
 
     def add_subscription(
         self, message: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
@@ -167,7 +206,9 @@ class ManagedNode(LifecycleNode):
         While the node is not active, and when the callback raises, `error_code` and `error_msg`
         of the response say so. `inactive`: answer also while configured but not active.
         """
-        async def serve(request: Any, response: Any) -> Any:
+        where = f'service {name}'
+
+        async def answer_to(request: Any, response: Any) -> Any:
             if not (self.active or inactive):
                 return _fill(response, ErrorCode.NOT_READY, f'{self.get_name()} is not active')
             try:
@@ -176,8 +217,11 @@ class ManagedNode(LifecycleNode):
             except LifecycleError as error:
                 return _fill(response, ErrorCode.INVALID_REQUEST, str(error))
             except Exception as error:  # whatever a callback raises must not end the process
-                self.log_exception(f'service {name}')
+                self.log_exception(where)
                 return _fill(type(response)(), ErrorCode.INTERNAL, repr(error))
+
+        async def serve(request: Any, response: Any) -> Any:
+            return await self.watchdog.steps(where, answer_to(request, response))
 
         entity = self.create_service(service, name, serve)
         self._entities.callback(self.destroy_service, entity)
@@ -202,11 +246,13 @@ class ManagedNode(LifecycleNode):
 
     def _action_server(self, action: type, name: str, result_timeout: int) -> ActionServer:
         """Create a server whose callbacks are those of the present configuration."""
+        where = f'action {name}'
+
         async def run(handle: Any) -> Any:
             try:
-                return await self._action_callbacks[name][0](handle)
+                return await self.watchdog.steps(where, self._action_callbacks[name][0](handle))
             except Exception as error:  # see add_service
-                self.log_exception(f'action {name}')
+                self.log_exception(where)
                 if handle.is_active:
                     handle.abort()
                 return _fill(action.Result(), ErrorCode.INTERNAL, repr(error))
@@ -252,13 +298,19 @@ class ManagedNode(LifecycleNode):
 
     def guarded(self, callback: Callable[..., Any], otherwise: Any = None) -> Callable[..., Any]:
         """Return the callback so that what it raises is logged, and `otherwise` is returned."""
+        watchdog = self.watchdog
+
         @functools.wraps(callback)
         def safe(*args: Any) -> Any:
+            begin = perf_counter()
             try:
                 return callback(*args)
             except Exception:  # it would end spin(), or the process (ros2/rclpy issue 1641)
-                self.log_exception(getattr(callback, '__name__', 'callback'))
+                self.log_exception(name_of(callback))
                 return otherwise
+            finally:
+                if perf_counter() - begin > watchdog.limit:
+                    watchdog.ended(name_of(callback), begin)
         return safe
 
     def log_exception(self, where: str) -> None:
@@ -282,11 +334,21 @@ class ManagedNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Create; on a fault nothing of it stays."""
-        answer = self._transition('configure', self.configure)
+        answer = self._transition('configure', self._diagnose, self.configure)
         if answer != SUCCESS:
-            self._entities.close()
+            self._close()
             return answer
+        for sentence in self.parameters.unknown(qos=True):
+            self.get_logger().warning(sentence)
         return super().on_configure(state)
+
+    def _diagnose(self) -> None:
+        self._diagnostics = Diagnostics(self)
+
+    def _close(self) -> None:
+        """Destroy what add_* made."""
+        self._diagnostics = None
+        self._entities.close()
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Open the gates."""
@@ -325,8 +387,25 @@ class ManagedNode(LifecycleNode):
 
     def _release(self, name: str) -> TransitionCallbackReturn:
         answer = self._transition(name, self.cleanup)
-        self._entities.close()
+        self._close()
         return answer
+
+    def _refuse_what_cannot_be(self) -> None:
+        """Answer False to a transition that the state does not have; rclpy's way ends spin()."""
+        service = self._service_change_state
+        change = service.callback
+
+        def answer(request: Any, response: Any) -> Any:
+            try:
+                return change(request, response)
+            except Exception as error:  # RCLError, of a module that is rclpy's own
+                wanted = request.transition.label or request.transition.id
+                self.get_logger().warning(
+                    f"transition {wanted} is not possible while "
+                    f"'{self._state_machine.current_state[1]}': {error}")
+                response.success = False
+                return response
+        service.callback = answer
 
     def _transition(self, name: str, *steps: Callable[[], None]) -> TransitionCallbackReturn:
         try:

@@ -20,13 +20,16 @@ from typing import Any
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException
+from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
+from ..engine.errors import LifecycleError
 from .executor import make_executor
 from .lifecycle_node import ManagedNode
 
 STOP_TIME = 4.0  #: s, the longest that nodes may take to stop what runs; exit within 5 s
+BAD_PARAMETER = 2  #: exit code
 LOOK = 0.02  #: s between looks whether everything has stopped
 LAST_WORDS = 0.3  #: s in which others still get the results of what was stopped
 
@@ -35,14 +38,20 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
     """
     Make the nodes, start those whose `autostart` says so, spin until SIGINT or SIGTERM.
 
-    A second signal ends the wait for what is still being stopped. Returns the exit code.
+    A second signal ends the wait for what is still being stopped. Returns the exit code: 2 when a
+    parameter is not usable.
     """
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     running: list[ManagedNode] = []
     end = _End(running)
     try:
         with _signals(end.signal):
-            running.extend(make() for make in nodes)
+            try:
+                running.extend(make() for make in nodes)
+            except LifecycleError as error:
+                get_logger('action_lifecycle').fatal(str(error))
+                return BAD_PARAMETER
+            _tell_unknown(running)
             executor = make_executor(running[0].parameter('executor'))
             for node in running:
                 executor.add_node(node)
@@ -59,6 +68,14 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
             node.destroy_node()
         rclpy.try_shutdown()
     return 0
+
+
+def _tell_unknown(nodes: Sequence[ManagedNode]) -> None:
+    """Log parameters that a node was given and that none of these nodes has."""
+    known = {name for node in nodes for name in node._parameters}
+    for node in nodes:
+        for sentence in node.parameters.unknown(known, qos=False):
+            node.get_logger().warning(sentence)
 
 
 class _End:

@@ -1,0 +1,101 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What a node tells of its health on /diagnostics (REP 107), by diagnostic_updater."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_updater import Updater
+from rclpy.qos import QoSProfile
+
+if TYPE_CHECKING:
+    from .lifecycle_node import ManagedNode
+
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+PERIOD = 'diagnostic_updater.period'
+USE_FQN = 'diagnostic_updater.use_fqn'
+LATE = 0.1  #: s that a timer may be late
+
+
+class Health(NamedTuple):
+    """How something is: OK, WARN or ERROR, in words, and figures."""
+
+    level: bytes
+    message: str
+    values: Mapping[str, object] = {}
+
+
+class Diagnostics:
+    """The tasks of one node; made in configure, gone with what else that made."""
+
+    def __init__(self, node: ManagedNode) -> None:
+        self._node = node
+        self._updater = Updater(_Host(node))
+        self._updater.node_name = node.get_fully_qualified_name().lstrip('/')
+        self._updater.setHardwareID(node.get_namespace().strip('/') or 'robot')
+        self._due = node.steady() + self._updater.period
+        self.add('executor', self._executor)
+
+    def add(self, name: str, ask: Callable[[], Health]) -> None:
+        """Ask for this once a period."""
+        def task(status: Any) -> Any:
+            try:
+                health = ask()
+            except Exception as error:  # a fault of one task must not hide the others
+                self._node.log_exception(f'diagnostics {name}')
+                health = Health(ERROR, repr(error))
+            status.summary(health.level, health.message)
+            for key, value in health.values.items():
+                status.add(key, str(value))
+            return status
+
+        self._updater.add(name, task)
+
+    def update(self) -> None:
+        """Tell now: something has changed that people should know of."""
+        self._updater.force_update()
+
+    def _executor(self) -> Health:
+        """Tell how late this very timer is, and of the callbacks that make it so."""
+        node, now = self._node, self._node.steady()
+        late = max(0.0, now - self._due)
+        self._due = now + self._updater.period
+        longest, name = node.watchdog.worst()
+        values = {'late (ms)': round(late * 1e3, 1), 'longest callback': name,
+                  'longest callback (ms)': round(longest * 1e3, 1),
+                  'callbacks over the limit': node.watchdog.count}
+        if longest:
+            return Health(WARN, f'{name} took {longest * 1e3:.0f} ms', values)
+        if late > LATE:
+            return Health(WARN, f'timers are {late * 1e3:.0f} ms late', values)
+        return Health(OK, 'in time', values)
+
+
+class _Host:
+    """
+    What diagnostic_updater takes for its node.
+
+    Its own way leaves the publisher and the timer behind at cleanup, declares its parameters twice
+    at the second configure, and stands still when simulated time does.
+    """
+
+    def __init__(self, node: ManagedNode) -> None:
+        self._node = node
+        self.has_parameter = node.has_parameter
+        self.get_parameter = node.get_parameter
+        self.get_clock = node.get_clock
+        self.get_logger = node.get_logger
+        self.get_name = node.get_name
+        self.get_namespace = node.get_namespace
+
+    def declare_parameter(self, name: str, default: Any) -> Any:
+        return self._node.get_parameter(name)
+
+    def create_publisher(self, kind: type, topic: str, depth: int) -> Any:
+        return self._node.add_publisher(kind, topic, QoSProfile(depth=10), always=True)
+
+    def create_timer(self, period: float, callback: Callable[[], None]) -> Any:
+        return self._node.add_timer(period, callback)

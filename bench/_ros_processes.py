@@ -1,0 +1,170 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The processes that bench/ros.py measures, and those it measures them against."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PERIOD = 0.01  # s between two changes of a process
+EVENTS = ('start', 'request_verification', *('postpone', 'ask_again') * 10)
+
+
+def serve(executor: Any, answer: Callable[[int], None]) -> None:
+    """Spin; `answer(number)` is called in the executor's thread for every line that comes in."""
+    def listen() -> None:
+        print('ready', flush=True)
+        for line in sys.stdin:
+            executor.create_task(answer, int(line))
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    executor.spin()
+
+
+def repeatedly(node: Any, count: int, once: Callable[[], None]) -> None:
+    """Call `once` every PERIOD by a timer, then print that it is done."""
+    left = [count]
+
+    def tick() -> None:
+        once()
+        left[0] -= 1
+        if not left[0]:
+            timer.cancel()
+            print('done', flush=True)
+
+    timer = node.create_timer(PERIOD, tick)
+
+
+def changing(folder: str) -> None:
+    """Take actions through their states in the real node; `times` is by sequence number."""
+    import rclpy
+    from rclpy.parameter import Parameter
+
+    from action_lifecycle.lifecycle.action import Action
+    from action_lifecycle.lifecycle.spec import ActionSpec
+    from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
+    from action_lifecycle.nodes.files import action_graph
+    from action_lifecycle.ros.executor import make_executor
+    rclpy.init()
+    node = ActionLifecycleNode(parameter_overrides=[
+        Parameter('journal_path', value=str(Path(folder) / 'changing.journal'))])
+    assert node.start()
+    executor = make_executor()
+    executor.add_node(node)
+    times: dict[int, float] = {}
+    events: list[str] = []
+    action: Any = None
+    number = 0
+
+    def once() -> None:
+        nonlocal action, number
+        if not events:
+            number += 1
+            events.extend(reversed(EVENTS))
+            action = Action('bench', f'action_{number}', ActionSpec(), action_graph(),
+                            node.recorder)
+        event = events.pop()
+        begin = time.monotonic()
+        action.machine.fire(event)
+        times[action.seq] = begin
+
+    def answer(count: int) -> None:
+        if count:
+            repeatedly(node, count, once)
+        else:
+            print(json.dumps(times), flush=True)
+            times.clear()
+
+    serve(executor, answer)
+
+
+def publishing() -> None:
+    """Publish the same message with rclpy alone."""
+    import rclpy
+
+    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.ros.qos import event_qos
+    from action_lifecycle_msgs.msg import ActionStateChange
+    rclpy.init()
+    node = rclpy.create_node('bare')
+    executor = make_executor()
+    executor.add_node(node)
+    sender = node.create_publisher(ActionStateChange, '~/state_changes', event_qos())
+    message = ActionStateChange(
+        flow_id='bench', action_id='action_1', attempt=1, event='postpone', data_json='{}',
+        from_state='status_verification_requested', to_state='pending', ledger_status='BLOCKED')
+    message.stamp = node.get_clock().now().to_msg()
+    times: dict[int, float] = {}
+
+    def once() -> None:
+        message.seq += 1
+        begin = time.monotonic()
+        sender.publish(message)
+        times[message.seq] = begin
+
+    def answer(count: int) -> None:
+        if count:
+            repeatedly(node, count, once)
+        else:
+            print(json.dumps(times), flush=True)
+            times.clear()
+
+    serve(executor, answer)
+
+
+def listening(*topics: str) -> None:
+    """Subscribe to both; prints, for each topic, when which sequence number came."""
+    import rclpy
+
+    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.ros.qos import event_qos
+    from action_lifecycle_msgs.msg import ActionStateChange
+    rclpy.init()
+    node = rclpy.create_node('listening')
+    executor = make_executor()
+    executor.add_node(node)
+    came: dict[str, dict[int, float]] = {topic: {} for topic in topics}
+    for topic in topics:
+        node.create_subscription(
+            ActionStateChange, topic, lambda message, topic=topic: came[topic].__setitem__(
+                message.seq, time.monotonic()), event_qos())
+
+    def answer(count: int) -> None:
+        print(json.dumps(came), flush=True)
+        for found in came.values():
+            found.clear()
+
+    while not all(node.count_publishers(topic) for topic in topics):
+        time.sleep(0.05)
+    serve(executor, answer)
+
+
+def bare(modules: str) -> None:
+    """Be a node that imports the same messages and hears the same e-stop, and nothing else."""
+    import rclpy
+    from std_msgs.msg import Bool
+
+    from action_lifecycle.ros.executor import make_executor
+    for name in json.loads(modules):
+        importlib.import_module(name)
+    rclpy.init()
+    node = rclpy.create_node('bare')
+    node.create_subscription(Bool, 'estop', lambda message: None, 10)
+    executor = make_executor()
+    executor.add_node(node)
+    executor.spin()
+
+
+if __name__ == '__main__':
+    name, *values = sys.argv[1:]
+    {'changing': changing, 'publishing': publishing, 'listening': listening, 'bare': bare}[name](
+        *values)

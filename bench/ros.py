@@ -1,0 +1,241 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What the nodes cost beside a bare rclpy node, as ratios and differences measured in one run.
+
+publish_latency: from firing a transition, journaling included, to the subscriber of state_changes
+    in another process, against a bare rclpy publish of the same message.
+ready_s: from starting the composed process until its three nodes answer that they are active,
+    minus the same until a bare node answers its first service call, in s.
+idle_cpu_points: CPU of the composed process with an e-stop of 10 Hz and no flow, minus that of a
+    bare node with that subscription, in points of one core.
+rss_ratio: memory of that process over that of the bare node, which imports the same messages.
+
+What is measured and what it is measured against run at the same time or in turn, so that load from
+outside meets both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PROCESSES = Path(__file__).with_name('_ros_processes.py')
+TOPICS = ('action_lifecycle/state_changes', 'bare/state_changes')
+CHANGES = 400  # a block
+BLOCKS = 5
+STARTS = 5
+IDLE_SECONDS = 20.0
+FACTS = 'estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 1.0}\n'
+MODULES = ('import json, sys, action_lifecycle.nodes.composed; print(json.dumps([name for name in '
+           "sys.modules if name.split('.')[1:] in (['msg'], ['srv'], ['action'])]))")
+
+
+class Process:
+    """A process that plays a role in it."""
+
+    def __init__(self, environment: dict[str, str], *arguments: Any) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(PROCESSES), *map(str, arguments)], env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def line(self) -> str:
+        """Return the next line that it prints."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit('a process of the benchmark has died')
+        return line
+
+    def tell(self, number: int) -> None:
+        """Send a number."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f'{number}\n')
+        self.process.stdin.flush()
+
+    def end(self) -> None:
+        """Kill it."""
+        self.process.kill()
+        self.process.communicate()
+
+
+def publish_latency(environment: dict[str, str], folder: str) -> dict[str, float]:
+    """Return the ratio of the medians, and both in µs."""
+    senders = [Process(environment, 'changing', folder), Process(environment, 'publishing')]
+    listener = Process(environment, 'listening', *TOPICS)
+    found: tuple[list[float], list[float]] = ([], [])
+    try:
+        for process in (*senders, listener):
+            process.line()
+        time.sleep(1.0)
+        for block in range(BLOCKS + 1):
+            for sender in senders:
+                sender.tell(CHANGES)
+            for sender in senders:
+                sender.line()
+            time.sleep(0.1)
+            listener.tell(0)
+            came = json.loads(listener.line())
+            for sender, topic, latencies in zip(senders, TOPICS, found):
+                sender.tell(0)
+                began = json.loads(sender.line())
+                if len(came[topic]) != len(began):
+                    raise SystemExit(f'{topic}: {len(came[topic])} of {len(began)} came')
+                if block:  # the first one warms up
+                    latencies += [came[topic][seq] - begin for seq, begin in began.items()]
+    finally:
+        for process in (*senders, listener):
+            process.end()
+    ours, theirs = (statistics.median(latencies) for latencies in found)
+    return {'publish_latency': ours / theirs, 'publish_us': ours * 1e6,
+            'bare_publish_us': theirs * 1e6}
+
+
+class Pair:
+    """Starts the composed nodes and the bare node, and asks them whether they are there."""
+
+    def __init__(self, environment: dict[str, str], folder: str) -> None:
+        from ament_index_python.packages import get_package_prefix
+        facts = Path(folder) / 'facts.yaml'
+        facts.write_text(FACTS)
+        program = Path(get_package_prefix('action_lifecycle'), 'lib', 'action_lifecycle')
+        modules = subprocess.run([sys.executable, '-c', MODULES], env=environment, check=True,
+                                 capture_output=True, text=True).stdout
+        self.environment = environment
+        self.commands = {
+            'ours': [str(program / 'composed'), '--ros-args', '-p', 'autostart:=true', '-p',
+                     f'journal_path:={folder}/ready.journal', '-p', f'facts_file:={facts}'],
+            'bare': [sys.executable, str(PROCESSES), 'bare', modules]}
+
+    def start(self, name: str) -> subprocess.Popen[bytes]:
+        """Start one of them."""
+        return subprocess.Popen(self.commands[name], env=self.environment,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+class Asker:
+    """Asks nodes for what they only answer when they are ready."""
+
+    def __init__(self) -> None:
+        import rclpy
+
+        from action_lifecycle.ros.executor import make_executor
+        rclpy.init()
+        self.node = rclpy.create_node('asker')
+        self.executor = make_executor()
+        self.executor.add_node(self.node)
+
+    def until(self, questions: list[tuple[type, str, Callable[[Any], bool]]]) -> None:
+        """Ask again and again until each answer is as wanted."""
+        clients = [(self.node.create_client(kind, name), kind, wanted)
+                   for kind, name, wanted in questions]
+        for client, kind, wanted in clients:
+            while True:
+                if client.service_is_ready():
+                    call = client.call_async(kind.Request())
+                    self.executor.spin_until_future_complete(call, 0.2)
+                    if call.done() and wanted(call.result()):
+                        break
+                self.executor.spin_once(timeout_sec=0.01)
+            self.node.destroy_client(client)
+
+
+def ready_s(pair: Pair, asker: Asker) -> dict[str, float]:
+    """Return how much later than a bare node the three nodes are active."""
+    from lifecycle_msgs.msg import State
+    from lifecycle_msgs.srv import GetState
+    from rcl_interfaces.srv import ListParameters
+
+    questions: dict[str, list[tuple[type, str, Callable[[Any], bool]]]] = {
+        'ours': [(GetState, f'{name}/get_state', lambda answer: bool(
+            answer.current_state.id == State.PRIMARY_STATE_ACTIVE))
+            for name in ('world_model_bridge', 'ledger', 'action_lifecycle')],
+        'bare': [(ListParameters, 'bare/list_parameters', lambda answer: True)]}
+    times: dict[str, list[float]] = {'ours': [], 'bare': []}
+    for number in range(2 * (STARTS + 1)):
+        name = ('ours', 'bare')[number % 2]
+        begin = time.monotonic()
+        process = pair.start(name)
+        asker.until(questions[name])
+        if number > 1:  # the first ones fill the caches
+            times[name].append(time.monotonic() - begin)
+        process.terminate()
+        process.wait()
+        asker.executor.spin_once(timeout_sec=0.3)
+    ours, bare = (statistics.median(times[name]) for name in ('ours', 'bare'))
+    return {'ready_s': ours - bare, 'bare_ready_s': bare}
+
+
+def idle(pair: Pair, asker: Asker) -> dict[str, float]:
+    """Return the difference of the CPU in points of one core, and the ratio of the memory."""
+    from std_msgs.msg import Bool
+    sender = asker.node.create_publisher(Bool, 'estop', 10)
+    processes = {name: pair.start(name) for name in ('ours', 'bare')}
+
+    def wait(seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            sender.publish(Bool())
+            time.sleep(0.1)
+
+    try:
+        wait(8.0)
+        before = {name: cpu_s(process.pid) for name, process in processes.items()}
+        begin = time.monotonic()
+        wait(IDLE_SECONDS)
+        took = time.monotonic() - begin
+        points = {name: 100 * (cpu_s(process.pid) - before[name]) / took
+                  for name, process in processes.items()}
+        memory = {name: rss_kb(process.pid) for name, process in processes.items()}
+    finally:
+        for process in processes.values():
+            process.terminate()
+            process.wait()
+    return {'idle_cpu_points': points['ours'] - points['bare'],
+            'rss_ratio': memory['ours'] / memory['bare'], 'rss_mb': memory['ours'] / 1024,
+            'bare_rss_mb': memory['bare'] / 1024}
+
+
+def cpu_s(pid: int) -> float:
+    """Return the CPU time of a process, all threads, in s."""
+    return sum(int(path.read_text().split()[0])
+               for path in Path(f'/proc/{pid}/task').glob('*/schedstat')) * 1e-9
+
+
+def rss_kb(pid: int) -> float:
+    """Return the resident memory of a process in KiB."""
+    lines = Path(f'/proc/{pid}/status').read_text().splitlines()
+    return float(next(line for line in lines if line.startswith('VmRSS')).split()[1])
+
+
+def main() -> None:
+    """Measure everything."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--json', action='store_true', help='print one JSON object only')
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            **os.environ, 'ROS_DOMAIN_ID': str(random.randint(1, 200)), 'ROS_LOG_DIR': folder,
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+        os.environ.update(environment)
+        found = publish_latency(environment, folder)
+        pair, asker = Pair(environment, folder), Asker()
+        found |= ready_s(pair, asker)
+        found |= idle(pair, asker)
+    rounded = {name: round(value, 3) for name, value in found.items()}
+    print(json.dumps(rounded) if arguments.json else '\n'.join(
+        f'{name}: {value}' for name, value in rounded.items()))
+
+
+if __name__ == '__main__':
+    main()
