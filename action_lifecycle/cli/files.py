@@ -9,20 +9,21 @@ import sys
 from collections.abc import Sequence
 
 from ..engine import graph_schema, load_graph
-from ..engine.document import Document, json_schema, read_document
+from ..engine.document import SCHEMA_DIALECT, Document, json_schema, read_document
 from ..engine.draw import render_graph
 from ..engine.errors import DocumentError
 from ..flow.loading import check_names, load_flow
 from ..flow.schema import flow_schema
 from ..world import FactSet, load_facts
-from ..world.facts import FactsFile
+from ..world.facts import FieldKind, any_field
+from ..world.facts_file import FactsFile
 from .exits import BAD_INPUT, DONE
 
 
 def validate(files: Sequence[str], facts_file: str | None) -> int:
     """Check each file by what it is; prints every fault, or `FILE: ok (kind)`."""
     code = DONE
-    facts = load_facts(facts_file) if facts_file else None
+    facts = load_facts(facts_file, _field_kind()) if facts_file else None
     for file in files:
         try:
             print(f'{file}: ok ({_check(file, facts)})')
@@ -37,13 +38,22 @@ def _check(file: str, facts: FactSet | None) -> str:
     if kind == 'flow':
         flow = load_flow(file)
         if facts is not None:
-            check_names(flow, facts)
+            check_names(flow, facts.kinds)
     elif kind == 'facts':
-        load_facts(file)
+        load_facts(file, _field_kind())
     else:
         for warning in load_graph(file).warnings:
             print(f'{warning} (warning)', file=sys.stderr)
     return kind
+
+
+def _field_kind() -> FieldKind:
+    """Return what knows the fields of message types, where ROS is installed."""
+    try:
+        from ..ros.field_kinds import field_kind
+    except ImportError:
+        return any_field
+    return field_kind
 
 
 def _kind(document: Document) -> str:
@@ -64,5 +74,5 @@ def print_schema(kind: str) -> int:
     """Print a JSON Schema, for editors to complete and check by."""
     schema = {'graph': graph_schema, 'flow': flow_schema,
               'facts': lambda: json_schema(FactsFile)}[kind]()
-    print(json.dumps(schema, indent=2))
+    print(json.dumps({'$schema': SCHEMA_DIALECT, **schema}, indent=2))
     return DONE

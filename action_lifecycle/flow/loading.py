@@ -8,12 +8,14 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ..engine.document import Document, parse_document, read_document, validate
 from ..engine.errors import DocumentError, Fault, nearest
 from ..lifecycle.spec import ActionSpec, ConditionSpec
 from ..world.expressions import compile_expression
+from ..world.kinds import Kind, kind_of
 from .dag import CycleError, topological_order
 from .spec import FlowSpec, ParameterSpec
 from .templates import TemplateError, render
@@ -229,26 +231,28 @@ def _action_faults(
         yield from _number_faults(document, (*path, 'motion', index, 'goal'), motion.goal)
 
 
-def check_names(flow: Flow, facts: Collection[str]) -> None:
-    """Raise DocumentError if a condition reads a fact that is not one of these."""
+def check_names(flow: Flow, facts: Mapping[str, Kind]) -> None:
+    """Raise DocumentError if a condition does not go with these facts (kinds by name)."""
     faults = [
         fault for action_id, action in flow.actions.items()
         for fault in _condition_faults(
-            flow.document, action_id, action, {*facts, *action.parameters})]
+            flow.document, action_id, action, {*facts, *action.parameters}, facts)]
     if faults:
         raise DocumentError(faults)
 
 
 def _condition_faults(
-    document: Document, action_id: str, action: ActionSpec, names: Collection[str]
+    document: Document, action_id: str, action: ActionSpec, names: Collection[str],
+    facts: Mapping[str, Kind] = MappingProxyType({}),
 ) -> Iterator[Fault]:
+    kinds = {**facts, **{name: kind_of(value) for name, value in action.parameters.items()}}
     for field in _CONDITIONS:
         value = getattr(action, field)
         for index, item in enumerate(value if isinstance(value, list) else [value]):
             if item is None:
                 continue
             try:
-                compile_expression(item.condition, names, condition=True)
+                compile_expression(item.condition, names, condition=True, kinds=kinds)
             except DocumentError as error:
                 for fault in error.faults:
                     yield document.fault(

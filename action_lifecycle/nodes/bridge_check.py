@@ -13,9 +13,9 @@ from rclpy.node import Node
 
 from action_lifecycle_msgs.msg import CheckFault
 
-from ..engine.errors import DocumentError, LifecycleError, nearest
+from ..engine.errors import DocumentError, nearest
 from ..ros.goals import LATER, GoalFault, fill, limit_faults, resolve
-from ..ros.types import UnknownType, action_class, message_class, path_fault
+from ..ros.types import UnknownType, action_class
 from ..world import Condition, FactSet
 from ..world.conditions import condition_faults
 from ..world.expressions import compile_expression
@@ -95,32 +95,5 @@ def wrong_conditions(
     facts: FactSet, conditions: Collection[Condition], parameters: Mapping[str, Any]
 ) -> Iterator[CheckFault]:
     """Yield what is wrong with conditions."""
-    for index, message in condition_faults(conditions, facts, parameters.keys()):
+    for index, message in condition_faults(conditions, facts, parameters):
         yield CheckFault(kind=CheckFault.CONDITION, index=index, message=message)
-
-
-def type_faults(facts: FactSet) -> Iterator[str]:
-    """Yield what the facts file says of types and fields and is not so."""
-    entries: list[tuple[str, Any, str, str | None]] = [
-        (f"fact '{name}'", spec, str(spec.type), spec.field)
-        for name, spec in facts.file.facts.items() if spec.topic is not None]
-    entries += [(f"safety topic '{spec.topic}'", spec, spec.type, spec.field)
-                for spec in facts.file.safety]
-    if facts.estop is not None:
-        entries.append(('the e-stop', facts.estop, facts.estop.type, facts.estop.field))
-    for label, _, type_name, field in entries:
-        try:
-            kind = message_class(type_name)
-            wrong = path_fault(kind, field, type_name) if field else ''
-        except LifecycleError as error:
-            wrong = str(error)
-        if wrong:
-            yield f'{facts.name}: {label}: {wrong}'
-    for name, limits in facts.limits.items():
-        if '/action/' in name:
-            try:
-                goal = action_class(name).Goal
-                wrongs = [path_fault(goal, path, '') for path in limits]
-            except LifecycleError as error:
-                wrongs = [str(error)]
-            yield from (f'{facts.name}: limits of {name}: {wrong}' for wrong in wrongs if wrong)

@@ -17,7 +17,8 @@ from ..ros.stamps import to_time
 from ..ros.subscriptions import Subscriptions, TopicNeed
 from ..ros.timers import Alarm, Timeout
 from ..world import FactSet, WorldModel
-from ..world.facts import ConstantFact, QosSpec, TopicFact
+from ..world.facts import ConstantFact, TopicFact
+from ..world.facts_file import QosSpec
 from .bridge_messages import fact_to
 
 

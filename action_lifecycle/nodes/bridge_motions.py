@@ -158,7 +158,7 @@ class Motions:
             conditions.append(order.stopped)
         for condition in conditions:
             needed.update(compile_condition(
-                condition.expression, facts, order.parameters.keys()).names)
+                condition.expression, facts, order.parameters).names)
         return facts.topics(name for name in needed if name in facts)
 
     def _result(self, end: MotionEnd) -> ExecuteMotion.Result:
@@ -188,7 +188,7 @@ def order_from(request: ExecuteMotion.Goal, facts: FactSet) -> MotionOrder:
     stopped = condition_from(request.stopped) if request.stopped.expression else None
     for label, conditions in (('maintain', maintain), ('stopped', [stopped] if stopped else [])):
         wrong = [f'{label}: {fault}' for _, fault in condition_faults(
-            map(_timeless, conditions), facts, parameters.keys())]
+            map(_timeless, conditions), facts, parameters)]
         if wrong:
             raise LifecycleError('; '.join(wrong))
     stop_timeout = request.stop_timeout or STOP_TIMEOUT

@@ -59,7 +59,7 @@ class Questions:
             parameters = parameters_from(request.parameters_json)
             conditions = [condition_from(condition) for condition in request.conditions]
             release = self._facts.hold(
-                self._facts.model.topics(conditions, parameters.keys()))
+                self._facts.model.topics(conditions, parameters))
             watch = self._facts.model.confirm(
                 conditions, self._node.now(), lambda result: _once(answered, result),
                 after=to_seconds(request.after) or -1.0, names=parameters,
@@ -114,7 +114,7 @@ class Questions:
             Condition(condition.name or 'condition', condition.expression, 0.0, request.wait,
                       condition.max_age) for condition in request.conditions]
         model = self._facts.model
-        release = self._facts.hold(model.topics(conditions, parameters.keys()))
+        release = self._facts.hold(model.topics(conditions, parameters))
         answered: Any = Future()
         try:
             model.until_known(conditions, self._node.now(), lambda result: _once(

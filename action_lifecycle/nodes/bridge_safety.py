@@ -19,7 +19,7 @@ from ..ros.stamps import to_time
 from ..ros.subscriptions import Subscriptions, TopicNeed
 from ..ros.timers import Alarm
 from ..world import FactSet, Safety, SafetyMonitor, SafetyStatus
-from ..world.facts import SafetySpec
+from ..world.facts_file import SafetySpec
 
 _LEVELS = {Safety.READY: DiagnosticStatus.OK, Safety.NOT_READY: DiagnosticStatus.WARN,
            Safety.STOPPED: DiagnosticStatus.ERROR}

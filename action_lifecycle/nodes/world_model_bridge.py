@@ -10,10 +10,10 @@ from action_lifecycle_msgs import srv
 
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
+from ..ros.field_kinds import field_kind
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.process import run
 from ..world import SafetyStatus, load_facts
-from .bridge_check import type_faults
 from .bridge_facts import Facts
 from .bridge_motions import Motions
 from .bridge_questions import Questions
@@ -62,10 +62,7 @@ class WorldModelBridge(ManagedNode):
         path = self.parameter('facts_file')
         if not path:
             raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
-        facts = load_facts(path)
-        wrong = list(type_faults(facts))
-        if wrong:
-            raise LifecycleError('\n'.join(wrong))
+        facts = load_facts(path, field_kind)
         self._guard = Guard(self, facts, self._stop)
         self._facts = Facts(self, facts, rate=self.parameter('facts_rate'),
                             linger=self.parameter('linger'), on_trouble=self._report_trouble)

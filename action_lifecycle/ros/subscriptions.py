@@ -24,7 +24,7 @@ except ImportError:  # Humble
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
-from ..world.facts import QosSpec
+from ..world.facts_file import QosSpec
 from .lifecycle_node import ManagedNode
 from .qos import sensor_qos
 from .timers import Timeout

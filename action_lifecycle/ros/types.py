@@ -1,6 +1,6 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Message and action classes by name, and what fields they have."""
+"""Message and action classes by name, and their fields."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from rosidl_parser.definition import AbstractNestedType, NamespacedType
+from rosidl_parser.definition import NamespacedType
 
 from ..engine.errors import LifecycleError, nearest
-from ..world.selectors import FieldStep, MatchStep, parse_path
 
 
 class UnknownType(LifecycleError):
@@ -63,42 +62,3 @@ def fields_of(cls: Any) -> Mapping[str, Any]:
 def class_of(kind: NamespacedType) -> Any:
     """Return the message class that a field's type names."""
     return getattr(importlib.import_module('.'.join(kind.namespaces)), kind.name)
-
-
-def path_fault(cls: Any, path: str, type_name: str) -> str:
-    """Return what is wrong with a field path into messages of this class; empty: nothing."""
-    if type_name == 'sensor_msgs/msg/PointCloud2' and path.startswith('data.'):
-        return ''  # the fields of a cloud are known when it comes
-    kind: Any = None
-    for step in parse_path(path):
-        if isinstance(step, FieldStep):
-            if kind is not None:
-                if not isinstance(kind, NamespacedType):
-                    return f"field path '{path}': what '.{step.name}' is read of has no fields"
-                cls = class_of(kind)
-            known = fields_of(cls)
-            if step.name not in known:
-                name = '/'.join(cls.__module__.split('.')[:2] + [cls.__name__])
-                return (f"field path '{path}': {name} has no field '{step.name}'"
-                        + nearest(step.name, known) + f" (fields: {', '.join(known)})")
-            owner, kind = cls, known[step.name]
-        else:
-            if not isinstance(kind, AbstractNestedType):
-                return f"field path '{path}': what '[…]' selects from is no array"
-            kind = kind.value_type
-            if isinstance(step, MatchStep):
-                fault = _match_fault(owner, kind, step, path)
-                if fault:
-                    return fault
-    return ''
-
-
-def _match_fault(owner: Any, kind: Any, step: MatchStep, path: str) -> str:
-    """Return what is wrong with `[key=text]`: the key stands beside the array or in its parts."""
-    if step.key in fields_of(owner):
-        return ''
-    if isinstance(kind, NamespacedType):
-        fault = path_fault(class_of(kind), step.key, '')
-        return f"field path '{path}': {fault}" if fault else ''
-    return (f"field path '{path}': there is no array '{step.key}' beside it"
-            + nearest(step.key, fields_of(owner)))

@@ -4,7 +4,8 @@
 
 from .conditions import Condition, Outcome, Result, compile_condition
 from .evidence import Evidence, FactValue, Validity, Verdict
-from .facts import FactSet, FactsFile, load_facts, parse_facts
+from .facts import FactSet, load_facts, parse_facts
+from .facts_file import FactsFile
 from .model import WorldModel
 from .safety import Safety, SafetyMonitor, SafetyStatus
 

@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from ..engine.errors import DocumentError, Fault
 from .evidence import Evidence
 from .expressions import Expression, compile_expression
-from .facts import FactSet
+from .facts import FactSet, usable
+from .kinds import kind_of
 
 
 class Outcome(IntEnum):
@@ -68,16 +70,22 @@ class Result:
                          for entry in self.evidence if entry.note)
 
 
-def compile_condition(text: str, facts: FactSet, names: Collection[str] = ()) -> Expression:
+def compile_condition(
+    text: str, facts: FactSet, parameters: Mapping[str, Any] | None = None
+) -> Expression:
     """
-    Compile a condition over the facts and further `names` (parameters).
+    Compile a condition over the facts and the names of `parameters`.
 
     Raises DocumentError; the column of a fault counts in `text`.
     """
-    both = sorted(set(names) & facts.keys())
-    known = {*facts, *names} if names else facts.facts.keys()
-    expression = compile_expression(text, known, condition=True, source='condition')
-    unclear = [name for name in expression.names if name in both]
+    values = usable(parameters)
+    if not values:
+        return compile_expression(
+            text, facts.kinds, condition=True, source='condition', kinds=facts.kinds)
+    kinds = {**facts.kinds, **{name: kind_of(value) for name, value in values.items()}}
+    expression = compile_expression(
+        text, kinds, condition=True, source='condition', kinds=kinds)
+    unclear = [name for name in expression.names if name in facts and name in values]
     if unclear:
         raise DocumentError([Fault(
             'condition', 1, 1, f"'{unclear[0]}' is both a fact and a parameter")])
@@ -85,14 +93,14 @@ def compile_condition(text: str, facts: FactSet, names: Collection[str] = ()) ->
 
 
 def condition_faults(
-    conditions: Iterable[Condition], facts: FactSet, names: Collection[str] = ()
+    conditions: Iterable[Condition], facts: FactSet, parameters: Mapping[str, Any] | None = None
 ) -> Iterable[tuple[int, str]]:
     """Yield the index of a condition and what is wrong with it."""
     for index, condition in enumerate(conditions):
         for fault in condition.faults():
             yield index, fault
         try:
-            compile_condition(condition.expression, facts, names)
+            compile_condition(condition.expression, facts, parameters)
         except DocumentError as error:
             for entry in error.faults:
                 yield index, f'column {entry.column}: {entry.message}'

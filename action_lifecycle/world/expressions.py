@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from ..engine.errors import DocumentError, Fault, nearest
 from .functions import CONSTANTS, ERRORS, FUNCTIONS, Text, known, power, truth, vector
+from .kinds import Kind, check
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 24
@@ -63,15 +64,16 @@ class Expression:
     A checked and compiled expression.
 
     `names`: the facts and parameters that it reads, in the order in which `evaluate` takes their
-    values.
+    values. `kind`: what its value will be, as far as that is known.
     """
 
-    __slots__ = ('_fast', '_tree', 'error', 'names', 'text')
+    __slots__ = ('_fast', '_tree', 'error', 'kind', 'names', 'text')
 
-    def __init__(self, text: str, names: tuple[str, ...], fast: Callable[..., Any], tree: Any
-                 ) -> None:
+    def __init__(self, text: str, names: tuple[str, ...], fast: Callable[..., Any], tree: Any,
+                 kind: Kind) -> None:
         self.text = text
         self.names = names
+        self.kind = kind
         self._fast = fast
         self._tree = tree
         self.error = ''  #: why the last evaluation was unknown though every value was known
@@ -109,18 +111,20 @@ class Expression:
 
 
 def compile_expression(
-    text: str, names: Collection[str], *, condition: bool = False, source: str = 'expression'
+    text: str, names: Collection[str], *, condition: bool = False, source: str = 'expression',
+    kinds: Mapping[str, Kind] | None = None,
 ) -> Expression:
     """
     Compile an expression over `names`; `condition`: it must be true or false.
 
+    `kinds`: what is known beforehand of the values of names; what can't go together is a fault.
     Raises DocumentError with every fault; the file of the faults is `source`, the column counts in
     `text`.
     """
     compiler = _Compiler(text, names, source)
     if not text.strip() and condition:
-        return Expression(text, (), lambda: True, Leaf(lambda: True, ()))
-    return compiler.compile(condition)
+        return Expression(text, (), lambda: True, Leaf(lambda: True, ()), Kind.TRUTH)
+    return compiler.compile(condition, kinds or {})
 
 
 class _Compiler:
@@ -134,15 +138,16 @@ class _Compiler:
         self.used: dict[str, int] = {}
         self.nodes = 0
 
-    def compile(self, condition: bool) -> Expression:
+    def compile(self, condition: bool, kinds: Mapping[str, Kind]) -> Expression:
         tree = self.parse()
         fast = self.rewrite(tree, condition, 0)
+        kind = Kind.ANY if self.faults else check(tree, kinds, condition, self.fault)
         if self.faults:
             raise DocumentError(self.faults)
         names = tuple(self.used)
         self.nodes = 0  # the leaves are rewritten once more
         return Expression(
-            self.text, names, self.function(fast, names), self.logic(tree, condition))
+            self.text, names, self.function(fast, names), self.logic(tree, condition), kind)
 
     def parse(self) -> ast.expr:
         if len(self.text) > MAX_LENGTH:

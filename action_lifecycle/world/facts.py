@@ -1,102 +1,43 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 """
-The facts file: what is known about the world, from which topics, and what stops the robot.
+What is known about the world, from which topics, and what stops the robot: a checked facts file.
 
-    estop: {topic: estop, type: std_msgs/msg/Bool, field: data, mode: heartbeat, max_age: 0.5}
-    facts:
-      finger_gap: {topic: joint_states, type: sensor_msgs/msg/JointState,
-                   field: 'position[name=gripper]', max_age: 0.2, unit: m}
-      tool: {tf: {target: world, source: tool0}}
-      home: {constant: [0, 0, 0.3], unit: m}
-      gap_mm: {expression: finger_gap * 1000, unit: mm}
-    limits:
-      control_msgs/action/GripperCommand: {command.max_effort: [0, 40]}
+How the file is written, facts_file.py says.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Optional, Union
+from typing import Any, Union
 
 import numpy as np
-from pydantic import Field
 
-from ..engine.document import Document, StrictModel, parse_document, read_document, validate
-from ..engine.errors import DocumentError, Fault, nearest
+from ..engine.document import Document, parse_document, read_document, validate
+from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
 from .expressions import NAME, RESERVED, Expression, compile_expression
+from .facts_file import FactsFile, FactSpec, SafetySpec, TfSpec
 from .functions import Text, Texts
+from .kinds import Kind, kind_of, reduced
 from .reducers import ELEMENT_REDUCERS, TIMING, WINDOW_REDUCERS
 from .selectors import PathError, Reader, compile_path
 
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
 TF_TOPICS = ('/tf', '/tf_static')
 
-
-class QosSpec(StrictModel):
-    """QoS of a subscription; what is left out fits itself to the publishers."""
-
-    reliability: Optional[Literal['reliable', 'best_effort']] = None
-    durability: Optional[Literal['volatile', 'transient_local']] = None
-    depth: int = Field(10, ge=1, le=10000, description='Samples kept until they are read.')
+FieldKind = Callable[[str, str], Kind]
+"""
+Returns the kind of a field by the name of the message type (of an action: of its goal) and the
+field's path, empty: of nothing. Raises PathError for the path, LifecycleError for the type.
+"""
 
 
-class TfSpec(StrictModel):
-    """A pose between two frames."""
-
-    target: str = Field(description='Frame in which it is seen, such as world.')
-    source: str = Field(description='Frame whose pose is wanted, such as tool0.')
-    part: Literal['translation', 'rotation', 'pose'] = Field(
-        'translation', description='(x, y, z) in m; (x, y, z, w); or both, seven numbers.')
-
-
-class FactSpec(StrictModel):
-    """One fact: from a topic, from tf, a constant or an expression; exactly one of the four."""
-
-    topic: Optional[str] = Field(None, description="Relative names: in the bridge's namespace.")
-    type: Optional[str] = Field(None, description='Such as sensor_msgs/msg/JointState.')
-    field: Optional[str] = Field(None, description='Such as position[name=gripper] or ranges.')
-    tf: Optional[TfSpec] = None
-    constant: Optional[Any] = None
-    expression: Optional[str] = Field(None, description='Over the names of other facts.')
-    reduce: Union[str, list[str]] = Field(
-        'latest', description='Reducer of the elements, of the window, or [elements, window].')
-    window: float = Field(0.0, ge=0, le=3600, description='Seconds over which to reduce.')
-    max_age: float = Field(1.0, gt=0, description='Seconds; older samples are stale. .inf: never.')
-    unit: str = Field('', description='For people; SI by REP 103.')
-    frame: str = Field('', description='For people: the frame that numbers are given in.')
-    description: str = ''
-    max_rate: float = Field(
-        0.0, ge=0, le=10000, description='Hz at most at which samples are read; 0: all.')
-    always: bool = Field(False, description='Subscribed all the time, not on demand.')
-    qos: QosSpec = Field(QosSpec(depth=10))
-
-
-class SafetySpec(StrictModel):
-    """A topic that must be there for motions to run."""
-
-    topic: str
-    type: str
-    field: Optional[str] = Field(None, description='A bool or number; none: only that it comes.')
-    stop_when: Union[bool, float, str] = Field(True, description='Value of the field that stops.')
-    mode: Literal['heartbeat', 'on_change'] = Field(
-        'heartbeat', description='heartbeat: silence of max_age stops; on_change: latched topic.')
-    max_age: float = Field(0.5, gt=0, le=60, description='Seconds (steady time).')
-    qos: QosSpec = Field(QosSpec(depth=10))
-
-
-class FactsFile(StrictModel):
-    """The whole file."""
-
-    estop: Union[Literal['none'], SafetySpec] = Field(
-        description="The e-stop's topic; `none` has to be written out.")
-    safety: list[SafetySpec] = Field([], description='Further topics without which nothing moves.')
-    facts: dict[str, FactSpec] = {}
-    limits: dict[str, dict[str, tuple[float, float]]] = Field(
-        {}, description='By action type or server: least and greatest value of goal fields.')
+def any_field(type_name: str, path: str) -> Kind:
+    """Know nothing of message types: where there is no ROS."""
+    return Kind.ANY
 
 
 @dataclass(frozen=True)
@@ -155,6 +96,7 @@ class FactSet(Mapping[str, AnyFact]):
     name: str
     file: FactsFile
     facts: Mapping[str, AnyFact]
+    kinds: Mapping[str, Kind]  #: of each fact's value
     limits: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> AnyFact:
@@ -202,36 +144,38 @@ class FactSet(Mapping[str, AnyFact]):
         return types
 
 
-def load_facts(path: str | Path) -> FactSet:
+def load_facts(path: str | Path, field_kind: FieldKind = any_field) -> FactSet:
     """Load a facts file; DocumentError with every fault (file, line, column, message)."""
-    return _build(read_document(path))
+    return _build(read_document(path), field_kind)
 
 
-def parse_facts(text: str, name: str = 'facts') -> FactSet:
+def parse_facts(text: str, name: str = 'facts', field_kind: FieldKind = any_field) -> FactSet:
     """Load facts from YAML text; `name` stands for the file in messages."""
-    return _build(parse_document(text, name))
+    return _build(parse_document(text, name), field_kind)
 
 
-def _build(document: Document) -> FactSet:
+def _build(document: Document, field_kind: FieldKind) -> FactSet:
     if isinstance(document.data, dict) and 'estop' not in document.data:
         raise DocumentError([document.fault(
             (), "missing field 'estop'; where there is none, write `estop: none`")])
     file = validate(document, FactsFile)
     faults: list[Fault] = []
     facts: dict[str, AnyFact] = {}
+    kinds = dict.fromkeys(file.facts, Kind.ANY)
     for name, spec in file.facts.items():
         if not NAME.match(name) or name in RESERVED or name in _KEYWORDS:
             faults.append(document.fault(
                 ('facts', name), f"'{name}' can't be the name of a fact: letters, digits and _, "
                 'no function or word of expressions'))
         elif spec.expression is None:
-            faults.extend(_add(document, name, spec, facts))
-    faults.extend(_derive(document, file.facts, facts))
+            faults.extend(_add(document, name, spec, facts, kinds, field_kind))
+    faults.extend(_derive(document, file.facts, facts, kinds))
     faults.extend(_clashes(document, file))
-    faults.extend(_limit_faults(document, file))
+    faults.extend(_safety_faults(document, file, field_kind))
+    faults.extend(_limit_faults(document, file, field_kind))
     if faults:
         raise DocumentError(faults)
-    return FactSet(document.name, file, facts, file.limits)
+    return FactSet(document.name, file, facts, kinds, file.limits)
 
 
 _KEYWORDS = frozenset(('and', 'or', 'not', 'in', 'is', 'if', 'else', 'for', 'lambda', 'None',
@@ -243,9 +187,10 @@ _SOURCES = ('topic', 'tf', 'constant', 'expression')
 
 
 def _add(
-    document: Document, name: str, spec: FactSpec, facts: dict[str, AnyFact]
+    document: Document, name: str, spec: FactSpec, facts: dict[str, AnyFact],
+    kinds: dict[str, Kind], field_kind: FieldKind,
 ) -> Iterator[Fault]:
-    """Add a fact that is no expression."""
+    """Add a fact that is no expression, and its kind."""
     where = ('facts', name)
     given = [source for source in _SOURCES if getattr(spec, source) is not None]
     if len(given) != 1:
@@ -264,19 +209,27 @@ def _add(
         try:
             read, stamp_of = compile_path(
                 str(spec.field), str(spec.type), count=elements == 'count')
-        except PathError as error:
-            yield document.fault((*where, 'field'), f"fact '{name}': {error}")
+            kinds[name] = reduced(
+                field_kind(str(spec.type), str(spec.field)), elements, over_time)
+        except (LifecycleError, TypeError) as error:
+            yield document.fault((*where, _wrong_key(error)), f"fact '{name}': {error}")
             return
         facts[name] = TopicFact(
             name, spec, spec.topic, read, stamp_of, 'latest' if elements == 'count' else elements,
             over_time, spec.window)
     elif spec.tf is not None:
         facts[name] = TfFact(name, spec, spec.tf)
+        kinds[name] = Kind.VECTOR
     else:
         try:
-            facts[name] = ConstantFact(name, spec, as_value(spec.constant))
+            value = as_value(spec.constant)
+            facts[name], kinds[name] = ConstantFact(name, spec, value), kind_of(value)
         except ValueError as error:
             yield document.fault((*where, 'constant'), f"fact '{name}': {error}")
+
+
+def _wrong_key(error: Exception) -> str:
+    return {PathError: 'field', TypeError: 'reduce'}.get(type(error), 'type')
 
 
 def _reducers(spec: FactSpec) -> tuple[str, str, str]:
@@ -306,9 +259,16 @@ def _reducers(spec: FactSpec) -> tuple[str, str, str]:
 
 
 def _derive(
-    document: Document, specs: Mapping[str, FactSpec], facts: dict[str, AnyFact]
+    document: Document, specs: Mapping[str, FactSpec], facts: dict[str, AnyFact],
+    kinds: dict[str, Kind],
 ) -> Iterator[Fault]:
     """Add the expressions, each after those it needs."""
+    def faults(name: str, error: DocumentError) -> Iterator[Fault]:
+        for fault in error.faults:
+            yield document.fault(
+                ('facts', name, 'expression'),
+                f"fact '{name}', column {fault.column} of the expression: {fault.message}")
+
     waiting: dict[str, Expression] = {}
     for name, spec in specs.items():
         if spec.expression is None or not NAME.match(name):
@@ -322,48 +282,69 @@ def _derive(
         try:
             waiting[name] = compile_expression(spec.expression, specs.keys())
         except DocumentError as error:
-            for fault in error.faults:
-                yield document.fault(
-                    ('facts', name, 'expression'),
-                    f"fact '{name}', column {fault.column} of the expression: {fault.message}")
+            yield from faults(name, error)
     while True:
         ready = [name for name, expression in waiting.items()
                  if not any(other in waiting for other in expression.names)]
         if not ready:
             break
         for name in ready:
-            facts[name] = DerivedFact(name, specs[name], waiting.pop(name))
+            text = waiting.pop(name).text
+            try:  # once more, now that the kinds of what it needs are known
+                expression = compile_expression(text, specs.keys(), kinds=kinds)
+            except DocumentError as error:
+                yield from faults(name, error)
+                continue
+            facts[name], kinds[name] = DerivedFact(name, specs[name], expression), expression.kind
     for name, expression in waiting.items():
         needs = ', '.join(other for other in expression.names if other in waiting)
         yield document.fault(('facts', name, 'expression'),
                              f"fact '{name}' needs itself by way of {needs}")
 
 
+def _safety_specs(file: FactsFile) -> Iterator[tuple[tuple[str | int, ...], SafetySpec]]:
+    if isinstance(file.estop, SafetySpec):
+        yield ('estop',), file.estop
+    for index, spec in enumerate(file.safety):
+        yield ('safety', index), spec
+
+
 def _clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
     """One topic has one type."""
     types: dict[str, str] = {}
     entries: list[tuple[tuple[str | int, ...], Any]] = [
-        (('facts', name), spec) for name, spec in file.facts.items()]
-    entries += [(('safety', index), spec) for index, spec in enumerate(file.safety)]
-    if file.estop != 'none':
-        entries.append((('estop',), file.estop))
+        *((('facts', name), spec) for name, spec in file.facts.items()), *_safety_specs(file)]
     for path, spec in entries:
-        if spec.topic is None or spec.type is None:
-            continue
-        if types.setdefault(spec.topic, spec.type) != spec.type:
+        if spec.topic is not None and spec.type is not None \
+                and types.setdefault(spec.topic, spec.type) != spec.type:
             yield document.fault(
                 (*path, 'type'), f"topic '{spec.topic}' is {types[spec.topic]} elsewhere in this "
                 f'file, {spec.type} here')
-        if isinstance(spec, SafetySpec) and spec.field is not None:
-            try:
+
+
+def _safety_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
+    """Find safety topics that could never be seen to say stop."""
+    for path, spec in _safety_specs(file):
+        if spec.field is None and path == ('estop',):
+            yield document.fault(path, "the e-stop needs a 'field'")
+            continue
+        try:
+            if spec.field is not None:
                 compile_path(spec.field, spec.type)
-            except PathError as error:
-                yield document.fault((*path, 'field'), str(error))
-    if file.estop != 'none' and file.estop.field is None:
-        yield document.fault(('estop',), "the e-stop needs a 'field'")
+            kind = field_kind(spec.type, spec.field or '')
+        except LifecycleError as error:
+            yield document.fault((*path, _wrong_key(error)), str(error))
+            continue
+        allowed = {Kind.TRUTH: (bool,), Kind.NUMBER: (bool, int, float), Kind.TEXT: (str,),
+                   Kind.ANY: (bool, int, float, str)}.get(kind, ())
+        if spec.field is not None and not isinstance(spec.stop_when, allowed):
+            yield document.fault(
+                (*path, 'stop_when' if allowed else 'field'), f"field '{spec.field}' is "
+                f'{kind.value}: ' + (f'it is never {spec.stop_when!r}' if allowed
+                                     else 'expected one value'))
 
 
-def _limit_faults(document: Document, file: FactsFile) -> Iterator[Fault]:
+def _limit_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
     for goal, fields in file.limits.items():
         for path, (low, high) in fields.items():
             where = ('limits', goal, path)
@@ -371,7 +352,11 @@ def _limit_faults(document: Document, file: FactsFile) -> Iterator[Fault]:
                 yield document.fault(where, f'limits [{low}, {high}]: expected [least, greatest]')
             try:
                 compile_path(path, '')
-            except PathError as error:
+                if '/action/' in goal:
+                    kind = field_kind(goal, path)
+                    if kind not in (Kind.NUMBER, Kind.VECTOR, Kind.NUMBERS, Kind.ANY):
+                        yield document.fault(where, f"'{path}' is {kind.value}: no limits")
+            except LifecycleError as error:
                 yield document.fault(where, str(error))
 
 
@@ -394,5 +379,16 @@ def as_value(data: Any) -> Any:
             if not np.isnan(array).any():
                 return array
     raise ValueError('expected a number, a truth, a text, or a list of numbers or of texts')
+
+
+def usable(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the parameters that can stand in an expression, as values; others are of no use."""
+    found: dict[str, Any] = {}
+    for name, value in (parameters or {}).items():
+        try:
+            found[name] = as_value(value)
+        except ValueError:
+            continue
+    return found
 
 

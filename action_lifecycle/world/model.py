@@ -18,7 +18,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ..engine.errors import DocumentError, Fault
@@ -32,7 +32,7 @@ from .facts import (
     FactSet,
     TfFact,
     TopicFact,
-    as_value,
+    usable,
 )
 from .frames import Frames
 from .sources import (
@@ -174,7 +174,7 @@ class WorldModel:
         Raises DocumentError when it can't be compiled.
         """
         self.advance(now)
-        parameters = _parameters(names)
+        parameters = usable(names)
         compiled = compile_expression(text, {*self.facts, *parameters})
         parts = [self._part(name, parameters) for name in compiled.names]
         values = [part.read(self.now, -math.inf, 0.0) for part in parts]
@@ -207,7 +207,9 @@ class WorldModel:
         """Answer JUDGED when every condition is known, at the latest after its `within`."""
         return self._open(UntilKnown, conditions, now, -math.inf, names, on_result, None)
 
-    def topics(self, conditions: Iterable[Condition], names: Collection[str] = ()) -> set[str]:
+    def topics(
+        self, conditions: Iterable[Condition], names: Mapping[str, Any] | None = None
+    ) -> set[str]:
         """Return the topics that conditions need; DocumentError when one can't be compiled."""
         needed: set[str] = set()
         for condition in conditions:
@@ -258,14 +260,14 @@ class WorldModel:
     def _compile(
         self, conditions: Iterable[Condition], names: Mapping[str, Any] | None
     ) -> Sequence[Judged]:
-        parameters = _parameters(names)
+        parameters = usable(names)
         judged = []
         for condition in conditions:
             faults = condition.faults()
             if faults:
                 raise DocumentError(Fault(condition.name or 'condition', 1, 1, fault)
                                     for fault in faults)
-            expression = compile_condition(condition.expression, self.facts, parameters.keys())
+            expression = compile_condition(condition.expression, self.facts, parameters)
             judged.append(Judged(condition, expression, [
                 self._part(name, parameters) for name in expression.names]))
         return judged
@@ -274,14 +276,3 @@ class WorldModel:
         if name in parameters:
             return ConstantSource(name, parameters[name])
         return self._sources[name]
-
-
-def _parameters(names: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the parameters that can stand in an expression; others are of no use there."""
-    found: dict[str, Any] = {}
-    for name, value in (names or {}).items():
-        try:
-            found[name] = as_value(value)
-        except ValueError:
-            continue
-    return found

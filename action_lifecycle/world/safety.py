@@ -19,7 +19,8 @@ from enum import IntEnum
 from typing import Any
 
 from ..lifecycle.states import ErrorCode
-from .facts import FactSet, SafetySpec
+from .facts import FactSet
+from .facts_file import SafetySpec
 from .selectors import Reader, compile_path
 
 
@@ -59,9 +60,14 @@ class _Guard:
         self.seen = now
         if self.read is not None:
             try:
-                self.set = bool(self.read(message) == self.spec.stop_when)
+                self.set = self.stops(self.read(message))
             except (LookupError, AttributeError, ValueError, TypeError):
                 self.set = True  # what can't be read does not permit anything
+
+    def stops(self, value: Any) -> bool:
+        when = self.spec.stop_when
+        said = bool(value) is when if isinstance(when, bool) else bool(value == when)
+        return said or bool(value != value)  # a NaN permits nothing
 
     def trouble(self, now: float) -> SafetyStatus | None:
         topic = self.spec.topic

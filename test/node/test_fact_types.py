@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 
-from action_lifecycle.nodes.bridge_check import type_faults
+from action_lifecycle.engine.errors import DocumentError
+from action_lifecycle.ros.field_kinds import field_kind
 from action_lifecycle.ros.stamps import to_time
 from action_lifecycle.ros.types import message_class
 from action_lifecycle.world import Validity, WorldModel, parse_facts
+from action_lifecycle.world.kinds import Kind, kind_of
 
 
 def scan(message: Any) -> None:
@@ -129,8 +131,8 @@ def test_a_fact_from(
         pytest.skip(f'{package} is not installed')
     extra = ''.join(f', {key}: {value}' for key, value in more.items())
     facts = parse_facts('estop: none\nfacts:\n'
-                        f"  x: {{topic: t, type: {type_name}, field: '{field}'{extra}}}\n")
-    assert not list(type_faults(facts))
+                        f"  x: {{topic: t, type: {type_name}, field: '{field}'{extra}}}\n",
+                        field_kind=field_kind)
     kind = message_class(type_name)
     message = kind()
     fill(message)
@@ -141,6 +143,7 @@ def test_a_fact_from(
     value = model.value('x', 5.0)
     assert value.validity == Validity.VALID, value
     assert value.stamp == (4.5 if hasattr(message, 'header') else 5.0)
+    assert kind_of(value.value) is facts.kinds['x'] or facts.kinds['x'] is Kind.NUMBERS
     if isinstance(expected, str):
         assert value.value == expected
     else:
@@ -153,11 +156,34 @@ def test_a_fact_from(
     ('geometry_msgs/msg/PoseStamped', 'pose.positon.x', "did you mean 'position'"),
     ('vision_msgs/msg/Detection3DArray', 'detections[header.frame=x]', "did you mean 'frame_id'"),
     ('std_msgs/msg/Bool', 'data[0]', 'is no array'),
+    ('geometry_msgs/msg/PoseArray', 'poses[0:2].position', "write 'poses[*].position'"),
+    ('geometry_msgs/msg/PoseArray', 'poses.position', 'or an index'),
+    ('sensor_msgs/msg/JointState', 'position[0, 1]', 'several indices are for images'),
     ('std_msgs/msg/Bol', 'data', "did you mean 'std_msgs/msg/Bool'"),
 ])
 def test_a_path_that_the_type_does_not_have_is_named(
     type_name: str, field: str, words: str,
 ) -> None:
-    facts = parse_facts('estop: none\nfacts:\n'
-                        f"  x: {{topic: t, type: {type_name}, field: '{field}'}}\n")
-    assert words in '\n'.join(type_faults(facts))
+    with pytest.raises(DocumentError) as caught:
+        parse_facts(f"estop: none\nfacts:\n  x: {{topic: t, type: {type_name}, field: '{field}'}}",
+                    'facts.yaml', field_kind)
+    assert words in str(caught.value) and str(caught.value).startswith('facts.yaml:3:')
+
+
+@pytest.mark.parametrize(('text', 'words'), [
+    ('estop: {topic: e, type: std_msgs/msg/Bool, field: dta}', "did you mean 'data'"),
+    ('estop: {topic: e, type: std_msgs/msg/Bol, field: data}', "did you mean 'std_msgs/msg/Bool'"),
+    ('estop: {topic: e, type: std_msgs/msg/Bool, field: data, stop_when: stop}', "never 'stop'"),
+    ('estop: {topic: e, type: std_msgs/msg/String, field: data}', 'is a text: it is never True'),
+    ('estop: {topic: e, type: sensor_msgs/msg/JointState, field: position}', 'expected one value'),
+    ('{estop: none, limits: {control_msgs/action/GripperCommand: {command.effort: [0, 1]}}}',
+     "no field 'effort'"),
+    ('{estop: none, limits: {control_msgs/action/GriperCommand: {command: [0, 1]}}}',
+     "did you mean 'control_msgs/action/GripperCommand'"),
+])
+def test_safety_topics_and_limits_that_the_types_do_not_have_are_named(
+    text: str, words: str,
+) -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse_facts(text, 'facts.yaml', field_kind)
+    assert words in str(caught.value) and str(caught.value).startswith('facts.yaml:1:')

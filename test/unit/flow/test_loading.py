@@ -9,6 +9,7 @@ import pytest
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.flow import parse_flow
 from action_lifecycle.flow.loading import check_names
+from action_lifecycle.world.kinds import Kind
 
 FLOW = """\
 flow: fetch
@@ -124,9 +125,9 @@ def test_a_template_that_reaches_out_is_refused(template: str) -> None:
 
 def test_an_unknown_fact_names_the_nearest_and_its_line() -> None:
     flow = parse_flow(FLOW, 'f.yaml')
-    check_names(flow, ['part_a_z'])
+    check_names(flow, {'part_a_z': Kind.NUMBER})
     with pytest.raises(DocumentError) as caught:
-        check_names(flow, ['part_b_z'])
+        check_names(flow, {'part_b_z': Kind.NUMBER})
     text = str(caught.value)
     assert 'f.yaml:19:15:' in text and 'part_a_z' in text and "did you mean 'part_b_z'?" in text
 

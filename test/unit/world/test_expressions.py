@@ -197,7 +197,7 @@ def test_every_fault_is_reported_at_once() -> None:
 
 @pytest.mark.parametrize('text', [
     't * 9999999999', '9999999999 * t', 't[0:2] * 9999999999', 'max(t, t) * 9999999999',
-    "max('a', 'b') * 9999999999", "'abc'[0:2] * 9999999999", 'n * 9999999999',
+    "max('a', 'b') * 9999999999", 'n * 9999999999',
     'n[0:1] * 9999999999', 't % 5', 't + t'])
 def test_texts_can_not_be_blown_up(text: str) -> None:
     assert value_of(text, t=Text('text'), n=Texts([Text('a'), Text('b')])) is None

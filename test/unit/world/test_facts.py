@@ -105,6 +105,6 @@ def test_every_fault_is_reported_at_once() -> None:
 
 def test_a_name_can_not_be_fact_and_parameter() -> None:
     facts = parse_facts('{estop: none, facts: {gap: {constant: 1}}}')
-    assert compile_condition('gap > least', facts, ['least']).names == ('gap', 'least')
+    assert compile_condition('gap > least', facts, {'least': 1.0}).names == ('gap', 'least')
     with pytest.raises(DocumentError, match="'gap' is both a fact and a parameter"):
-        compile_condition('gap > 1', facts, ['gap'])
+        compile_condition('gap > 1', facts, {'gap': 1.0})

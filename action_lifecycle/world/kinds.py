@@ -1,0 +1,231 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+What kind of value an expression gives, as far as that is known before a sample has come.
+
+So that a condition that is a number, or that compares a text with a number, is refused when it is
+loaded, not found out while the robot moves.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from .functions import CONSTANTS
+from .reducers import TIMING
+
+
+class Kind(Enum):
+    """The kind of a value; its value is how messages call it."""
+
+    ANY = 'something'  #: not known
+    NUMBER = 'a number'
+    VECTOR = 'a list of numbers'
+    NUMBERS = 'numbers'  #: in a shape that is not known
+    TRUTH = 'a truth'
+    TRUTHS = 'several truths'
+    TEXT = 'a text'
+    TEXTS = 'several texts'
+
+
+_ANY, _NUMBER, _VECTOR, _NUMBERS = Kind.ANY, Kind.NUMBER, Kind.VECTOR, Kind.NUMBERS
+_TRUTH, _TRUTHS, _TEXT, _TEXTS = Kind.TRUTH, Kind.TRUTHS, Kind.TEXT, Kind.TEXTS
+_OF_TEXT = (_TEXT, _TEXTS)
+_OF_NUMBERS = (_NUMBER, _VECTOR, _NUMBERS, _TRUTH, _TRUTHS)
+_ELEMENTWISE = ('abs', 'round', 'sqrt', 'sin', 'cos', 'atan2')
+Tell = Callable[[ast.expr, str], Any]
+
+
+def kind_of(value: Any) -> Kind:
+    """Return the kind of a value: a constant, or a parameter as YAML or JSON has it."""
+    if isinstance(value, (bool, np.bool_)):
+        return _TRUTH
+    if isinstance(value, (int, float)):
+        return _NUMBER
+    if isinstance(value, str):
+        return _TEXT
+    if isinstance(value, np.ndarray):
+        return _VECTOR if value.ndim == 1 else _NUMBERS
+    if isinstance(value, (list, tuple)) and value:
+        kinds = {kind_of(item) for item in value}
+        if kinds == {_TEXT}:
+            return _TEXTS
+        if kinds <= {_NUMBER, _TRUTH}:
+            return _VECTOR
+    return _ANY
+
+
+def reduced(kind: Kind, elements: str, over_time: str) -> Kind:
+    """Return the kind of a fact from that of its field; TypeError when that can't be reduced."""
+    if over_time in TIMING:
+        return _NUMBER
+    if elements == 'count':
+        kind = _NUMBER
+    elif elements != 'latest':
+        kind = _of_elements(kind, elements)
+    return kind if over_time in ('', 'latest') else _of_window(kind, over_time)
+
+
+def _of_elements(kind: Kind, reducer: str) -> Kind:
+    _no_text(kind, reducer)
+    if reducer in ('any', 'all'):
+        return _TRUTH
+    if reducer in ('min', 'max'):
+        return {_ANY: _ANY, _TRUTH: _TRUTH, _TRUTHS: _TRUTH}.get(kind, _NUMBER)
+    return _NUMBER
+
+
+def _of_window(kind: Kind, reducer: str) -> Kind:
+    """Element by element."""
+    _no_text(kind, reducer)
+    if reducer in ('any', 'all'):
+        return {_NUMBER: _TRUTH, _TRUTH: _TRUTH, _VECTOR: _TRUTHS, _TRUTHS: _TRUTHS}.get(
+            kind, _ANY)
+    if reducer in ('min', 'max'):
+        return kind
+    return {_TRUTH: _NUMBER, _TRUTHS: _VECTOR}.get(kind, kind)
+
+
+def _no_text(kind: Kind, reducer: str) -> None:
+    if kind in _OF_TEXT:
+        raise TypeError(f"reducer '{reducer}' is for numbers, and the field is {kind.value}")
+
+
+def check(node: ast.expr, kinds: Mapping[str, Kind], condition: bool, tell: Tell) -> Kind:
+    """
+    Return the kind of a checked syntax tree, given the kinds of names (others may be anything).
+
+    `tell(node, message)` is called for what does not go together; `condition`: it must be true or
+    false.
+    """
+    walk = _Walk(kinds, tell)
+    return walk.truth(node) if condition else walk.kind(node)
+
+
+class _Walk:
+    def __init__(self, kinds: Mapping[str, Kind], tell: Tell) -> None:
+        self.kinds = kinds
+        self.tell = tell
+
+    def kind(self, node: ast.expr) -> Kind:
+        found: Kind = getattr(self, '_' + type(node).__name__.lower(), lambda node: _ANY)(node)
+        return found
+
+    def truth(self, node: ast.expr) -> Kind:
+        kind = self.kind(node)
+        if kind not in (_TRUTH, _ANY):
+            what = f"'{ast.unparse(node)}' is {kind.value}"
+            hint = {_NUMBER: f', such as {ast.unparse(node)} > 0',
+                    _TRUTHS: ': write any(…) or all(…)'}.get(kind, ', such as a comparison')
+            self.tell(node, f'{what}; expected something true or false{hint}')
+        return _TRUTH
+
+    def _constant(self, node: ast.Constant) -> Kind:
+        return kind_of(node.value)
+
+    def _name(self, node: ast.Name) -> Kind:
+        if node.id in self.kinds:
+            return self.kinds[node.id]
+        return kind_of(CONSTANTS[node.id]) if node.id in CONSTANTS else _ANY
+
+    def _boolop(self, node: ast.BoolOp) -> Kind:
+        for value in node.values:
+            self.truth(value)
+        return _TRUTH
+
+    def _unaryop(self, node: ast.UnaryOp) -> Kind:
+        if isinstance(node.op, ast.Not):
+            return self.truth(node.operand)
+        return self.arithmetic(node.operand)
+
+    def _binop(self, node: ast.BinOp) -> Kind:
+        kinds = {self.arithmetic(node.left), self.arithmetic(node.right)}
+        return _widest(kinds)
+
+    def arithmetic(self, node: ast.expr) -> Kind:
+        """Return the kind of an operand of arithmetic."""
+        kind = self.kind(node)
+        if kind in _OF_TEXT and not isinstance(node, ast.Constant):
+            self.tell(node, f"'{ast.unparse(node)}' is {kind.value}; a text has no arithmetic")
+            return _ANY
+        return {_TRUTH: _NUMBER, _TRUTHS: _NUMBERS}.get(kind, kind)
+
+    def _compare(self, node: ast.Compare) -> Kind:
+        left, left_kind = node.left, self.kind(node.left)
+        kinds = {left_kind}
+        for operator, right in zip(node.ops, node.comparators):
+            right_kind = self.kind(right)
+            if isinstance(operator, (ast.In, ast.NotIn)):
+                self.member(left, left_kind, right, right_kind)
+                right_kind = _NUMBER  # in, not in: one truth
+            else:
+                self.comparable(left, left_kind, right, right_kind)
+            kinds.add(right_kind)
+            left, left_kind = right, right_kind
+        if kinds & {_ANY, _NUMBERS}:
+            return _ANY
+        return _TRUTHS if kinds & {_VECTOR, _TRUTHS} else _TRUTH
+
+    def comparable(self, left: ast.expr, kind: Kind, right: ast.expr, other: Kind) -> None:
+        if (kind in _OF_TEXT and other in _OF_NUMBERS) or (
+                kind in _OF_NUMBERS and other in _OF_TEXT) or {kind, other} == set(_OF_TEXT):
+            self.clash(left, kind, right, other, 'they are never equal')
+
+    def member(self, left: ast.expr, kind: Kind, right: ast.expr, other: Kind) -> None:
+        if isinstance(right, (ast.List, ast.Tuple)):
+            for item in right.elts:
+                self.comparable(left, kind, item, self.kind(item))
+        elif other in (_NUMBER, _TRUTH):
+            self.tell(right, f"'{ast.unparse(right)}' is {other.value}; 'in' needs a list")
+        elif (kind in _OF_TEXT and other in _OF_NUMBERS) or (
+                kind in _OF_NUMBERS and other in _OF_TEXT):
+            self.clash(left, kind, right, other, 'it is never in there')
+
+    def clash(self, left: ast.expr, kind: Kind, right: ast.expr, other: Kind, why: str) -> None:
+        self.tell(left, f"'{ast.unparse(left)}' is {kind.value}, '{ast.unparse(right)}' is "
+                  f'{other.value}: {why}')
+
+    def _call(self, node: ast.Call) -> Kind:
+        name = node.func.id if isinstance(node.func, ast.Name) else ''
+        kinds = [self.kind(argument) for argument in node.args]
+        if name in ('any', 'all'):
+            self.numeric(node, kinds)
+            return _TRUTH
+        if name == 'len':
+            return _NUMBER
+        if name in ('min', 'max'):
+            return _NUMBER if all(kind in (_NUMBER, _VECTOR) for kind in kinds) else _ANY
+        self.numeric(node, kinds)
+        return _widest(set(kinds)) if name in _ELEMENTWISE else _NUMBER
+
+    def numeric(self, node: ast.Call, kinds: list[Kind]) -> None:
+        for argument, kind in zip(node.args, kinds):
+            if kind in _OF_TEXT:
+                self.tell(argument, f"'{ast.unparse(argument)}' is {kind.value}; expected numbers")
+
+    def _subscript(self, node: ast.Subscript) -> Kind:
+        kind = self.kind(node.value)
+        if kind in (_NUMBER, _TRUTH):
+            self.tell(node, f"'{ast.unparse(node.value)}' is {kind.value}, it has no elements")
+            return _ANY
+        if isinstance(node.slice, ast.Slice):
+            return kind
+        return {_VECTOR: _NUMBER, _TEXTS: _TEXT, _TRUTHS: _ANY}.get(kind, kind)
+
+    def _list(self, node: ast.List | ast.Tuple) -> Kind:
+        kinds = {self.kind(item) for item in node.elts}
+        return _TEXTS if kinds == {_TEXT} else _VECTOR if kinds <= {_NUMBER} else _NUMBERS
+
+    _tuple = _list
+
+
+def _widest(kinds: set[Kind]) -> Kind:
+    for kind in (_ANY, _NUMBERS, _VECTOR):
+        if kind in kinds:
+            return kind
+    return _NUMBER
