@@ -11,7 +11,7 @@ from .states import ErrorCode, Outcome
 
 NOT_TRIED_AGAIN = frozenset({
     ErrorCode.CANCELED, ErrorCode.STOP_UNCONFIRMED, ErrorCode.INTERRUPTED, ErrorCode.GOAL_INVALID,
-    ErrorCode.SAFETY_NOT_READY, ErrorCode.SAFETY_STALE, ErrorCode.ESTOP,
+    ErrorCode.SAFETY_NOT_READY, ErrorCode.SAFETY_STALE, ErrorCode.ESTOP, ErrorCode.LEASE_LAPSED,
 })
 """Errors that the same try again can't mend, or must not."""
 

@@ -1,0 +1,114 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Keeps a flow that works on shared requests from moving anything while its claim is not held.
+
+The ledger node tells which claims are held and until when; what it has not told lately is not
+held, so a ledger node that falls silent closes the gate. A motion that runs goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..lifecycle.ports import (
+    Clock,
+    Confirmation,
+    ConfirmRequest,
+    Handle,
+    MotionRequest,
+    MotionResult,
+    World,
+)
+from ..lifecycle.states import ErrorCode
+
+PATIENCE = 5.0
+"""Seconds that a motion waits for its claim: the ledger node first notes that it is to begin."""
+
+
+class LeaseGate:
+    """
+    The world behind a gate.
+
+    `lease_of(flow_id)` names the claim that a flow needs, '' for none; `steady()` is steady time
+    in s. `told` has the claims that are held, each with the steady time until which it is.
+    """
+
+    def __init__(
+        self, world: World, clock: Clock, steady: Callable[[], float],
+        lease_of: Callable[[str], str],
+    ) -> None:
+        self._world = world
+        self._clock = clock
+        self._steady = steady
+        self._lease_of = lease_of
+        self._held: Mapping[str, float] = {}
+        self._waiting: list[_Waiting] = []
+
+    def told(self, held: Mapping[str, float]) -> None:
+        """Take in which claims are held now, and let go what waits for one of them."""
+        self._held = held
+        for waiting in list(self._waiting):
+            if self._is_open(waiting.lease):
+                waiting.let_go()
+
+    def execute(
+        self, request: MotionRequest, result: Callable[[MotionResult], None]
+    ) -> Handle:
+        """Start a motion when its claim is held; one that is only followed needs none."""
+        lease = '' if request.resume else self._lease_of(request.flow_id)
+        if not lease or self._is_open(lease):
+            return self._world.execute(request, result)
+        return _Waiting(self, lease, request, result)
+
+    def confirm(
+        self, request: ConfirmRequest, result: Callable[[Confirmation], None]
+    ) -> Handle:
+        """Judge conditions; nothing moves."""
+        return self._world.confirm(request, result)
+
+    def _is_open(self, lease: str) -> bool:
+        return self._steady() < self._held.get(lease, 0.0)
+
+
+class _Waiting:
+    """A motion that waits for its claim."""
+
+    def __init__(
+        self, gate: LeaseGate, lease: str, request: MotionRequest,
+        result: Callable[[MotionResult], None],
+    ) -> None:
+        self.lease = lease
+        self._gate = gate
+        self._request = request
+        self._result = result
+        self._motion: Handle | None = None
+        self._limit = gate._clock.call_later(PATIENCE, self._lapsed)
+        gate._waiting.append(self)
+
+    def let_go(self) -> None:
+        """Start the motion."""
+        self._leave()
+        self._motion = self._gate._world.execute(self._request, self._result)
+
+    def cancel(self) -> None:
+        """Stop the motion, or never start it."""
+        if self._motion is not None:
+            self._motion.cancel()
+        elif self in self._gate._waiting:
+            self._leave()  # a result comes later than the call that asks for it
+            self._gate._clock.call_later(0.0, lambda: self._end(
+                'canceled', ErrorCode.NONE, 'it waited for its claim; nothing was sent'))
+
+    def _lapsed(self) -> None:
+        self._leave()
+        self._end('failed', ErrorCode.LEASE_LAPSED,
+                  f"the claim '{self.lease}' is not held; nothing was sent")
+
+    def _leave(self) -> None:
+        self._limit.cancel()
+        self._gate._waiting.remove(self)
+
+    def _end(self, outcome: str, code: ErrorCode, reason: str) -> None:
+        self._result(MotionResult(
+            outcome, self._gate._clock.now(), error_code=code, error_msg=reason))
