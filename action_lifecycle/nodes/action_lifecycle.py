@@ -18,9 +18,11 @@ from ..ledger import Journal, Row
 from ..lifecycle.action import Action
 from ..lifecycle.states import ActionState, ErrorCode
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.names import name_fault
 from ..ros.process import run
 from ..ros.qos import event_qos, state_qos
 from ..ros.timers import Timeout
+from .action_health import actions_health, journal_health, safety_health
 from .clock import NodeClock
 from .files import action_graph, journal_path, share
 from .flow_check import FlowCheck
@@ -69,8 +71,10 @@ class ActionLifecycleNode(ManagedNode):
         self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
         self.declare('flow_folders', [str(share() / 'config' / 'flows')],
                      'Where flows that are given by name are looked for.')
-        self.declare('bridge', 'world_model_bridge', 'Name of the world model bridge node.')
-        self.declare('bridge_timeout', 10.0, 'Seconds to wait for a bridge that is away.')
+        self.declare('bridge', 'world_model_bridge', 'Name of the world model bridge node.',
+                     check=name_fault)
+        self.declare('bridge_timeout', 10.0, 'Seconds to wait for a bridge that is away.',
+                     limits=(0.1, 600.0))
         self.journal: Journal | None = None
         self.orchestrator: Orchestrator | None = None
 
@@ -110,6 +114,12 @@ class ActionLifecycleNode(ManagedNode):
                        self._safety_message),
         }
         self._bridge_safety = msg.SafetyState(reason='the bridge has not told yet')
+        journal, safety_topic = self.journal, f'{bridge}/safety'
+        self.add_diagnostics('journal', lambda: journal_health(journal))
+        self.add_diagnostics('actions', lambda: actions_health(
+            self.orchestrator, len(self.desk.open)))
+        self.add_diagnostics('safety', lambda: safety_health(
+            self._bridge_safety, self.count_publishers(safety_topic) > 0))
         self._pending: dict[str, Timeout] = {}
         self._published: dict[str, float] = {}
         self._last_seq: dict[tuple[str, str], int] = {}

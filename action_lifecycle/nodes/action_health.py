@@ -1,0 +1,67 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the action node tells of its health: its journal, its actions, and the robot's safety."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+
+from action_lifecycle_msgs import msg
+
+from ..flow.orchestrator import Orchestrator
+from ..ledger import JournalReader
+from ..lifecycle.states import ActionState, Outcome
+from ..ros.diagnostics import ERROR, OK, WARN, Health
+
+LITTLE_DISK = 100.0
+"""MB of free disk below which the journal is in danger."""
+_SAFETY = {
+    msg.SafetyState.NOT_READY: (WARN, 'not ready'), msg.SafetyState.READY: (OK, 'ready'),
+    msg.SafetyState.STOPPED: (ERROR, 'stopped')}
+
+
+def journal_health(journal: JournalReader) -> Health:
+    """Tell of the journal's file and its disk."""
+    path = journal.path
+    try:
+        size = os.stat(path).st_size  # never of the -wal: its next fdatasync would take longer
+        free = shutil.disk_usage(path).free / 1e6
+    except OSError as error:
+        return Health(ERROR, f'{path}: {error.strerror}')
+    values = {'path': path, 'rows': journal.last_seq(), 'size (MB)': round(size / 1e6, 1),
+              'free (MB)': round(free)}
+    if free < LITTLE_DISK:
+        return Health(ERROR if free < LITTLE_DISK / 10 else WARN,
+                      f'{free:.0f} MB of disk are left', values)
+    return Health(OK, 'writing', values)
+
+
+def actions_health(orchestrator: Orchestrator | None, questions: int) -> Health:
+    """Tell of the actions that are open and of those that need a person."""
+    if orchestrator is None:
+        return Health(OK, 'not active')
+    runs = [run for run in orchestrator.runs.values() if not run.ended]
+    states = Counter(action.state for run in runs for action in run.actions
+                     if action.state is not ActionState.TERMINATED)
+    failed = sum(action.outcome is Outcome.FAILED for run in runs for action in run.actions)
+    locked = list(orchestrator.resources.locked)
+    values = {'flows': len(runs), 'open actions': sum(states.values()),
+              'failed actions': failed, 'questions to people': questions,
+              'locked resources': ', '.join(locked),
+              **{state.value: count for state, count in sorted(states.items())}}
+    if locked:
+        return Health(ERROR, f"locked until clear_stop: {', '.join(locked)}", values)
+    if questions:
+        return Health(WARN, f'{questions} questions wait for a person', values)
+    return Health(OK, f'{len(runs)} flows run' if runs else 'no flow runs', values)
+
+
+def safety_health(told: msg.SafetyState, bridge_there: bool) -> Health:
+    """Tell what the bridge has told of the safety topics."""
+    if not bridge_there:
+        return Health(ERROR, 'the world model bridge is not there')
+    level, word = _SAFETY[told.state]
+    return Health(level, told.reason or word, {'topic': told.topic,
+                                               'error_code': told.error_code})
