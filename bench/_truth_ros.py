@@ -23,7 +23,7 @@ from rclpy.parameter import Parameter
 from truth import FACTS, FLOW, LONGEST, Episode, Judge, draw, drawn_of
 
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
-from action_lifecycle.nodes.messages import evidence_from
+from action_lifecycle.nodes.messages import evidence_from, to_code
 from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.qos import event_qos
@@ -59,7 +59,7 @@ def run_over_dds(seed: int, number: int) -> Episode:
         def changed(message: ActionStateChange) -> None:
             judge.changed(message.action_id, message.from_state, message.to_state, {
                 'evidence': [evidence_from(entry) for entry in message.evidence],
-                'cause': message.cause})
+                'cause': message.cause, 'error_code': to_code(message.error_code).name})
 
         asker.create_subscription(
             ActionStateChange, 'action_lifecycle/state_changes', changed, event_qos())

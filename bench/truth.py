@@ -161,6 +161,7 @@ class Judge:
                 self._fault('false_refutations', action_id, data)
         if to_state == 'error':
             self.failed.add(action_id)
+            counts['internal'] += data.get('error_code') == 'INTERNAL'
         elif to_state == 'completed':
             counts['completed'] += 1
             counts['recovered'] += action_id in self.failed
@@ -263,6 +264,8 @@ def main() -> int:
             print(f'\r{len(episodes)} of {arguments.episodes}', end='', file=sys.stderr)
     keep(episodes, Path(arguments.keep))
     found = summary(episodes)
+    if not found['confirmations'] or any(episode.counts['internal'] for episode in episodes):
+        raise SystemExit('the lifecycle failed by itself: nothing can be said of its truth')
     found['times_real_time'] = round(
         sum(episode.simulated for episode in episodes) / (time.monotonic() - started), 1)
     print(json.dumps(found) if arguments.json else '\n' + '\n'.join(
