@@ -31,6 +31,9 @@ Key = Union[str, int]
 Position = tuple[int, int]
 
 _PYDANTIC_1 = pydantic.VERSION.startswith('1.')
+SCHEMA_DIALECT = ('http://json-schema.org/draft-07/schema#' if _PYDANTIC_1
+                  else 'https://json-schema.org/draft/2020-12/schema')
+"""The `$schema` of what json_schema() returns: pydantic 1 and 2 write tuples differently."""
 _Loader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _INT = re.compile(r'[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z')
 _FLOAT = re.compile(r'[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z')

@@ -82,7 +82,7 @@ def test_each_python_dependency_is_pinned_for_the_private_ros() -> None:
     assert python - pinned == set()
 
 
-@pytest.mark.parametrize('name', ['ros', 'dev'])
+@pytest.mark.parametrize('name', ['ros', 'dev', 'oldest'])
 def test_requirements_are_pinned_to_one_version_and_sorted(name: str) -> None:
     text = (ROOT / f'tools/requirements-{name}.txt').read_text(encoding='utf-8')
     for block in text.split('\n\n'):
