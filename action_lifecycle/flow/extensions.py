@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lifecycle.action import Action
 from ..lifecycle.runner import ActionRunner
 
 if TYPE_CHECKING:
@@ -27,15 +26,9 @@ class Extension:
         """Whether an action that has ended is to run again: it has been assigned anew."""
         return False
 
-    def action_ended(self, run: FlowRun, action: Action) -> None:
-        """Take in how an action ended."""
-
     def holds(self, run: FlowRun) -> bool:
         """Whether the flow may not end yet; `Orchestrator.proceed` has it looked at again."""
         return False
-
-    def finishing(self, run: FlowRun) -> None:
-        """Take in that all has ended, before the end of the flow is journaled."""
 
     def flow_ended(self, run: FlowRun) -> None:
         """Take in the end of a flow, once it is journaled."""

@@ -61,6 +61,7 @@ class FlowRun:
         self.canceled_actions: dict[str, tuple[str, str]] = {}
         self.started_at = 0.0
         self.summary: dict[str, Any] = {}
+        self.notes: dict[str, Any] = {}  #: what extensions add to the summary
         self.error_code = ErrorCode.NONE
         self.error_msg = ''
 
@@ -245,8 +246,6 @@ class Orchestrator:
             self.dispatch()
             return
         run.done += 1
-        for extension in self.extensions:
-            extension.action_ended(run, action)
         ready, skipped = run.dependencies.ended(action.action_id, action.outcome)
         for name, blamed in skipped:
             run.runners[name].skip('scheduler', f"'{blamed}' {action.outcome.value}")
@@ -266,8 +265,6 @@ class Orchestrator:
             self.flow_changed(run)
             return
         try:
-            for extension in self.extensions:
-                extension.finishing(run)
             self._record_end(run)
         except LifecycleError as error:
             self.log.error('the end of flow %s is not recorded, trying again in %.0f s: %s',
@@ -289,7 +286,7 @@ class Orchestrator:
             'unverified': sum(action.outcome is Outcome.SUCCEEDED
                               and not (action.passed_completed and action.evidence)
                               for action in run.actions),
-            'duration': self.clock.now() - run.started_at,
+            'duration': self.clock.now() - run.started_at, **run.notes,
         }
         if not good:
             if counts['canceled']:

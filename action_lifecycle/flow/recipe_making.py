@@ -1,0 +1,103 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the recipe of a verified run, between its last action and its end."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..engine.errors import LifecycleError
+from ..ledger import Entry
+from ..lifecycle.states import Outcome
+from .extensions import Extension
+from .orchestrator import FlowRun, Orchestrator
+from .recipes import Recipe, recipe_path, write_recipe
+
+Work = Callable[[], Any]
+Apart = Callable[[Work, Callable[[Any, 'Exception | None'], None]], None]
+"""Does work that may take its time, then calls back in the orchestrator's thread."""
+
+
+class RecipeMaker(Extension):
+    """
+    Holds each flow that is to leave a recipe until the recipe is written, or why there is none.
+
+    The file is written by `apart`; then the journal gets the whole recipe in a row of kind
+    'recipe', from where it comes into the ledger of the fleet.
+    """
+
+    def __init__(
+        self, orchestrator: Orchestrator, folder: Path, apart: Apart,
+        wall_time: Callable[[], float] = time.time,
+    ) -> None:
+        self.folder = folder
+        self._orchestrator = orchestrator
+        self._apart = apart
+        self._wall_time = wall_time
+        self._making: set[str] = set()
+        self._log = logging.getLogger('action_lifecycle')
+
+    def holds(self, run: FlowRun) -> bool:
+        """Whether the recipe of the flow is still being made."""
+        if not run.recipe or 'recipe' in run.notes:
+            return False
+        if run.flow_id in self._making:
+            return True
+        why = _why_not(run)
+        if why:
+            self._without(run, why)
+            return False
+        self._making.add(run.flow_id)
+        recipe = Recipe.of(
+            run.recipe, run.flow_id, run.flow,
+            [run.runners[name].action.fragment for name in run.flow.actions], run.origin,
+            self._wall_time())
+        self._apart(lambda: write_recipe(self.folder, recipe),
+                    lambda recipe, error: self._written(run, recipe, error))
+        return True
+
+    def _written(self, run: FlowRun, recipe: Recipe, error: Exception | None) -> None:
+        self._making.discard(run.flow_id)
+        if self._orchestrator.runs.get(run.flow_id) is not run:
+            return
+        if error is not None:
+            self._without(run, f'it could not be written: {error}')
+        else:
+            run.notes['recipe'] = {
+                'name': recipe.name, 'file': str(recipe_path(self.folder, recipe.name)),
+                'runs': recipe.spec.runs}
+            self._journal(run, recipe)
+        self._orchestrator.proceed(run.flow_id)
+
+    def _journal(self, run: FlowRun, recipe: Recipe) -> None:
+        recorder = self._orchestrator.recorder
+        try:  # not final: a recipe is there until another takes its place
+            recorder.journal.append(Entry(
+                kind='recipe', action_id=recipe.name, event='stored', data=recipe.data(),
+                cause=f'verified by {run.flow_id}', ros_time=recorder.clock.now()))
+        except LifecycleError as error:
+            self._log.warning('recipe %s is in its file, but not in the journal and the ledger: '
+                              '%s', recipe.name, error)
+            run.notes['recipe']['not_in_ledger'] = str(error)
+
+    def _without(self, run: FlowRun, why: str) -> None:
+        run.notes['recipe'] = {'name': run.recipe, 'why_not': why}
+        self._log.warning('flow %s leaves no recipe %s: %s', run.flow_id, run.recipe, why)
+
+
+def _why_not(run: FlowRun) -> str:
+    """Say why a run that has ended was not verified as a whole, or nothing."""
+    missing = [
+        f"'{action.action_id}' {action.outcome.value if action.outcome else 'has not ended'}"
+        for action in run.actions if action.outcome is not Outcome.SUCCEEDED]
+    missing += [
+        f"'{action.action_id}' has no evidence" for action in run.actions
+        if action.outcome is Outcome.SUCCEEDED and not (
+            action.passed_completed and action.evidence)]
+    missing += [f"'{action.action_id}' contributed nothing" for action in run.actions
+                if action.outcome is Outcome.SUCCEEDED and not action.fragment]
+    return 'not verified as a whole: ' + ', '.join(missing) if missing else ''

@@ -1,0 +1,334 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Recipes: what worked in a verified run of a flow, to be executed again without planning.
+
+One JSON file a recipe, beside the journal; docs/recipes.md shows one.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Optional
+
+from pydantic import Field
+
+from ..engine.document import StrictModel, as_written, parse_document, validate
+from ..engine.errors import DocumentError, LifecycleError, nearest
+from ..lifecycle.fragment import widened
+from ..lifecycle.ports import Evidence
+from ..lifecycle.spec import ActionSpec
+from ..world.expressions import compile_expression
+from .loading import MAX_FLOW_BYTES, Flow
+
+TOLERANCE = 0.005
+"""How far a number of the world may be from what it was, in the unit of its fact."""
+SHOWN = 12
+"""Lines of a difference that are told."""
+NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z')
+_OWN_PLANS = ('after', 'schedule', 'retry', 'fallback')
+"""Fields that say when an action runs and what follows an error, not what worked."""
+
+
+class FactThen(StrictModel):
+    """A fact as it was when the run began, and how far it may be from that."""
+
+    numbers: Optional[list[float]] = None
+    value: Any = None
+    tolerance: float = Field(default=TOLERANCE, ge=0, description='In the unit of the fact.')
+    unit: str = ''
+
+
+class SourceSpec(StrictModel):
+    """The flow that the recipe was made from."""
+
+    name: str
+    file: str = Field(default='', description='Its file; empty: it came from no file.')
+    sha256: str = Field(description='Of the text.')
+    text: str
+    parameters: dict[str, Any] = {}
+    parameters_sha256: str
+
+
+class RecipeAction(StrictModel):
+    """What one action contributed."""
+
+    action: str
+    fields: dict[str, Any] = Field(description='As below `actions` in a flow file, resolved.')
+    attempts: int = Field(description='Attempts until it worked.')
+    duration: list[float] = Field(description='Shortest and longest time (s) until verified.')
+    evidence: dict[str, Any] = Field(default={}, description='Range of each fact that showed it.')
+    required: dict[str, Any] = Field(default={}, description='Range of each fact required before.')
+
+
+class RecipeSpec(StrictModel):
+    """A recipe file."""
+
+    recipe: str = Field(description='Its name.')
+    version: int = Field(default=1, ge=1, le=1)
+    made: str = Field(description='Wall time (UTC) of the last run that it was made from.')
+    flow_id: str = Field(description='Of that run.')
+    runs: int = Field(default=1, ge=1, description='Verified runs that it was made from.')
+    flow: SourceSpec
+    max_motions: int = 4
+    world: dict[str, FactThen] = Field(
+        default={}, description='Facts as they were when the run began.')
+    actions: list[RecipeAction] = Field(description='In the order in which they were sorted.')
+
+
+class Recipe:
+    """A checked recipe; `spec` is what its file holds."""
+
+    def __init__(self, spec: RecipeSpec) -> None:
+        self.spec = spec
+        self.name = spec.recipe
+
+    @classmethod
+    def load(cls, folder: str | Path, name: str) -> Recipe:
+        """Read a recipe; `LifecycleError` when there is none, `DocumentError` for its faults."""
+        path = recipe_path(folder, name)
+        try:
+            text = path.read_text(encoding='utf-8')
+        except (OSError, UnicodeDecodeError) as error:
+            raise LifecycleError(f"there is no recipe '{name}' in {folder}" + nearest(
+                name, [found.stem for found in Path(folder).glob('*.json')])) from error
+        return cls(validate(
+            parse_document(text, str(path), max_bytes=4 * MAX_FLOW_BYTES), RecipeSpec))
+
+    @classmethod
+    def of(cls, name: str, flow_id: str, flow: Flow, fragments: Sequence[Mapping[str, Any]],
+           origin: Mapping[str, Any], now: float) -> Recipe:
+        """Put the fragments of a verified run together; `now` is wall time in s."""
+        source = origin.get('source') or source_of(flow, str(origin.get('file', '')))
+        return cls(RecipeSpec(
+            recipe=name, version=1, runs=1, flow_id=flow_id, flow=SourceSpec(**source),
+            max_motions=flow.max_motions,
+            made=datetime.fromtimestamp(now, timezone.utc).isoformat(timespec='seconds'),
+            world={fact: FactThen(**then) for fact, then in origin.get('world', {}).items()},
+            actions=[RecipeAction(**fragment) for fragment in fragments]))
+
+    def fragment(self, action_id: str) -> dict[str, Any]:
+        """Return the fields with which an action worked, without when it runs and its retries."""
+        known = {action.action: action.fields for action in self.spec.actions}
+        if action_id not in known:
+            raise LifecycleError(f"recipe '{self.name}' has no action '{action_id}'"
+                                 + nearest(action_id, known))
+        return copy.deepcopy({key: value for key, value in known[action_id].items()
+                              if key not in _OWN_PLANS})
+
+    def data(self) -> dict[str, Any]:
+        """Return what the file holds."""
+        return as_written(self.spec)
+
+    def text(self) -> str:
+        """Return the text of a flow that does what the recipe says, sorted, nothing to fill in."""
+        actions = {}
+        for action in self.spec.actions:
+            fields = {key: value for key, value in action.fields.items() if key != 'schedule'}
+            # Its goals are as they were sent, so there is nothing that parameters could change.
+            fields['fallback'] = [entry for entry in fields.get('fallback', ())
+                                  if not entry.get('parameters')]
+            actions[action.action] = _literal(fields)
+        return json.dumps({
+            'flow': self.spec.flow.name, 'description': f'Recipe {self.name}.',
+            'max_motions': self.spec.max_motions, 'actions': actions}, indent=1)
+
+    def merged(self, earlier: Recipe) -> Recipe:
+        """Return this recipe with the ranges of an earlier one of the same flow, if it is one."""
+        then, now = earlier.spec, self.spec
+        if (then.flow.sha256, then.flow.parameters_sha256) != (
+                now.flow.sha256, now.flow.parameters_sha256):
+            return self
+        if then.flow_id == now.flow_id:
+            return earlier  # made before the process died
+        before = {action.action: action for action in then.actions}
+        data = self.data()
+        data['runs'] = then.runs + 1
+        for action in data['actions']:
+            old = before.get(action['action'])
+            if old is None:
+                continue
+            action['duration'] = [min(old.duration[0], action['duration'][0]),
+                                  max(old.duration[-1], action['duration'][-1])]
+            for field in ('evidence', 'required'):
+                seen = getattr(old, field)
+                action[field] = {
+                    name: widened(seen[name], found) if name in seen else found
+                    for name, found in action[field].items()}
+        return Recipe(RecipeSpec(**data))
+
+    def differences(
+        self, text: str | None, given: Mapping[str, Any], evidence: Sequence[Evidence]
+    ) -> list[str]:
+        """
+        Return what is not as it was when the recipe was made.
+
+        `text`: the flow file now, None if it is gone; `given`: parameters that are asked for;
+        `evidence`: the conditions of `questions`, as they are judged now.
+        """
+        return [*self._source_differences(text, given), *self._world_differences(evidence)]
+
+    def _source_differences(self, text: str | None, given: Mapping[str, Any]) -> list[str]:
+        source, found = self.spec.flow, []
+        if source.file and text is None:
+            found.append(f'the flow file {source.file} is not there any more')
+        elif source.file and text is not None and digest(text) != source.sha256:
+            lines = list(difflib.unified_diff(
+                source.text.splitlines(), text.splitlines(), 'then', 'now', n=0, lineterm=''))
+            more = [f'… {len(lines) - SHOWN} more lines'] if len(lines) > SHOWN else []
+            found.append('\n  '.join(
+                [f'the flow file {source.file} has changed:', *lines[:SHOWN], *more]))
+        for name, value in given.items():
+            if name not in source.parameters:
+                found.append(f"parameter '{name}': the flow has none of this name"
+                             + nearest(name, source.parameters))
+            elif value != source.parameters[name]:
+                found.append(f"parameter '{name}': {source.parameters[name]!r} then, "
+                             f'{value!r} now')
+        return found
+
+    def questions(self) -> list[tuple[str, str]]:
+        """Return the conditions to judge before it runs: each a name and an expression."""
+        asked = [('world', knows(name)) for name in self.spec.world]
+        for action in self.spec.actions:
+            if not action.fields.get('after'):
+                asked += [(f'require of {action.action}', item['condition'])
+                          for item in action.fields.get('require', ())]
+        return asked
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the names that the conditions of `questions` use beside facts."""
+        return {name: value for action in self.spec.actions if not action.fields.get('after')
+                for name, value in action.fields.get('parameters', {}).items()}
+
+    def _world_differences(self, evidence: Sequence[Evidence]) -> list[str]:
+        facts = {fact['name']: fact for item in evidence for fact in item.get('facts', ())}
+        found = []
+        for name, then in self.spec.world.items():
+            fact = facts.get(name, {})
+            was = then.value if then.numbers is None else then.numbers
+            now = fact.get('value') if then.numbers is None else fact.get('numbers')
+            if fact.get('validity') != 'valid':
+                found.append(f"fact '{name}': {was} then, {fact.get('validity', 'unknown')} now")
+            elif not _near(was, now, then.tolerance):
+                found.append(f"fact '{name}': {was} then, {now} now"
+                             + (f' (tolerance {then.tolerance:g} {then.unit})'.replace(' )', ')')
+                                if then.numbers else ''))
+        return found + [
+            f"{item['condition']}: {item['expression']} is {item['verdict']}"
+            for item in evidence if item['condition'] != 'world' and item['verdict'] != 'true']
+
+
+def _near(was: Any, now: Any, tolerance: float) -> bool:
+    if not isinstance(was, list):
+        return bool(was == now)
+    return isinstance(now, list) and len(was) == len(now) and all(
+        isinstance(number, (int, float)) and abs(number - old) <= tolerance
+        for old, number in zip(was, now, strict=True))
+
+
+def _literal(data: Any) -> Any:
+    """Return data in which nothing is taken for a template any more."""
+    if isinstance(data, str):
+        return '{% raw %}' + data + '{% endraw %}' if '{{' in data or '{%' in data else data
+    if isinstance(data, dict):
+        return {key: _literal(value) for key, value in data.items()}
+    return list(map(_literal, data)) if isinstance(data, (list, tuple)) else data
+
+
+def recipe_path(folder: str | Path, name: str) -> Path:
+    """Return the file of a recipe; `LifecycleError` for what is not a name."""
+    if not NAME.match(name):
+        raise LifecycleError(f'{name!r} is not the name of a recipe: expected up to 64 letters, '
+                             'digits, _ and -')
+    return Path(folder) / f'{name}.json'
+
+
+def write_recipe(folder: str | Path, recipe: Recipe) -> Recipe:
+    """
+    Write a recipe so that a crash leaves the old file or the new one; returns what it holds.
+
+    An earlier recipe of the same flow and parameters lends its ranges.
+    """
+    path = recipe_path(folder, recipe.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        recipe = recipe.merged(Recipe.load(folder, recipe.name))
+    except DocumentError:
+        pass  # a damaged one is replaced
+    except LifecycleError:
+        pass  # there is none yet
+    part = path.with_suffix(f'.{os.getpid()}.part')
+    with open(part, 'w', encoding='utf-8') as file:
+        json.dump(recipe.data(), file, indent=1, ensure_ascii=False)
+        file.write('\n')
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(part, path)
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+    return recipe
+
+
+def digest(text: str) -> str:
+    """Return the hash that a recipe holds of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def source_of(flow: Flow, file: str) -> dict[str, Any]:
+    """Return where a flow comes from, as a recipe holds it; `file`: empty if from no file."""
+    parameters = json.dumps(flow.parameters, sort_keys=True)
+    return {'name': flow.name, 'file': file, 'sha256': digest(flow.text), 'text': flow.text,
+            'parameters': flow.parameters, 'parameters_sha256': digest(parameters)}
+
+
+def facts_of_goals(actions: Mapping[str, ActionSpec]) -> list[str]:
+    """Return the names of the facts that goals are filled in from, sorted."""
+    found: set[str] = set()
+    for action in actions.values():
+        for step in action.motion:
+            for text in _gaps(step.goal):
+                found |= set(compile_expression(text, _AnyName()).names) - set(action.parameters)
+    return sorted(found)
+
+
+class _AnyName(tuple[str, ...]):
+    """Every name there is."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def _gaps(goal: Any) -> list[str]:
+    """Return the expressions that a goal is filled in from."""
+    if isinstance(goal, dict):
+        if goal.keys() in ({'fact'}, {'expr'}):
+            text = next(iter(goal.values()))
+            return [text] if isinstance(text, str) else []
+        return [text for value in goal.values() for text in _gaps(value)]
+    return [text for value in goal for text in _gaps(value)] if isinstance(goal, list) else []
+
+
+def knows(fact: str) -> str:
+    """Return a condition that is true for any value of a fact: its evidence has the value."""
+    return f'all({fact} == {fact})'
+
+
+def world_then(evidence: Sequence[Evidence], tolerance: float = TOLERANCE) -> dict[str, Any]:
+    """Return facts as a recipe holds them, from evidence; those not known are left out."""
+    return {
+        fact['name']: {'unit': fact.get('unit', ''), 'tolerance': tolerance, **(
+            {'numbers': fact['numbers']} if 'numbers' in fact else {'value': fact.get('value')})}
+        for item in evidence for fact in item.get('facts', ()) if fact['validity'] == 'valid'
+        and not any(isinstance(number, str) for number in fact.get('numbers', ()))}
