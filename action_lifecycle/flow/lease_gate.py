@@ -31,7 +31,7 @@ class LeaseGate:
     The world behind a gate.
 
     `lease_of(flow_id)` names the claim that a flow needs, '' for none; `steady()` is steady time
-    in s. `told` has the claims that are held, each with the steady time until which it is.
+    in s.
     """
 
     def __init__(
@@ -42,14 +42,18 @@ class LeaseGate:
         self._clock = clock
         self._steady = steady
         self._lease_of = lease_of
-        self._held: Mapping[str, float] = {}
+        self._held: Mapping[tuple[str, str], float] = {}
         self._waiting: list[_Waiting] = []
 
-    def told(self, held: Mapping[str, float]) -> None:
-        """Take in which claims are held now, and let go what waits for one of them."""
+    def told(self, held: Mapping[tuple[str, str], float]) -> None:
+        """
+        Take in which claims are held now, and let go what waits for one of them.
+
+        By flow id and name of the claim: the steady time (s) until which it is held.
+        """
         self._held = held
         for waiting in list(self._waiting):
-            if self._is_open(waiting.lease):
+            if self._is_open(waiting.request.flow_id, waiting.lease):
                 waiting.let_go()
 
     def execute(
@@ -57,7 +61,7 @@ class LeaseGate:
     ) -> Handle:
         """Start a motion when its claim is held; one that is only followed needs none."""
         lease = '' if request.resume else self._lease_of(request.flow_id)
-        if not lease or self._is_open(lease):
+        if not lease or self._is_open(request.flow_id, lease):
             return self._world.execute(request, result)
         return _Waiting(self, lease, request, result)
 
@@ -67,8 +71,8 @@ class LeaseGate:
         """Judge conditions; nothing moves."""
         return self._world.confirm(request, result)
 
-    def _is_open(self, lease: str) -> bool:
-        return self._steady() < self._held.get(lease, 0.0)
+    def _is_open(self, flow_id: str, lease: str) -> bool:
+        return self._steady() < self._held.get((flow_id, lease), 0.0)
 
 
 class _Waiting:
@@ -80,7 +84,7 @@ class _Waiting:
     ) -> None:
         self.lease = lease
         self._gate = gate
-        self._request = request
+        self.request = request
         self._result = result
         self._motion: Handle | None = None
         self._limit = gate._clock.call_later(PATIENCE, self._lapsed)
@@ -89,7 +93,7 @@ class _Waiting:
     def let_go(self) -> None:
         """Start the motion."""
         self._leave()
-        self._motion = self._gate._world.execute(self._request, self._result)
+        self._motion = self._gate._world.execute(self.request, self._result)
 
     def cancel(self) -> None:
         """Stop the motion, or never start it."""

@@ -23,7 +23,7 @@ from functools import partial
 from .clock import Clock, SystemClock, elapsed
 from .journal_barrier import BarrierThread
 from .journal_checkpoint import CheckpointThread
-from .journal_compaction import PLANNED, SNAPSHOT, Removal, plan_removal, remove
+from .journal_compaction import PLANNED, SNAPSHOT, Removal, remove
 from .journal_reader import JournalReader, explained
 from .journal_row import Entry, JournalError, Row, make_row
 from .journal_schema import COLUMNS, migrate, touch, transaction, version_of
@@ -128,8 +128,9 @@ class Journal(JournalReader):
                                f'{self._seq}: the ledger is of another journal, or rows are lost')
         removed = planned = 0
         while planned % (PLANNED * batch) == 0:
-            with self._lock, explained(self.path):
-                plan = plan_removal(self._connection, synced_to, PLANNED * batch)
+            self._check_open()
+            with JournalReader(self.path) as reader:  # not to keep other readers waiting
+                plan = reader.plan_removal(synced_to, PLANNED * batch)
             if not plan.rows:
                 break
             planned += len(plan.rows)

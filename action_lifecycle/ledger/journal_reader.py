@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from .journal_compaction import LAST_SNAPSHOT
+from .journal_compaction import LAST_SNAPSHOT, Removal, plan_removal
 from .journal_row import JournalError, Row
 from .journal_schema import COLUMNS, LAST_INDEXED, LAST_OF_EACH, require_current
 
@@ -121,6 +121,11 @@ class JournalReader:
         for row in self._last_snapshot():
             return self._intact(row)
         return None
+
+    def plan_removal(self, synced_to: int, limit: int) -> Removal:
+        """Return the first `limit` rows up to `synced_to` that nothing open needs."""
+        with self._lock, explained(self.path):
+            return plan_removal(self._connection, synced_to, limit)
 
     def close(self) -> None:
         """Close the file; the reader can't be used any more."""

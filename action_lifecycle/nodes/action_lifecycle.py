@@ -27,6 +27,7 @@ from .clock import NodeClock
 from .files import action_graph, journal_path, share
 from .flow_check import FlowCheck
 from .flow_server import FlowServer
+from .ledger_link import LedgerLink, declare_ledger
 from .messages import change_to, flow_to, request_to, status_to, to_time
 from .queries import Queries
 from .send_event import event_data
@@ -59,11 +60,14 @@ class ActionLifecycleNode(ManagedNode):
     | topic (latched) | `~/safety` | action_lifecycle_msgs/msg/SafetyState |
     | calls | `<bridge>/execute_motion`, `<bridge>/confirm_outcome` | actions of the bridge |
     | calls | `<bridge>/check`, `<bridge>/clear_stop` | services of the bridge |
+    | listens to | `<ledger>/sync` | action_lifecycle_msgs/msg/LedgerSync |
     | calls | the services that `verify` names | action_lifecycle_msgs/srv/Verify |
 
     Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list): where
     flows given by name are looked for; `bridge` (string): name of the bridge node;
-    `bridge_timeout` (double, s): how long a bridge that is away is waited for.
+    `bridge_timeout` (double, s): how long a bridge that is away is waited for; `ledger` (string):
+    name of the ledger node; `compact_keep` (int, rows) and `compact_unsynced` (bool): what
+    compaction leaves of the journal.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -75,6 +79,7 @@ class ActionLifecycleNode(ManagedNode):
                      check=name_fault)
         self.declare('bridge_timeout', 10.0, 'Seconds to wait for a bridge that is away.',
                      limits=(0.1, 600.0))
+        declare_ledger(self)
         self.journal: Journal | None = None
         self.orchestrator: Orchestrator | None = None
 
@@ -90,6 +95,7 @@ class ActionLifecycleNode(ManagedNode):
             self.journal, self.clock, self.clock.call_soon, self._action_changed)
         bridge = self.parameter('bridge')
         self.world = BridgeClient(self, self.clock, bridge, self.parameter('bridge_timeout'))
+        self.ledger = LedgerLink(self, self.clock, self.journal, self.world, self._lease_of)
         self.desk = OperatorDesk(self.clock, lambda: self._publish_soon('requests'))
         self.flows = FlowServer(
             self, FlowCheck(self, bridge, self.parameter('bridge_timeout')),
@@ -130,7 +136,7 @@ class ActionLifecycleNode(ManagedNode):
         if self.busy():
             raise LifecycleError('motions of before are still being stopped')
         self.orchestrator = self.flows.orchestrator = Orchestrator(
-            action_graph(), self.recorder, self.world, self.clock, self.desk,
+            action_graph(), self.recorder, self.ledger.world, self.clock, self.desk,
             NodeVerifier(self, self.desk), self._flow_changed)
         for restored in self.orchestrator.restore():
             self.get_logger().info(f'goes on with flow {restored.flow_id}')
@@ -160,7 +166,11 @@ class ActionLifecycleNode(ManagedNode):
         self.world.destroy()
         if self.journal is not None:
             self.journal.close()
+            self.ledger.close()
             self.journal = None
+
+    def _lease_of(self, flow_id: str) -> str:
+        return str(self._active_orchestrator().runs[flow_id].origin.get('lease', ''))
 
     # What the orchestrator tells
 

@@ -115,7 +115,8 @@ class FlowServer:
         self._ended[flow_id] = Future(executor=self.node.executor)
         try:
             return orchestrator.submit(
-                flow, flow_id, priority=goal.priority, actor=goal.requester)
+                flow, flow_id, priority=goal.priority, actor=goal.requester,
+                origin={'lease': goal.lease} if goal.lease else None)
         except LifecycleError:
             self._drop(flow_id)
             raise

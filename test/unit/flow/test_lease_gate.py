@@ -48,7 +48,7 @@ class Fleet:
             parse_flow(FLOW, 'f.yaml'), 'f', origin={'lease': lease})
 
     def hold(self, seconds: float, lease: str = 'job') -> None:
-        self.gate.told({lease: self.clock.now() + seconds})
+        self.gate.told({('f', lease): self.clock.now() + seconds})
 
     def action(self, name: str) -> object:
         return self.run.runners[name].action

@@ -1,0 +1,65 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""What the action node does about what the ledger node tells: hold motions back, compact."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from action_lifecycle_msgs.msg import LedgerSync
+
+from ..flow.lease_gate import LeaseGate
+from ..ledger import Journal
+from ..ledger.compactor import Compactor
+from ..lifecycle.ports import World
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.qos import state_qos
+from .clock import NodeClock
+from .messages import to_seconds
+
+
+def declare_ledger(node: ManagedNode) -> None:
+    """Declare the parameters of a node that listens to the ledger node."""
+    node.declare('ledger', 'ledger', 'Name of the ledger node.')
+    node.declare('compact_keep', 100_000, 'Rows that stay in the journal after they were synced; '
+                 '0: all.', limits=(0, 2**53))
+    node.declare('compact_unsynced', False, 'Compact the journal also where no ledger of a fleet '
+                 'is configured; what was compacted is then gone.')
+
+
+class LedgerLink:
+    """
+    Listens to the ledger node; `world` is the world behind the gate that it holds.
+
+    `lease_of(flow_id)` names the claim that a flow needs for its motions, '' for none.
+    """
+
+    def __init__(
+        self, node: ManagedNode, clock: NodeClock, journal: Journal, world: World,
+        lease_of: Callable[[str], str],
+    ) -> None:
+        self.world = LeaseGate(world, clock, node.steady, lease_of)
+        self._steady = node.steady
+        keep = int(node.parameter('compact_keep'))
+        self._compactor = Compactor(journal, keep) if keep else None
+        self._unsynced = bool(node.parameter('compact_unsynced'))
+        node.add_subscription(
+            LedgerSync, f"{node.parameter('ledger')}/sync", self._told, state_qos())
+
+    def _told(self, sync: LedgerSync) -> None:
+        now, steady = time.time(), self._steady()
+        self.world.told({
+            (lease.flow_id, lease.name): steady + to_seconds(lease.expires) - now
+            for lease in sync.leases if lease.held})
+        if self._compactor is None:
+            return
+        if sync.state == LedgerSync.CONNECTED:
+            self._compactor.told(sync.journal_seq, sync.ledger_seq)
+        elif sync.state == LedgerSync.DISABLED and self._unsynced:
+            self._compactor.told(sync.journal_seq, sync.journal_seq)
+
+    def close(self) -> None:
+        """Wait for a compaction that is under way; to be called after the journal was closed."""
+        if self._compactor is not None:
+            self._compactor.join()
