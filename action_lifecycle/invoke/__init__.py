@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work outside the control loop: tasks in other processes, started by states of type `invoker`."""
 
+from .celery_engine import CeleryEngine
+from .engines import ENGINES, make_engine
 from .invoker import Invoker
 from .local import LocalEngine
 from .progress import Progress
@@ -11,6 +13,7 @@ from .wire import MAX_MESSAGE, WireError
 from .work import Group, Map, Sequence, Task, WorkError, read_work
 
 __all__ = [
-    'MAX_MESSAGE', 'Engine', 'Group', 'Invoker', 'InvokerState', 'Job', 'LocalEngine', 'Map',
-    'Outcome', 'Progress', 'Sequence', 'Task', 'WireError', 'WorkError', 'read_work',
+    'ENGINES', 'MAX_MESSAGE', 'CeleryEngine', 'Engine', 'Group', 'Invoker', 'InvokerState', 'Job',
+    'LocalEngine', 'Map', 'Outcome', 'Progress', 'Sequence', 'Task', 'WireError', 'WorkError',
+    'make_engine', 'read_work',
 ]

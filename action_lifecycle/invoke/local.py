@@ -19,12 +19,13 @@ import time
 from types import TracebackType
 
 from ..engine.errors import LifecycleError
-from .run import Job, Outcome
+from .run import Job, Outcome, back_off
 from .wire import MAX_MESSAGE, WireError, pack, unpack
 
 START_LIMIT = 60.0
 """s until a worker process has to be ready."""
 _STALL = 5  # s without a byte in the middle of a message
+_CLOSED = 'the engine was closed'
 _LOOK = 0.5  # s between two looks whether a silent worker process still lives
 
 _LOG = logging.getLogger(__name__)
@@ -36,14 +37,16 @@ class LocalEngine:
 
     A task that takes longer than its limit (`time_limit`, s, unless it has its own) is killed with
     its process; so is what it started. A killed process costs the job that it had, no other: the
-    job's reply is an error, and another process takes its place. A task is never started twice.
+    job's reply is an error, and another process takes its place. A task without `retries` is never
+    started twice.
     """
 
     def __init__(self, workers: int = 2, time_limit: float = 60.0) -> None:
         if workers < 1 or time_limit <= 0:
             raise LifecycleError('a local engine needs at least one worker and a time limit > 0')
         self._time_limit = time_limit
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[tuple[Job, int] | None] = queue.SimpleQueue()
+        self._waiting: dict[threading.Timer, Job] = {}
         self._lock = threading.Lock()
         self._closed = False
         self._processes: set[_Process] = set()
@@ -60,7 +63,7 @@ class LocalEngine:
                 self._started = True
                 for thread in self._threads:
                     thread.start()
-            self._jobs.put(job)
+            self._jobs.put((job, 0))
 
     def close(self) -> None:
         """End all processes; jobs that are not done fail."""
@@ -72,6 +75,10 @@ class LocalEngine:
                 process.kill()
             for _ in self._threads:
                 self._jobs.put(None)
+            waiting, self._waiting = self._waiting, {}
+        for timer, job in waiting.items():
+            timer.cancel()
+            self._reply(job, Outcome(None, _CLOSED))
         for thread in self._threads:
             if self._started and thread is not threading.current_thread():
                 thread.join()
@@ -94,9 +101,11 @@ class LocalEngine:
     def _serve(self) -> None:
         """Perform jobs in one process at a time; one thread of the pool."""
         process: _Process | None = None
-        while (job := self._jobs.get()) is not None:
+        while (taken := self._jobs.get()) is not None:
+            job, failures = taken
             if not job.wanted():
                 continue
+            again = failures < job.retries
             try:
                 if process is None or not process.lives():
                     self._end(process)
@@ -106,14 +115,33 @@ class LocalEngine:
             except _Lost as loss:
                 self._end(process)
                 process = None
-                outcome = Outcome(None, 'the engine was closed' if self._closed else str(loss))
+                outcome = Outcome(None, _CLOSED if self._closed else str(loss))
             except (LifecycleError, OSError) as error:
-                outcome = Outcome(None, str(error))
-            try:
-                job.reply(outcome)
-            except Exception:
-                _LOG.exception('the reply to a task failed')
+                outcome, again = Outcome(None, str(error)), False
+            if not (outcome.error and again and self._repeat(job, failures + 1)):
+                self._reply(job, outcome)
         self._end(process)
+
+    def _repeat(self, job: Job, failures: int) -> bool:
+        """Queue a job again after a while; False when the engine was closed meanwhile."""
+        def queue_again() -> None:
+            with self._lock:
+                if self._waiting.pop(timer, None) is not None:
+                    self._jobs.put((job, failures))
+        timer = threading.Timer(back_off(failures), queue_again)
+        timer.daemon = True
+        with self._lock:
+            if self._closed:
+                return False
+            self._waiting[timer] = job
+        timer.start()
+        return True
+
+    def _reply(self, job: Job, outcome: Outcome) -> None:
+        try:
+            job.reply(outcome)
+        except Exception:
+            _LOG.exception('the reply to a task failed')
 
     def _perform(self, job: Job, process: _Process) -> Outcome:
         limit = self._time_limit if job.time_limit is None else job.time_limit
@@ -128,7 +156,7 @@ class LocalEngine:
     def _start(self) -> _Process:
         with self._lock:
             if self._closed:
-                raise _Lost('the engine was closed')
+                raise _Lost(_CLOSED)
             process = _Process()
             self._processes.add(process)
         try:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import threading
 import uuid
 from collections.abc import Callable, Mapping
@@ -32,7 +33,8 @@ class Job(NamedTuple):
     One task for an engine.
 
     `names` holds `actor_input` and whatever else templates see. Without `call` the filled in
-    `input` is itself the value. When `wanted()` is false, nobody waits for it any more.
+    `input` is itself the value. When `wanted()` is false, nobody waits for it any more. Only a job
+    with `retries` is ever performed again, that many times, `back_off` s after each failure.
     """
 
     call: str
@@ -41,6 +43,12 @@ class Job(NamedTuple):
     time_limit: Optional[float]
     wanted: Callable[[], bool]
     reply: Callable[[Outcome], None]
+    retries: int = 0
+
+
+def back_off(failures: int) -> float:
+    """Return how long (s) to wait after that many failures: 1, 2, 4… 60, less up to a fifth."""
+    return min(60.0, 2.0 ** (failures - 1)) * random.uniform(0.8, 1.0)
 
 
 class Engine(Protocol):
@@ -153,7 +161,7 @@ class Run:
                 _LOG.debug('a run can not go on', exc_info=True)
                 self._end(Outcome(None, str(error) or type(error).__name__))
         self._engine.submit(Job(
-            task.call, task.input, names, task.time_limit, self._is_wanted, reply))
+            task.call, task.input, names, task.time_limit, self._is_wanted, reply, task.retries))
 
     def _advance(self) -> None:
         with self._lock:

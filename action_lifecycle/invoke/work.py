@@ -6,7 +6,7 @@ What work consists of: a DAG of tasks as a graph file writes it.
 =================================================  ================================================
 `module:function`                                  a task; `function(actor_input)` runs in a worker
 `{call: module:function, input: …, time_limit: s}` the same; its argument is `input`, templates in
-                                                   it filled in
+                                                   it filled in; `retries: n`: it may be repeated
 `[a, b]`                                           a sequence: the output of a is b's actor_input
 `{left: a, right: b}`                              a group, side by side: `{left: …, right: …}`
 `{map: a, over: '{{ actor_input.parts }}'}`        a for every element, side by side: a list
@@ -22,6 +22,7 @@ from ..engine.errors import LifecycleError, nearest
 
 MAX_ELEMENTS = 10_000
 """Most elements that a map takes."""
+MAX_RETRIES = 100
 _CALL = re.compile(r'[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z')
 
 
@@ -35,6 +36,7 @@ class Task(NamedTuple):
     call: str
     input: Any = None
     time_limit: Optional[float] = None  #: s; None: as the engine has it
+    retries: int = 0  #: how often it is repeated when it fails or is lost
 
 
 class Sequence(NamedTuple):
@@ -95,7 +97,10 @@ def _task(data: dict[str, Any], where: str) -> Task:
         raise WorkError(f'{where}: expected module:function, got {call!r}')
     if limit is not None and not (type(limit) in (int, float) and 0 < limit <= 86_400):
         raise WorkError(f'{where}.time_limit: expected seconds from 0 to 86400, got {limit!r}')
-    return Task(call, data.get('input'), limit)
+    retries = data.get('retries', 0)
+    if not (type(retries) is int and 0 <= retries <= MAX_RETRIES):
+        raise WorkError(f'{where}.retries: expected 0 to {MAX_RETRIES}, got {retries!r}')
+    return Task(call, data.get('input'), limit, retries)
 
 
 def _only(data: dict[str, Any], known: tuple[str, ...], where: str) -> None:

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
@@ -14,16 +14,47 @@ import pytest
 
 from action_lifecycle.dialogue import Conversation, Dialogue
 from action_lifecycle.engine import Machine, load_graph
-from action_lifecycle.invoke import Engine, Invoker, LocalEngine
+from action_lifecycle.invoke import CeleryEngine, Engine, Invoker, LocalEngine
+
+from .celery_rig import TASKS, CeleryRig
+
+
+@pytest.fixture(scope='session', autouse=True)
+def _tasks() -> Iterator[None]:
+    sys.path.append(str(TASKS))
+    yield
+    sys.path.remove(str(TASKS))
 
 
 @pytest.fixture(scope='session')
-def engine() -> Iterator[LocalEngine]:
-    folder = str(Path(__file__).parent / 'tasks')
-    sys.path.append(folder)
+def local_engine(_tasks: None) -> Iterator[LocalEngine]:
     with LocalEngine(workers=2, time_limit=30.0) as engine:
         yield engine
-    sys.path.remove(folder)
+
+
+@pytest.fixture(scope='session')
+def celery_rig() -> Iterator[CeleryRig]:
+    pytest.importorskip('celery')
+    if shutil.which('redis-server') is None:
+        pytest.skip('redis-server is not installed (Debian, Ubuntu: apt install redis-server)')
+    rig = CeleryRig()
+    try:
+        rig.start_worker()
+        yield rig
+    finally:
+        rig.close()
+
+
+@pytest.fixture(scope='session')
+def celery_engine(celery_rig: CeleryRig) -> Iterator[CeleryEngine]:
+    with CeleryEngine(celery_rig.url, time_limit=30.0) as engine:
+        yield engine
+
+
+@pytest.fixture(scope='session', params=['local', 'celery'])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """Each engine after the other: what holds for one holds for both."""
+    return request.getfixturevalue(f'{request.param}_engine')
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ import pytest
 
 from action_lifecycle.engine import Machine, TransitionNotAllowed, load_graph
 from action_lifecycle.invoke import (
+    Engine,
     Invoker,
     Job,
     LocalEngine,
@@ -80,7 +81,7 @@ def task(name: str, **more: Any) -> dict[str, Any]:
     (task('size'), b'\x00\xff', '2'),
 ])
 def test_work_gives_its_output_to_the_next_state(
-    engine: LocalEngine, talk: Any, work: Any, given: Any, text: str
+    engine: Engine, talk: Any, work: Any, given: Any, text: str
 ) -> None:
     session = talk(one(work), engine)
     assert session.send('search', given).next_events == ('poll',)
@@ -90,7 +91,7 @@ def test_work_gives_its_output_to_the_next_state(
 
 
 def test_from_invoker_to_invoker_nothing_is_seen_but_the_end(
-    engine: LocalEngine, talk: Any
+    engine: Engine, talk: Any
 ) -> None:
     session = talk(TWO, engine)
     replies = [session.send('search', 'red cup')]
@@ -107,7 +108,7 @@ def test_from_invoker_to_invoker_nothing_is_seen_but_the_end(
 
 
 def test_progress_begins_with_nothing_done_and_goes_on_in_the_next_invoker(
-    engine: LocalEngine, talk: Any, tmp_path: Path, eventually: Callable[..., Any]
+    engine: Engine, talk: Any, tmp_path: Path, eventually: Callable[..., Any]
 ) -> None:
     text = TWO.replace("['tasks_of_tests:echo', 'tasks_of_tests:split']",
                        "'tasks_of_tests:wait_for'").replace(
@@ -126,7 +127,7 @@ def test_progress_begins_with_nothing_done_and_goes_on_in_the_next_invoker(
 
 
 def test_while_work_runs_every_other_event_is_refused(
-    engine: LocalEngine, talk: Any, tmp_path: Path
+    engine: Engine, talk: Any, tmp_path: Path
 ) -> None:
     session = talk(one(task('wait_for')), engine)
     path = tmp_path / 'go'
@@ -142,7 +143,7 @@ def test_while_work_runs_every_other_event_is_refused(
 
 
 def test_the_closing_event_is_never_admitted_from_elsewhere(
-    engine: LocalEngine, talk: Any
+    engine: Engine, talk: Any
 ) -> None:
     session = talk(one(task('fail')), engine)
     session.send('search', 'x')
@@ -153,7 +154,7 @@ def test_the_closing_event_is_never_admitted_from_elsewhere(
 
 
 def test_a_failure_clears_the_progress_and_offers_the_next_events(
-    engine: LocalEngine, talk: Any
+    engine: Engine, talk: Any
 ) -> None:
     session = talk(one([task('echo'), task('fail')]), engine)
     session.send('search', 'x')
@@ -166,7 +167,7 @@ def test_a_failure_clears_the_progress_and_offers_the_next_events(
 
 
 def test_a_failure_fires_the_event_that_the_state_has_for_it(
-    engine: LocalEngine, talk: Any
+    engine: Engine, talk: Any
 ) -> None:
     session = talk(one(task('fail'), failed='apologise'), engine)
     session.send('search', 'x')
@@ -178,7 +179,7 @@ def test_a_failure_fires_the_event_that_the_state_has_for_it(
 
 
 def test_a_worker_killed_in_its_task_ends_in_an_error_and_harms_no_other_session(
-    engine: LocalEngine, talk: Any, tmp_path: Path, eventually: Callable[..., Any]
+    engine: Engine, talk: Any, tmp_path: Path, eventually: Callable[..., Any]
 ) -> None:
     killed, other = talk(one(task('hang')), engine), talk(one(task('wait_for')), engine)
     other.send('search', str(tmp_path / 'go'))
@@ -197,7 +198,7 @@ def test_a_worker_killed_in_its_task_ends_in_an_error_and_harms_no_other_session
 class Twice:
     """An engine that delivers everything twice: it performs it twice, and repeats the reply."""
 
-    def __init__(self, engine: LocalEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.replies = 0
 
@@ -211,7 +212,7 @@ class Twice:
 
 
 def test_a_task_that_is_delivered_twice_fires_the_next_event_once(
-    engine: LocalEngine, talk: Any, tmp_path: Path, eventually: Callable[..., Any]
+    engine: Engine, talk: Any, tmp_path: Path, eventually: Callable[..., Any]
 ) -> None:
     fired: list[str] = []
 
@@ -229,7 +230,7 @@ def test_a_task_that_is_delivered_twice_fires_the_next_event_once(
     assert [transition.event for transition in session.machine.history] == ['search', 'found']
 
 
-def test_a_hundred_sessions_at_once_keep_apart(engine: LocalEngine, talk: Any) -> None:
+def test_a_hundred_sessions_at_once_keep_apart(engine: Engine, talk: Any) -> None:
     graph = one([task('echo'), {'upper': task('shout'), 'same': task('echo')}])
     sessions = [talk(graph, engine) for _ in range(100)]
     threads = [threading.Thread(target=session.send, args=('search', f'cup {number}'))
@@ -245,7 +246,7 @@ def test_a_hundred_sessions_at_once_keep_apart(engine: LocalEngine, talk: Any) -
 
 
 def test_input_that_can_not_be_sent_is_refused_before_anything_happens(
-    engine: LocalEngine, talk: Any
+    engine: Engine, talk: Any
 ) -> None:
     session = talk(one(task('echo')), engine)
     for value in (object(), float('nan'), b'x' * 10_000_000):
@@ -254,13 +255,13 @@ def test_input_that_can_not_be_sent_is_refused_before_anything_happens(
     assert session.machine.state == 'ask'
 
 
-def test_an_oversized_answer_is_an_error(engine: LocalEngine, talk: Any) -> None:
+def test_an_oversized_answer_is_an_error(engine: Engine, talk: Any) -> None:
     session = talk(one(task('large', input='{{ 10 ** 8 }}')), engine)
     session.send('search')
     assert 'its answer is refused: it has 1000000' in session.finish().error
 
 
-def test_a_map_over_what_is_no_list_is_an_error(engine: LocalEngine, talk: Any) -> None:
+def test_a_map_over_what_is_no_list_is_an_error(engine: Engine, talk: Any) -> None:
     session = talk(one({'map': task('echo')}), engine)
     session.send('search', 'text')
     assert session.finish().error == 'a map takes a list of at most 10000 elements, got str'
@@ -269,7 +270,7 @@ def test_a_map_over_what_is_no_list_is_an_error(engine: LocalEngine, talk: Any) 
 @pytest.mark.parametrize('place', ['before_found', 'on_enter_told', 'after_transition'])
 @pytest.mark.parametrize('told', [False, True])
 def test_a_hook_that_fails_in_the_closing_event_ends_in_an_error(
-    engine: LocalEngine, place: str, told: bool
+    engine: Engine, place: str, told: bool
 ) -> None:
     class Hooks:
         def __getattr__(self, name: str) -> Callable[..., None]:
@@ -295,7 +296,7 @@ def test_a_hook_that_fails_in_the_closing_event_ends_in_an_error(
 
 
 def test_a_hook_that_fails_on_the_way_to_the_next_invoker_does_not_leave_it_polling(
-    engine: LocalEngine, talk: Any
+    engine: Engine, talk: Any
 ) -> None:
     class Hooks:
         def on_enter_think(self) -> None:
@@ -320,7 +321,7 @@ def test_work_that_can_not_start_is_told_at_once(talk: Any) -> None:
 
 
 def test_work_that_is_given_up_changes_nothing_when_it_ends(
-    engine: LocalEngine, talk: Any, tmp_path: Path
+    engine: Engine, talk: Any, tmp_path: Path
 ) -> None:
     session = talk(one(task('wait_for')), engine)
     session.send('search', str(tmp_path / 'go'))
@@ -337,7 +338,7 @@ def test_work_that_is_given_up_changes_nothing_when_it_ends(
 
 
 def test_progress_expires_with_its_session(
-    engine: LocalEngine, talk: Any, tmp_path: Path
+    engine: Engine, talk: Any, tmp_path: Path
 ) -> None:
     now = 0.0
     session = talk(one(task('wait_for')), engine, expires_after=100.0, clock=lambda: now)
@@ -354,7 +355,7 @@ def test_progress_expires_with_its_session(
 
 
 def test_what_comes_after_the_session_expired_fires_nothing(
-    engine: LocalEngine, talk: Any, tmp_path: Path, eventually: Callable[..., Any]
+    engine: Engine, talk: Any, tmp_path: Path, eventually: Callable[..., Any]
 ) -> None:
     now = 0.0
     session = talk(one(task('wait_for')), engine, expires_after=100.0, clock=lambda: now)
@@ -366,7 +367,7 @@ def test_what_comes_after_the_session_expired_fires_nothing(
 
 
 def test_a_restart_in_an_invoker_state_is_an_error_with_the_next_events(
-    engine: LocalEngine
+    engine: Engine
 ) -> None:
     graph = load_graph(one(task('echo')))
     invoker = Invoker(graph, engine, state='work')
@@ -375,7 +376,7 @@ def test_a_restart_in_an_invoker_state_is_an_error_with_the_next_events(
     assert (invoker.poll(), machine.possible_events()) == (None, ('search', 'apologise'))
 
 
-def test_faults_of_invoker_states_are_told_together(engine: LocalEngine) -> None:
+def test_faults_of_invoker_states_are_told_together(engine: Engine) -> None:
     graph = load_graph('''\
 initial: a
 states:

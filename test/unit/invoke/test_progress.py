@@ -36,6 +36,8 @@ def test_the_known_tasks_are_counted_as_the_reference_says(work: Any, tasks: int
     ([{'left': 'm:f', 'right': None}], r'invoke\[0\]\.right: expected'),
     ({'call': 'm:f', 'inputs': 1}, "unknown field 'inputs'; did you mean 'input'"),
     ({'call': 'm:f', 'time_limit': 0}, 'time_limit: expected seconds'),
+    ({'call': 'm:f', 'retries': -1}, 'retries: expected 0 to 100, got -1'),
+    ({'call': 'm:f', 'retries': True}, 'retries: expected'),
     ({'call': 'm:f', 'time_limit': float('nan')}, 'time_limit: expected seconds'),
     ({'map': 'm:f', 'ove': 1}, "did you mean 'over'"),
 ])
@@ -119,3 +121,23 @@ def test_replies_after_the_end_change_nothing() -> None:
     first.reply(Outcome(1))
     assert [outcome.error for outcome in outcomes] == ["task 'm:f': lost"]
     assert run.progress == progress
+
+
+def test_of_two_tasks_that_fail_at_once_only_one_ends_the_run() -> None:
+    engine, outcomes = ByHand(), []
+    run = Run(read_work({'a': 'm:f', 'b': 'm:g'}, 'invoke'), {'actor_input': 1}, engine,
+              Progress(), lambda run, outcome: outcomes.append(outcome))
+    run.start()
+    first, second = engine.jobs
+
+    class Overtaken:
+        """An outcome that is looked at just when the other task's failure arrives."""
+
+        @property
+        def error(self) -> str:
+            if not outcomes:
+                second.reply(Outcome(None, 'faster'))
+            return 'slower'
+
+    first.reply(Overtaken())
+    assert [outcome.error for outcome in outcomes] == ["task 'm:g': faster"]

@@ -77,6 +77,31 @@ def note(path: str) -> str:
     return path
 
 
+def _try(path: str) -> int:
+    with open(path, 'a') as file:
+        file.write('tried\n')
+    return len(Path(path).read_text().splitlines())
+
+
+def works_the_third_time(path: str) -> int:
+    tries = _try(path)
+    if tries < 3:
+        raise ConnectionError('not yet')
+    return tries
+
+
+def note_and_die(path: str) -> None:
+    _try(path)
+    die(path)
+
+
+def note_and_wait_for(path: str) -> int:
+    """Note that it began; return when the file beside it is there."""
+    tries = _try(path)
+    wait_for(path + '.go')
+    return tries
+
+
 def large(value: int) -> str:
     return 'x' * value
 

@@ -1,6 +1,6 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The local engine: what tasks get and give, and what becomes of those that die or hang."""
+"""Engines: what tasks get and give, and what becomes of those that die or hang."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from typing import Any
 import pytest
 
 from action_lifecycle.engine import LifecycleError
-from action_lifecycle.invoke import MAX_MESSAGE, Job, LocalEngine, Outcome, local
+from action_lifecycle.invoke import MAX_MESSAGE, Engine, Job, LocalEngine, Outcome, local
 
 
 def ask(
-    engine: LocalEngine, call: str, value: Any = None, limit: float | None = None, **more: Any
+    engine: Engine, call: str, value: Any = None, limit: float | None = None, retries: int = 0,
+    **more: Any
 ) -> Outcome:
     replies: queue.Queue[Outcome] = queue.Queue()
     name = f'tasks_of_tests:{call}' if call.isidentifier() else call
     engine.submit(Job(name, more.pop('input', None), {'actor_input': value, **more}, limit,
-                      lambda: True, replies.put))
+                      lambda: True, replies.put, retries))
     return replies.get(timeout=60)
 
 
@@ -41,28 +42,28 @@ def is_running(pid: int) -> bool:
 @pytest.mark.parametrize('value', [
     None, True, 1.5, 'Grüße 🤖 \u202e \x00 \ud83d', [1, [2, {}]], {'a': {'b': None}}, b'\x00\xff',
     {'nested': [b'x']}])
-def test_values_come_back_as_they_went(engine: LocalEngine, value: Any) -> None:
+def test_values_come_back_as_they_went(engine: Engine, value: Any) -> None:
     assert ask(engine, 'echo', value) == Outcome(value)
 
 
-def test_tasks_run_in_other_processes_that_stay(engine: LocalEngine) -> None:
-    pids = {ask(engine, 'os:getpgid', 0).value for _ in range(6)}
-    assert pids <= set(engine.pids) and os.getpid() not in pids
+def test_tasks_run_in_other_processes_that_stay(local_engine: LocalEngine) -> None:
+    pids = {ask(local_engine, 'os:getpgid', 0).value for _ in range(6)}
+    assert pids <= set(local_engine.pids) and os.getpid() not in pids
 
 
-def test_templates_in_the_input_are_filled_in_by_the_worker(engine: LocalEngine) -> None:
+def test_templates_in_the_input_are_filled_in_by_the_worker(engine: Engine) -> None:
     template = {'text': 'about {{ actor_input }}', 'kept': '{{ extra }}'}
     assert ask(engine, 'echo', 'cups', input=template, extra=[1, 2]).value == {
         'text': 'about cups', 'kept': [1, 2]}
 
 
-def test_templates_in_data_stay_text_and_none_leaves_the_sandbox(engine: LocalEngine) -> None:
+def test_templates_in_data_stay_text_and_none_leaves_the_sandbox(engine: Engine) -> None:
     injected = "{{ ''.__class__ }}"
     assert ask(engine, 'echo', injected, input='{{ actor_input }}').value == injected
     assert 'TemplateError' in ask(engine, 'echo', 'x', input=injected).error
 
 
-@pytest.mark.parametrize('call, value, error', [
+FAILURES = [
     ('fail', 'this', 'ValueError: no way with this'),
     ('leave', None, 'SystemExit: 3'),
     ('missing', None, "has no attribute 'missing'"),
@@ -74,27 +75,35 @@ def test_templates_in_data_stay_text_and_none_leaves_the_sandbox(engine: LocalEn
     ('echo', 'x' * MAX_MESSAGE, 'its input is refused: it has'),
     ('echo', {1}, 'its input is refused: it is no JSON'),
     ('echo', {'$bytes': 'no base64'}, "a message can't be read"),
-])
-def test_a_failure_is_told_and_costs_no_process(
-    engine: LocalEngine, call: str, value: Any, error: str
-) -> None:
-    ask(engine, 'echo')
-    ask(engine, 'echo')
-    before = set(engine.pids)
+]
+
+
+@pytest.mark.parametrize('call, value, error', FAILURES)
+def test_a_failure_is_told(engine: Engine, call: str, value: Any, error: str) -> None:
     assert error in ask(engine, call, value).error
-    assert before <= set(engine.pids)
 
 
-def test_the_largest_answer_passes(engine: LocalEngine) -> None:
+@pytest.mark.parametrize('call, value, error', FAILURES)
+def test_a_failure_costs_no_process(
+    local_engine: LocalEngine, call: str, value: Any, error: str
+) -> None:
+    ask(local_engine, 'echo')
+    ask(local_engine, 'echo')
+    before = set(local_engine.pids)
+    ask(local_engine, call, value)
+    assert before <= set(local_engine.pids)
+
+
+def test_the_largest_answer_passes(engine: Engine) -> None:
     assert len(ask(engine, 'large', MAX_MESSAGE - 20).value) == MAX_MESSAGE - 20
 
 
-def test_what_a_task_prints_does_not_disturb(engine: LocalEngine) -> None:
+def test_what_a_task_prints_does_not_disturb(engine: Engine) -> None:
     assert ask(engine, 'print_much', 1) == Outcome(1)
 
 
 @pytest.mark.parametrize('call', ['die', 'die_and_leave_a_child'])
-def test_a_killed_worker_is_told_and_replaced(engine: LocalEngine, call: str) -> None:
+def test_a_killed_worker_is_told_and_replaced(engine: Engine, call: str) -> None:
     started = time.monotonic()
     assert ask(engine, call).error == 'its worker process was killed by signal 9'
     assert time.monotonic() - started < 10
@@ -102,7 +111,7 @@ def test_a_killed_worker_is_told_and_replaced(engine: LocalEngine, call: str) ->
 
 
 def test_a_worker_that_dies_between_tasks_costs_none(
-    eventually: Callable[..., Any], engine: LocalEngine
+    eventually: Callable[..., Any]
 ) -> None:
     with LocalEngine(workers=1) as one:
         pid = ask(one, 'os:getpgid', 0).value
@@ -113,7 +122,7 @@ def test_a_worker_that_dies_between_tasks_costs_none(
 
 
 def test_a_worker_that_stops_taking_its_input_is_killed(
-    engine: LocalEngine, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local, '_STALL', 1)
     with LocalEngine(workers=1) as one:
@@ -125,8 +134,39 @@ def test_a_worker_that_stops_taking_its_input_is_killed(
         assert ask(one, 'echo', 1) == Outcome(1)
 
 
+def test_a_task_that_may_be_repeated_is_until_it_works(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / 'tries'
+    started = time.monotonic()
+    assert ask(engine, 'works_the_third_time', str(path), retries=2) == Outcome(3)
+    assert path.read_text() == 'tried\n' * 3
+    assert time.monotonic() - started > 0.8 + 1.6  # back-off
+
+
+def test_a_task_whose_worker_is_killed_is_repeated_only_as_often_as_it_may(
+    engine: Engine, tmp_path: Path
+) -> None:
+    path = tmp_path / 'tries'
+    error = 'its worker process was killed by signal 9'
+    assert ask(engine, 'note_and_die', str(path), retries=1).error == error
+    assert path.read_text() == 'tried\n' * 2
+    assert ask(engine, 'note_and_die', str(path)).error == error
+    assert path.read_text() == 'tried\n' * 3
+
+
+def test_closing_ends_the_wait_for_the_next_try(eventually: Callable[..., Any], tmp_path: Path
+                                                ) -> None:
+    replies: queue.Queue[Outcome] = queue.Queue()
+    one, path = LocalEngine(workers=1), tmp_path / 'tries'
+    one.submit(Job('tasks_of_tests:works_the_third_time', None, {'actor_input': str(path)}, None,
+                   lambda: True, replies.put, 100))
+    eventually(path.exists)
+    one.close()
+    assert replies.get(timeout=10).error == 'the engine was closed'
+    assert replies.empty()
+
+
 def test_a_task_over_its_limit_is_killed_with_what_it_started(
-    eventually: Callable[..., Any], engine: LocalEngine, tmp_path: Path
+    eventually: Callable[..., Any], engine: Engine, tmp_path: Path
 ) -> None:
     path = tmp_path / 'pids'
     outcome = ask(engine, 'hang', str(path), limit=1.0)
@@ -143,7 +183,7 @@ def test_a_worker_that_can_not_start_is_told(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_closing_ends_the_processes_and_fails_what_is_not_done(
-    eventually: Callable[..., Any], engine: LocalEngine, tmp_path: Path
+    eventually: Callable[..., Any], tmp_path: Path
 ) -> None:
     replies: queue.Queue[Outcome] = queue.Queue()
     one, path = LocalEngine(workers=1), tmp_path / 'pids'

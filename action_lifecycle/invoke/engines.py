@@ -1,0 +1,33 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The engines by the names that parameters give them."""
+
+from __future__ import annotations
+
+from typing import Union
+
+from ..engine.errors import LifecycleError, nearest
+from .celery_engine import CeleryEngine
+from .local import LocalEngine
+
+ENGINES = ('local', 'celery')
+
+
+def make_engine(
+    name: str = 'local', *, workers: int = 2, time_limit: float = 60.0, broker: str = '',
+    queue_limit: float = 600.0,
+) -> Union[LocalEngine, CeleryEngine]:
+    """
+    Return the engine of that name; it is to be closed.
+
+    `workers` is for `local`; `broker` (URL of a Redis server without a password) and `queue_limit`
+    (s) are for `celery`. `time_limit` (s) holds for each task that has none of its own.
+    """
+    if name == 'local':
+        return LocalEngine(workers, time_limit)
+    if name == 'celery':
+        if not broker:
+            raise LifecycleError("the engine 'celery' needs a broker, such as redis://localhost")
+        return CeleryEngine(broker, time_limit, queue_limit)
+    raise LifecycleError(f"unknown engine '{name}'" + nearest(name, ENGINES)
+                         + f" (known: {', '.join(ENGINES)})")
