@@ -21,6 +21,7 @@ from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.process import run
 from ..ros.qos import event_qos, state_qos
+from ..ros.service_call import NoAnswer, call_service
 from ..ros.timers import Timeout
 from .action_health import actions_health, journal_health, safety_health
 from .clock import NodeClock
@@ -36,6 +37,8 @@ from .world_client import BridgeClient
 
 PUBLISH_PERIOD = 0.5
 """Seconds, at least, between two messages of a latched topic."""
+CLEAR_WAIT, CLEAR_ANSWER = 1.0, 2.0
+"""Seconds for the bridge to be there, and to answer, when a stop is to be cleared."""
 ENDED_FLOWS = 20
 """Flows that have ended and are still told of."""
 
@@ -274,18 +277,21 @@ class ActionLifecycleNode(ManagedNode):
         return response
 
     async def _clear_stop(self, request: Any, response: Any) -> Any:
-        orchestrator = self._active_orchestrator()
+        self._active_orchestrator()
         if not request.actor:
             raise LifecycleError('actor: must say who has looked')
-        if not self._clear_bridge.service_is_ready():
-            response.error_code = int(ErrorCode.NOT_READY)
-            response.error_msg = 'the world model bridge is not there'
-            return response
         self.recorder.note('', 'clear_stop', {'resources': list(request.resources)},
                            actor=request.actor, cause=request.reason)
-        answer = await self._clear_bridge.call_async(request)
+        try:
+            answer = await call_service(
+                self, self._clear_bridge, request, wait=CLEAR_WAIT, timeout=CLEAR_ANSWER)
+        except NoAnswer as error:
+            response.error_code = int(ErrorCode.NOT_READY)
+            response.error_msg = f'the world model bridge: {error}'
+            return response
         if answer.accepted:
-            orchestrator.clear_locks(list(request.resources), request.actor, request.reason)
+            self._active_orchestrator().clear_locks(
+                list(request.resources), request.actor, request.reason)
             self._publish_soon('safety')
         return answer
 

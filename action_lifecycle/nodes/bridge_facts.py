@@ -5,21 +5,24 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from action_lifecycle_msgs import msg
 
+from ..ros.diagnostics import ERROR, OK, WARN, Health
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.memory import LARGE_TYPES, keep_memory
 from ..ros.qos import state_qos
 from ..ros.stamps import to_time
 from ..ros.subscriptions import Subscriptions, TopicNeed
 from ..ros.timers import Alarm, Timeout
-from ..world import FactSet, WorldModel
+from ..world import FactSet, Validity, WorldModel
 from ..world.facts import ConstantFact, TopicFact
 from ..world.facts_file import QosSpec
-from .bridge_messages import fact_to
+from .bridge_messages import fact_to, silence
+
+NAMED = 10  #: facts without a value that diagnostics name
 
 
 class Facts:
@@ -40,7 +43,7 @@ class Facts:
             topic: reader.name for topic, reader in self.subscriptions.readers.items()}
         self._publisher = node.add_publisher(msg.WorldState, '~/facts', state_qos())
         self._last: list[msg.Fact] = []
-        self._period = 1.0 / rate
+        self.set_rate(rate)
         self._telling: Timeout | None = None
         self.hold(facts.topics(name for name, fact in facts.items() if fact.spec.always))
 
@@ -54,6 +57,10 @@ class Facts:
             yield TopicNeed(topic, type_name, qos, functools.partial(self._take, topic),
                             max_rate=max(rates, default=0.0) if all(rates) else 0.0)
 
+    def set_rate(self, rate: float) -> None:
+        """Tell ~/facts at most `rate` times a second."""
+        self._period = 1.0 / rate
+
     def changed(self) -> None:
         """Set the alarm: a question was asked or a sample has come."""
         self._alarm.set(self.model.next_deadline())
@@ -64,6 +71,23 @@ class Facts:
         if self._telling is None:
             self._tell()
         return release
+
+    def health(self) -> Health:
+        """Return for the diagnostics what is wrong with the topics that are read now."""
+        model, now, read = self.model, self._node.now(), self._read()
+        troubles = self.subscriptions.trouble()
+        silent = [f'{value.name}: {silence(value, now, self.names)}'
+                  for value in (model.value(name, now) for name in self._facts_on(read))
+                  if value.validity is not Validity.VALID]
+        figures = {'topics read': len(read), 'facts without a value': len(silent)}
+        figures |= {f'trouble {number}': text
+                    for number, text in enumerate([*troubles, *silent][:NAMED], 1)}
+        if troubles:
+            return Health(ERROR, troubles[0], figures)
+        if silent:
+            more = f', and {len(silent) - 1} more' if silent[1:] else ''
+            return Health(WARN, silent[0] + more, figures)
+        return Health(OK, f'{len(read)} topics read', figures)
 
     def destroy(self) -> None:
         """Unsubscribe and be quiet."""
@@ -86,18 +110,26 @@ class Facts:
 
     def _tell(self) -> None:
         """Publish now and then, as long as anything is read."""
-        read = {topic for topic, reader in self.subscriptions.readers.items() if reader.subscribed}
+        read = self._read()
         self._publish(read)
         self._telling = Timeout(self._node, self._period, self._tell) if read else None
+
+    def _read(self) -> set[str]:
+        """Return the topics that are read now."""
+        return {topic for topic, reader in self.subscriptions.readers.items() if reader.subscribed}
+
+    def _facts_on(self, topics: set[str]) -> Iterator[str]:
+        """Yield the names of the facts that need no other topics than these."""
+        facts = self.model.facts
+        if topics:
+            for name, fact in facts.items():
+                if not isinstance(fact, ConstantFact) and facts.topics([name]) <= topics:
+                    yield name
 
     def _publish(self, read: set[str]) -> None:
         """Publish the facts that are read now, if one of them has changed."""
         model, now = self.model, self._node.now()
-        facts = []
-        if read:
-            for name, fact in model.facts.items():
-                if not isinstance(fact, ConstantFact) and model.facts.topics([name]) <= read:
-                    facts.append(fact_to(model.value(name, now), self.names))
+        facts = [fact_to(model.value(name, now), self.names) for name in self._facts_on(read)]
         if facts != self._last and self._node.active:
             self._last = facts
             self._publisher.publish(msg.WorldState(stamp=to_time(now), facts=facts))

@@ -14,7 +14,7 @@ from action_lifecycle_msgs import msg
 
 from ..engine.errors import LifecycleError
 from ..ros.stamps import to_time
-from ..world import Condition, Evidence, FactValue, Verdict
+from ..world import Condition, Evidence, FactValue, Validity, Verdict
 from ..world.evidence import plain
 
 
@@ -56,19 +56,28 @@ def evidence_to(evidence: Evidence, topics: Mapping[str, str]) -> msg.Evidence:
 _IS = {Verdict.TRUE: 'is true', Verdict.FALSE: 'is false', Verdict.UNKNOWN: 'is not known'}
 
 
-def in_words(evidence: Iterable[Evidence]) -> str:
-    """Say what the conditions were judged on, those that are not true first."""
+def in_words(evidence: Iterable[Evidence], topics: Mapping[str, str]) -> str:
+    """
+    Say what the conditions were judged on, those that are not true first.
+
+    `topics`: resolved names by those in the facts file.
+    """
     entries = sorted(evidence, key=lambda entry: entry.verdict is Verdict.TRUE)
     return '; '.join(
-        f'{entry.condition}: {entry.expression} {_IS[entry.verdict]} '
-        f"({', '.join(map(_fact_in_words, entry.facts)) or 'no facts'})"
-        + (f': {entry.note}' if entry.note else '')
+        f'{entry.condition}: {entry.expression} {_IS[entry.verdict]} ('
+        + (', '.join(_fact_in_words(fact, entry.stamp, topics) for fact in entry.facts)
+           or 'no facts') + ')' + (f': {entry.note}' if entry.note else '')
         for entry in entries)
 
 
-def _fact_in_words(fact: FactValue) -> str:
-    if fact.value is None:
-        return f'{fact.name} {fact.validity.name.lower()}'
+def _fact_in_words(fact: FactValue, now: float, topics: Mapping[str, str]) -> str:
+    words = fact.name if fact.value is None else f'{fact.name} {_value_in_words(fact)}'
+    if fact.validity is Validity.VALID:
+        return words
+    return f'{words} {fact.validity.name.lower()}: {silence(fact, now, topics)}'
+
+
+def _value_in_words(fact: FactValue) -> str:
     numbers = fact.numbers()
     if numbers is None:
         value = str(fact.value)
@@ -77,6 +86,17 @@ def _fact_in_words(fact: FactValue) -> str:
         value = f"[{shown}{', …' if len(numbers) > 6 else ''}]"
     else:
         value = f'{numbers[0]:.4g}'
-    unit = f' {fact.unit}' if fact.unit else ''
-    validity = '' if fact.validity.name == 'VALID' else f' ({fact.validity.name.lower()})'
-    return f'{fact.name} {value}{unit}{validity}'
+    return f'{value} {fact.unit}' if fact.unit else value
+
+
+def silence(fact: FactValue, now: float, topics: Mapping[str, str]) -> str:
+    """Say why a fact has no value at `now` (s): its topic, and how old its last sample is."""
+    topic = topics.get(fact.topic, fact.topic)
+    if fact.stamp <= 0:
+        return f'no sample on {topic} yet' if topic else 'not seen yet'
+    age = f'{now - fact.stamp:.3g} s'
+    if fact.validity is Validity.STALE:
+        return f"{topic or 'the last sample'} has been silent for {age}"
+    if fact.value is None:
+        return f"the last sample{topic and f' on {topic}'} holds no number"
+    return f"the last sample{topic and f' on {topic}'} is {age} old and does not count"

@@ -9,12 +9,15 @@ The goal id of step n is uuid5(goal_id, str(n)): whoever journaled goal_id knows
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rclpy.task import Future
+
+from action_lifecycle_msgs import msg
 
 from ..engine.errors import DocumentError, LifecycleError
 from ..lifecycle.states import ErrorCode
@@ -34,6 +37,7 @@ class Bridge(Protocol):
 
     node: ManagedNode
     model: WorldModel
+    topics: Mapping[str, str]  #: resolved names by those in the facts file
 
     def client(self, server: str, type_name: str) -> MotionClient:
         """Return the client of a server."""
@@ -306,10 +310,9 @@ class Motion:
             watch.cancel()
 
     def _violated(self, result: Result) -> None:
+        broken = [entry for entry in result.evidence if entry.verdict is not Verdict.TRUE]
         self.stop(ErrorCode.MAINTAIN_VIOLATED,
-                  'not maintained: ' + in_words(
-                      entry for entry in result.evidence if entry.verdict is not Verdict.TRUE),
-                  result.evidence)
+                  'not maintained: ' + in_words(broken, self._bridge.topics), result.evidence)
 
     # -- stopping
 
@@ -354,8 +357,9 @@ class Motion:
         result = await told
         watch.cancel()
         if result is None:
-            return False, in_words(watch.evidence(node.now()))
-        return result.outcome is Outcome.CONFIRMED, in_words(result.evidence)
+            return False, in_words(watch.evidence(node.now()), self._bridge.topics)
+        return result.outcome is Outcome.CONFIRMED, in_words(
+            result.evidence, self._bridge.topics)
 
     # -- small
 
@@ -377,12 +381,16 @@ def _once(future: Any, result: Any) -> None:
         future.set_result(result)
 
 
-def goal_from(text: str) -> Any:
-    """Return a goal's data from JSON; LifecycleError when it is none."""
+def step_from(index: int, step: msg.Motion) -> Step:
+    """Return a step of a request; LifecycleError when a value of it is not usable."""
+    for name in ('server_timeout', 'timeout'):
+        value = getattr(step, name)
+        if not (math.isfinite(value) and value >= 0):
+            raise LifecycleError(f'steps.{index}.{name}: {value}: expected seconds, 0 or more')
     try:
-        data = json.loads(text) if text else {}
+        goal = json.loads(step.goal_json) if step.goal_json else {}
     except ValueError as error:
-        raise LifecycleError(f'goal_json: {error}') from None
-    if not isinstance(data, dict):
-        raise LifecycleError('goal_json: expected an object of fields')
-    return data
+        raise LifecycleError(f'steps.{index}.goal_json: {error}') from None
+    if not isinstance(goal, dict):
+        raise LifecycleError(f'steps.{index}.goal_json: expected an object of fields')
+    return Step(step.server, step.type, goal, step.server_timeout, step.timeout)

@@ -15,6 +15,7 @@ from action_lifecycle_msgs.action import ExecuteMotion
 
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
+from ..ros.diagnostics import OK, Health
 from ..ros.goals import LATER, resolve
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.motion_client import MotionClient
@@ -25,7 +26,7 @@ from ..world.expressions import compile_expression
 from .bridge_facts import Facts
 from .bridge_heartbeat import GoalFeedback
 from .bridge_messages import condition_from, evidence_to, parameters_from
-from .bridge_motion import Motion, MotionEnd, MotionOrder, Progress, Step, goal_from
+from .bridge_motion import Motion, MotionEnd, MotionOrder, Progress, step_from
 from .bridge_safety import Guard
 
 REMEMBERED = 100  #: motions whose end is still told to whoever asks to follow them
@@ -38,6 +39,7 @@ class Motions:
     def __init__(self, node: ManagedNode, facts: Facts, guard: Guard) -> None:
         self.node = node
         self.model: WorldModel = facts.model
+        self.topics = facts.names
         self._facts = facts
         self._guard = guard
         self._motions: OrderedDict[uuid.UUID, Motion] = OrderedDict()
@@ -66,6 +68,14 @@ class Motions:
     def running(self) -> list[Motion]:
         """Return the motions that have not ended."""
         return [motion for motion in self._motions.values() if not motion.done.done()]
+
+    def health(self) -> Health:
+        """Return it for the diagnostics."""
+        running = self.running()
+        return Health(OK, f'{len(running)} under way' if running else 'none', {
+            'under way': len(running),
+            **{f'motion {number}': f'step {motion.progress.step}, {motion.progress.state}'
+               for number, motion in enumerate(running, 1)}})
 
     def stop_all(self, code: ErrorCode, message: str) -> None:
         """Stop every motion."""
@@ -191,13 +201,11 @@ def order_from(request: ExecuteMotion.Goal, facts: FactSet) -> MotionOrder:
             map(_timeless, conditions), facts, parameters)]
         if wrong:
             raise LifecycleError('; '.join(wrong))
+    steps = [step_from(index, step) for index, step in enumerate(request.steps)]
     stop_timeout = request.stop_timeout or STOP_TIMEOUT
     if not 0 < stop_timeout <= 60:
         raise LifecycleError(f'stop_timeout {stop_timeout}: expected seconds, at most 60')
-    return MotionOrder(
-        goal_id, [Step(step.server, step.type, goal_from(step.goal_json), step.server_timeout,
-                       step.timeout) for step in request.steps],
-        parameters, maintain, stopped, stop_timeout)
+    return MotionOrder(goal_id, steps, parameters, maintain, stopped, stop_timeout)
 
 
 def _timeless(condition: Condition) -> Condition:

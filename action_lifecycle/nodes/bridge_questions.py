@@ -22,7 +22,7 @@ from .bridge_check import missing_servers, step_faults, wrong_conditions
 from .bridge_facts import Facts
 from .bridge_heartbeat import GoalFeedback
 from .bridge_messages import condition_from, evidence_to, in_words, parameters_from
-from .bridge_motion import Step, goal_from
+from .bridge_motion import step_from
 
 LONGEST_EVALUATE = 10.0  #: s
 LONGEST_CHECK = 60.0  #: s
@@ -91,7 +91,8 @@ class Questions:
         outcome = result.outcome
         return ConfirmOutcome.Result(
             verdict=int(outcome), error_code=int(_CODES[outcome]),
-            error_msg='' if outcome is Outcome.CONFIRMED else in_words(result.evidence),
+            error_msg='' if outcome is Outcome.CONFIRMED else in_words(
+                result.evidence, self._facts.names),
             evidence=[evidence_to(entry, self._facts.names) for entry in result.evidence])
 
     def _feedback_of(self, watch: Watch) -> ConfirmOutcome.Feedback:
@@ -133,8 +134,7 @@ class Questions:
         facts = self._facts.model.facts
         if not 0 <= request.wait <= LONGEST_CHECK:
             raise LifecycleError(f'wait {request.wait}: expected 0 to {LONGEST_CHECK:g} s')
-        steps = [Step(step.server, step.type, goal_from(step.goal_json), step.server_timeout,
-                      step.timeout) for step in request.steps]
+        steps = [step_from(index, step) for index, step in enumerate(request.steps)]
         conditions = [condition_from(condition) for condition in request.conditions]
         limit = self._node.steady() + request.wait
         while missing_servers(self._node, steps) and self._node.steady() < limit:

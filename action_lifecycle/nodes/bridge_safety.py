@@ -1,6 +1,6 @@
 # Copyright 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The safety topics on ROS, what they tell on ~/safety, and the node's diagnostics."""
+"""The safety topics on ROS, and what they tell on ~/safety and in the diagnostics."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.qos import QoSProfile
-
 from action_lifecycle_msgs import msg
 
+from ..ros.diagnostics import ERROR, OK, WARN, Health
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
 from ..ros.stamps import to_time
@@ -21,8 +19,7 @@ from ..ros.timers import Alarm
 from ..world import FactSet, Safety, SafetyMonitor, SafetyStatus
 from ..world.facts_file import SafetySpec
 
-_LEVELS = {Safety.READY: DiagnosticStatus.OK, Safety.NOT_READY: DiagnosticStatus.WARN,
-           Safety.STOPPED: DiagnosticStatus.ERROR}
+_LEVELS = {Safety.READY: OK, Safety.NOT_READY: WARN, Safety.STOPPED: ERROR}
 
 
 class Guard:
@@ -67,6 +64,16 @@ class Guard:
             error_code=int(self.status.code), reason=self.status.reason,
             topic=self.status.topic))
 
+    def health(self) -> Health:
+        """Return it for the diagnostics."""
+        status, troubles = self.status, self._troubles()
+        level, message = _LEVELS[status.state], status.reason or status.state.name.lower()
+        if troubles and level == OK:
+            level, message = WARN, troubles[0]
+        return Health(level, message, {
+            'state': status.state.name, 'error code': status.code.name, 'topic': status.topic,
+            **{f'trouble {number}': trouble for number, trouble in enumerate(troubles, 1)}})
+
     def destroy(self) -> None:
         """Unsubscribe and be quiet."""
         self._alarm.destroy()
@@ -92,37 +99,8 @@ class Guard:
             self._on_stop(status)
 
     def _report_trouble(self) -> None:
-        for reader in self._readers:
-            for trouble in reader.trouble():
-                self._node.get_logger().error(trouble)
+        for trouble in self._troubles():
+            self._node.get_logger().error(trouble)
 
-
-class Diagnostics:
-    """Publishes on /diagnostics, once a second and at every change."""
-
-    def __init__(
-        self, node: ManagedNode, guard: Guard, troubles: Callable[[], list[str]],
-        values: Callable[[], dict[str, str]],
-    ) -> None:
-        self._node = node
-        self._guard = guard
-        self._troubles = troubles
-        self._values = values
-        self._publisher = node.add_publisher(DiagnosticArray, '/diagnostics', QoSProfile(depth=10))
-        node.add_timer(1.0, self.publish)
-
-    def publish(self) -> None:
-        """Publish the node's state."""
-        status = self._guard.status
-        troubles = self._troubles()
-        level, message = _LEVELS[status.state], status.reason or status.state.name.lower()
-        if troubles and level == DiagnosticStatus.OK:
-            level, message = DiagnosticStatus.WARN, troubles[0]
-        name = self._node.get_fully_qualified_name().lstrip('/')
-        array = DiagnosticArray(status=[DiagnosticStatus(
-            level=level, name=f'{name}: world model', message=message,
-            hardware_id='action_lifecycle',
-            values=[KeyValue(key=key, value=value) for key, value in self._values().items()]
-            + [KeyValue(key='topic', value=trouble) for trouble in troubles])])
-        array.header.stamp = to_time(self._node.now())
-        self._publisher.publish(array)
+    def _troubles(self) -> list[str]:
+        return [trouble for reader in self._readers for trouble in reader.trouble()]

@@ -17,20 +17,20 @@ from ..world import SafetyStatus, load_facts
 from .bridge_facts import Facts
 from .bridge_motions import Motions
 from .bridge_questions import Questions
-from .bridge_safety import Diagnostics, Guard
+from .bridge_safety import Guard
 
 
 class WorldModelBridge(ManagedNode):
     """
     The only node that touches the robot.
 
-    Parameters (read at start):
+    Parameters of its own:
 
     | name | type, default | meaning |
     |---|---|---|
     | facts_file | string | facts, e-stop, safety topics, limits; see docs/world.md |
-    | facts_rate | double, 2.0 | Hz at most at which ~/facts is published |
-    | linger | double, 10.0 | s that a topic stays subscribed after its last use |
+    | facts_rate | double, 2.0, dynamic | Hz at most at which ~/facts is published |
+    | linger | double, 10.0, dynamic | s that a topic stays subscribed after its last use |
     | autostart, executor | | as every managed node |
 
     Interfaces (relative to the node):
@@ -44,7 +44,7 @@ class WorldModelBridge(ManagedNode):
     | ~/clear_stop | service ClearStop | releases a latched stop |
     | ~/facts | topic WorldState, latched | the facts that are read now, on change |
     | ~/safety | topic SafetyState, latched | whether motions may run |
-    | /diagnostics | topic DiagnosticArray | safety, topics of the wrong type |
+    | /diagnostics | topic DiagnosticArray | safety, facts without a value, motions |
 
     Calls out to the action servers that requests name, subscribes to the topics of the facts file
     while they are needed. Safety topics are watched from configure on.
@@ -53,8 +53,10 @@ class WorldModelBridge(ManagedNode):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('world_model_bridge', **kwargs)
         self.declare('facts_file', '', 'Facts, e-stop, safety topics and limits (YAML).')
-        self.declare('facts_rate', 2.0, 'Hz at most at which ~/facts is published.')
-        self.declare('linger', 10.0, 'Seconds that a topic stays subscribed after its last use.')
+        self.declare('facts_rate', 2.0, 'Hz at most at which ~/facts is published.',
+                     dynamic=True, limits=(0.01, 100.0), changed=self._set_facts_rate)
+        self.declare('linger', 10.0, 'Seconds that a topic stays subscribed after its last use.',
+                     dynamic=True, limits=(0.0, 3600.0), changed=self._set_linger)
         self._motions: Motions | None = None
 
     def configure(self) -> None:
@@ -69,8 +71,9 @@ class WorldModelBridge(ManagedNode):
         self._motions = Motions(self, self._facts, self._guard)
         self._questions = Questions(self, self._facts)
         self.add_service(srv.ClearStop, '~/clear_stop', self._clear_stop)
-        self._diagnostics = Diagnostics(
-            self, self._guard, self._facts.subscriptions.trouble, self._values)
+        self.add_diagnostics('safety', self._guard.health)
+        self.add_diagnostics('facts', self._facts.health)
+        self.add_diagnostics('motions', self._motions.health)
 
     def activate(self) -> None:
         """Tell whether motions may run."""
@@ -93,11 +96,19 @@ class WorldModelBridge(ManagedNode):
             self._guard.destroy()
             self._motions = None
 
+    def _set_facts_rate(self, rate: float) -> None:
+        if self._motions is not None:
+            self._facts.set_rate(rate)
+
+    def _set_linger(self, seconds: float) -> None:
+        if self._motions is not None:
+            self._facts.subscriptions.linger = seconds
+
     def _stop(self, status: SafetyStatus) -> None:
         """Stop every motion: safety says so."""
         if self._motions is not None:
             self._motions.stop_all(status.code, status.reason)
-            self._diagnostics.publish()
+            self.update_diagnostics()
 
     def _clear_stop(
         self, request: srv.ClearStop.Request, response: srv.ClearStop.Response
@@ -117,11 +128,6 @@ class WorldModelBridge(ManagedNode):
     def _report_trouble(self) -> None:
         for trouble in self._facts.subscriptions.trouble():
             self.get_logger().error(trouble)
-
-    def _values(self) -> dict[str, str]:
-        motions = self._motions.running() if self._motions is not None else []
-        return {'motions': str(len(motions)), 'safety': self._guard.status.state.name,
-                'reason': self._guard.status.reason}
 
 
 def main(args: list[str] | None = None) -> int:

@@ -185,7 +185,7 @@ class Subscriptions:
     ) -> None:
         self.readers = {need.topic: TopicReader(node, need) for need in needs}
         self._node = node
-        self._linger = linger
+        self.linger = linger
         self._on_trouble = on_trouble
         self._lingering: dict[str, Timeout] = {}
         self._looking: Timeout | None = None
@@ -229,7 +229,7 @@ class Subscriptions:
             def close() -> None:
                 self._lingering.pop(topic, None)
                 reader.close()
-            self._lingering[topic] = Timeout(self._node, self._linger, close)
+            self._lingering[topic] = Timeout(self._node, self.linger, close)
 
     def _look(self) -> None:
         if self._looking is not None:
