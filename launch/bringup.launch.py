@@ -3,23 +3,34 @@
 """Starts the three nodes of one robot, in three processes or composed into one."""
 
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration, NotEqualsSubstitution, PathJoinSubstitution
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
+from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
-NODES = ('world_model_bridge', 'ledger', 'action_lifecycle_node')
+# Which of the launch arguments are parameters of which node; empty ones stay as params_file says.
+NODES = {
+    'world_model_bridge': ('facts_file',),
+    'ledger': ('journal_path', 'ledger_url'),
+    'action_lifecycle_node': ('journal_path',),
+}
+# Transforms of several robots do not mix when each has its own topics.
+REMAPPINGS = [('/tf', 'tf'), ('/tf_static', 'tf_static')]
+RESPAWN_DELAY = 2.0  # s
 
 
 def generate_launch_description() -> LaunchDescription:
     """Return the nodes with the arguments that nav2's bringup has too."""
     share = FindPackageShare('action_lifecycle')
+    flow = LaunchConfiguration('flow')
     return LaunchDescription([
         DeclareLaunchArgument('namespace', default_value='', description='Of the robot.'),
-        DeclareLaunchArgument('use_sim_time', default_value='false', choices=['true', 'false']),
+        DeclareLaunchArgument('use_sim_time', default_value='false', choices=['true', 'false'],
+                              description='Take the time from /clock.'),
         DeclareLaunchArgument('autostart', default_value='true', choices=['true', 'false'],
-                              description='Configure and activate the nodes at start.'),
+                              description='Configure and activate the nodes at start; false: a '
+                              'lifecycle manager does.'),
         DeclareLaunchArgument(
             'params_file',
             default_value=PathJoinSubstitution([share, 'config', 'action_lifecycle.yaml']),
@@ -29,28 +40,40 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument('journal_path', default_value='',
                               description='The journal; empty: as params_file says.'),
         DeclareLaunchArgument('ledger_url', default_value='',
-                              description='Redis of the fleet; empty: as params_file says.'),
-        DeclareLaunchArgument('log_level', default_value='info'),
+                              description='Redis of the fleet, without a password; empty: as '
+                              'params_file says.'),
+        DeclareLaunchArgument('use_respawn', default_value='false', choices=['true', 'false'],
+                              description='Start a node again that has ended.'),
+        DeclareLaunchArgument('log_level', default_value='info',
+                              choices=['debug', 'info', 'warn', 'error', 'fatal'],
+                              description='Of the nodes.'),
         DeclareLaunchArgument('compose', default_value='false', choices=['true', 'false'],
                               description='All three nodes in one process.'),
+        DeclareLaunchArgument('flow', default_value='',
+                              description='A flow to run once the nodes are active; empty: none.'),
         OpaqueFunction(function=_nodes),
+        ExecuteProcess(
+            cmd=[ExecutableInPackage('action_lifecycle', 'action_lifecycle'), 'run', flow,
+                 '--plain', '--wait', '30', '--namespace', LaunchConfiguration('namespace')],
+            name='run', output='screen', sigterm_timeout='15', sigkill_timeout='15',
+            condition=IfCondition(NotEqualsSubstitution(LaunchConfiguration('flow'), ''))),
     ])
 
 
 def _nodes(context: LaunchContext) -> list[Node]:
-    given = {
-        name: value for name in ('facts_file', 'journal_path', 'ledger_url')
-        if (value := LaunchConfiguration(name).perform(context))}
-    composed = LaunchConfiguration('compose').perform(context) == 'true'
+    def given(name: str) -> str:
+        return str(LaunchConfiguration(name).perform(context))
+
+    composed = given('compose') == 'true'
+    processes = {'composed': tuple(dict.fromkeys(sum(NODES.values(), ())))} if composed else NODES
     return [
         Node(
-            package='action_lifecycle', executable=executable,
-            namespace=LaunchConfiguration('namespace'), output='screen',
-            parameters=[
-                LaunchConfiguration('params_file'),
-                {'use_sim_time': ParameterValue(LaunchConfiguration('use_sim_time'),
-                                                value_type=bool),
-                 'autostart': ParameterValue(LaunchConfiguration('autostart'), value_type=bool),
-                 **given}],
-            arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')])
-        for executable in (('composed',) if composed else NODES)]
+            package='action_lifecycle', executable=executable, namespace=given('namespace'),
+            output='screen', remappings=REMAPPINGS,
+            respawn=given('use_respawn') == 'true', respawn_delay=RESPAWN_DELAY,
+            parameters=[given('params_file'), {
+                'use_sim_time': given('use_sim_time') == 'true',
+                'autostart': given('autostart') == 'true',
+                **{name: given(name) for name in arguments if given(name)}}],
+            arguments=['--ros-args', '--log-level', given('log_level')])
+        for executable, arguments in processes.items()]

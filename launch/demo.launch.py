@@ -7,52 +7,69 @@ from launch.actions import (
     DeclareLaunchArgument,
     EmitEvent,
     ExecuteProcess,
+    GroupAction,
     IncludeLaunchDescription,
     RegisterEventHandler,
 )
 from launch.conditions import IfCondition
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution, PythonExpression
+from launch.substitutions import LaunchConfiguration, NotEqualsSubstitution, PathJoinSubstitution
+from launch_ros.actions import SetRemap
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
+
+SIM = ('namespace', 'log_level', 'seed', 'real_time_factor', 'picture_path')
+BRINGUP = ('namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
+           'log_level', 'compose')
 
 
 def generate_launch_description() -> LaunchDescription:
     """Return the cell, the nodes and, unless `flow` is empty, the command that runs it."""
     share = FindPackageShare('action_lifecycle')
-    flow = LaunchConfiguration('flow')
     run = ExecuteProcess(
-        cmd=[ExecutableInPackage('action_lifecycle', 'action_lifecycle'), 'run', flow,
-             '--plain', '--wait', '30', '--namespace', LaunchConfiguration('namespace')],
+        cmd=[ExecutableInPackage('action_lifecycle', 'action_lifecycle'), 'run',
+             LaunchConfiguration('flow'), '--plain', '--wait', '30',
+             '--namespace', LaunchConfiguration('namespace')],
         name='run', output='screen', sigterm_timeout='15', sigkill_timeout='15',
-        condition=IfCondition(PythonExpression(["'", flow, "' != ''"])))
+        condition=IfCondition(NotEqualsSubstitution(LaunchConfiguration('flow'), '')))
     return LaunchDescription([
         DeclareLaunchArgument(
             'flow',
             default_value=PathJoinSubstitution([share, 'config', 'flows', 'pick_and_place.yaml']),
             description='The flow that is run; empty: none.'),
-        DeclareLaunchArgument('namespace', default_value=''),
+        DeclareLaunchArgument('namespace', default_value='',
+                              description='Of the robot; its clock and its tf are in it too.'),
         DeclareLaunchArgument('seed', default_value='1', description='Of the cell.'),
         DeclareLaunchArgument('real_time_factor', default_value='1.0',
                               description='Speed of the simulation.'),
         DeclareLaunchArgument('picture_path', default_value='',
                               description='Where the cell saves pictures.'),
-        DeclareLaunchArgument('journal_path', default_value='/tmp/action_lifecycle_demo.journal'),
-        DeclareLaunchArgument('compose', default_value='false'),
-        DeclareLaunchArgument('log_level', default_value='info'),
-        IncludeLaunchDescription(
-            PathJoinSubstitution([share, 'launch', 'sim.launch.py']),
-            launch_arguments={
-                name: LaunchConfiguration(name)
-                for name in ('namespace', 'seed', 'real_time_factor', 'picture_path')}.items()),
-        IncludeLaunchDescription(
-            PathJoinSubstitution([share, 'launch', 'bringup.launch.py']),
-            launch_arguments={
-                'use_sim_time': 'true',
-                'facts_file': PathJoinSubstitution([share, 'config', 'facts', 'cell.yaml']),
-                **{name: LaunchConfiguration(name)
-                   for name in ('namespace', 'journal_path', 'compose', 'log_level')},
-            }.items()),
+        DeclareLaunchArgument('journal_path', default_value='/tmp/action_lifecycle_demo.journal',
+                              description='The journal.'),
+        DeclareLaunchArgument('ledger_url', default_value='', description='Redis of the fleet.'),
+        DeclareLaunchArgument(
+            'params_file',
+            default_value=PathJoinSubstitution([share, 'config', 'action_lifecycle.yaml']),
+            description='Parameters of all three nodes.'),
+        DeclareLaunchArgument('autostart', default_value='true', choices=['true', 'false'],
+                              description='Configure and activate the nodes at start.'),
+        DeclareLaunchArgument('use_respawn', default_value='false', choices=['true', 'false'],
+                              description='Start a node again that has ended.'),
+        DeclareLaunchArgument('compose', default_value='false', choices=['true', 'false'],
+                              description='All three nodes in one process.'),
+        DeclareLaunchArgument('log_level', default_value='info', description='Of all nodes.'),
+        GroupAction([
+            SetRemap('/clock', 'clock'),  # each cell has its own time
+            IncludeLaunchDescription(
+                PathJoinSubstitution([share, 'launch', 'sim.launch.py']),
+                launch_arguments={name: LaunchConfiguration(name) for name in SIM}.items()),
+            IncludeLaunchDescription(
+                PathJoinSubstitution([share, 'launch', 'bringup.launch.py']),
+                launch_arguments={
+                    'use_sim_time': 'true', 'flow': '',
+                    'facts_file': PathJoinSubstitution([share, 'config', 'facts', 'cell.yaml']),
+                    **{name: LaunchConfiguration(name) for name in BRINGUP}}.items()),
+        ]),
         run,
         RegisterEventHandler(OnProcessExit(
             target_action=run, on_exit=[EmitEvent(event=Shutdown(reason='the flow has ended'))])),

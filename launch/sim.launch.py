@@ -21,7 +21,7 @@ def generate_launch_description() -> LaunchDescription:
     """Return the cell with its most wanted parameters as arguments."""
     return LaunchDescription([
         DeclareLaunchArgument('namespace', default_value='', description='Of the robot.'),
-        DeclareLaunchArgument('log_level', default_value='info'),
+        DeclareLaunchArgument('log_level', default_value='info', description='Of the cell.'),
         *(
             DeclareLaunchArgument(name, default_value=default, description=description)
             for name, (_, default, description) in ARGUMENTS.items()
@@ -29,6 +29,7 @@ def generate_launch_description() -> LaunchDescription:
         Node(
             package='action_lifecycle', executable='sim_cell', name='cell',
             namespace=LaunchConfiguration('namespace'), output='screen',
+            remappings=[('/tf', 'tf')],  # of its namespace
             parameters=[{
                 name: ParameterValue(LaunchConfiguration(name), value_type=kind)
                 for name, (kind, _, _) in ARGUMENTS.items()}],

@@ -91,6 +91,7 @@ class ActionLifecycleNode(ManagedNode):
         path = journal_path(self)
         path.parent.mkdir(parents=True, exist_ok=True)
         self.journal = Journal(path)
+        self.defer(self._close_journal)
         self.get_logger().info(f'journal: {path}')
         _log_to(self)
         self.clock = NodeClock(self)
@@ -98,7 +99,9 @@ class ActionLifecycleNode(ManagedNode):
             self.journal, self.clock, self.clock.call_soon, self._action_changed)
         bridge = self.parameter('bridge')
         self.world = BridgeClient(self, self.clock, bridge, self.parameter('bridge_timeout'))
+        self.defer(self.world.destroy)
         self.ledger = LedgerLink(self, self.clock, self.journal, self.world, self._lease_of)
+        self.defer(self.ledger.close)
         self.desk = OperatorDesk(self.clock, lambda: self._publish_soon('requests'))
         self.flows = FlowServer(
             self, FlowCheck(self, bridge, self.parameter('bridge_timeout')),
@@ -130,6 +133,7 @@ class ActionLifecycleNode(ManagedNode):
         self.add_diagnostics('safety', lambda: safety_health(
             self._bridge_safety, self.count_publishers(safety_topic) > 0))
         self._pending: dict[str, Timeout] = {}
+        self.defer(self._cancel_pending)
         self._published: dict[str, float] = {}
         self._last_seq: dict[tuple[str, str], int] = {}
         self._halts = 0
@@ -161,15 +165,13 @@ class ActionLifecycleNode(ManagedNode):
         """Whether a motion is still being stopped."""
         return self.journal is not None and self._halts > 0
 
-    def cleanup(self) -> None:
-        """Close the journal."""
+    def _cancel_pending(self) -> None:
         for timeout in self._pending.values():
             timeout.cancel()
-        self._pending = {}
-        self.world.destroy()
+
+    def _close_journal(self) -> None:
         if self.journal is not None:
             self.journal.close()
-            self.ledger.close()
             self.journal = None
 
     def _lease_of(self, flow_id: str) -> str:

@@ -26,8 +26,8 @@ A node looks like this:
         def halt(self): ...          # begin to stop what runs; called before every deactivation
         def busy(self): ...          # True while that is still under way
         def deactivate(self): ...    # close
-        def cleanup(self): ...       # what add_* made is destroyed afterwards, by itself
-                                     # (action servers and clients: see `keep`)
+        def cleanup(self): ...       # what add_* made is destroyed afterwards, by itself, and
+                                     # `defer(callback)` called (action servers: see `keep`)
 
     def main(args=None):
         return run(LedgerNode, args=args)      # in ros/process.py
@@ -126,7 +126,7 @@ class ManagedNode(LifecycleNode):
         """Stop to act; called after `halt`."""
 
     def cleanup(self) -> None:
-        """Forget what configure made, other than what add_* created."""
+        """Forget what configure made, all of it or a part; see also `defer`."""
 
     # -- parameters, now, entities
 
@@ -296,6 +296,10 @@ class ManagedNode(LifecycleNode):
                 entity.destroy_node()
         super().destroy_node()
 
+    def defer(self, callback: Callable[[], None]) -> None:
+        """Call this at cleanup, and when configure fails after all; the last one first."""
+        self._entities.callback(self.guarded(callback))
+
     def guarded(self, callback: Callable[..., Any], otherwise: Any = None) -> Callable[..., Any]:
         """Return the callback so that what it raises is logged, and `otherwise` is returned."""
         watchdog = self.watchdog
@@ -334,15 +338,16 @@ class ManagedNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Create; on a fault nothing of it stays."""
-        answer = self._transition('configure', self._diagnose, self.configure)
+        answer = self._transition('configure', self._begin_diagnostics, self.configure)
+        if answer == FAILURE:  # after ERROR rclpy calls on_error
+            self._release('cleanup')
         if answer != SUCCESS:
-            self._close()
             return answer
         for sentence in self.parameters.unknown(qos=True):
             self.get_logger().warning(sentence)
         return super().on_configure(state)
 
-    def _diagnose(self) -> None:
+    def _begin_diagnostics(self) -> None:
         self._diagnostics = Diagnostics(self)
 
     def _close(self) -> None:
@@ -383,7 +388,13 @@ class ManagedNode(LifecycleNode):
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Give everything up after an exception: back to unconfigured."""
         self.active = False
-        return self._release('error')
+        self._release('error')
+        return SUCCESS
+
+    def finish(self) -> None:
+        """Shut down from whatever state it is in."""
+        if self._state_machine.current_state[1] != 'finalized':
+            self.trigger_shutdown()
 
     def _release(self, name: str) -> TransitionCallbackReturn:
         answer = self._transition(name, self.cleanup)

@@ -61,7 +61,7 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
             with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
                 executor.spin_until_future_complete(end.done)
             for node in running:
-                node.guarded(node.trigger_shutdown)()
+                node.finish()
             executor.shutdown()
     finally:
         for node in running:
