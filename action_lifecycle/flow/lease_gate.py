@@ -23,7 +23,7 @@ from ..lifecycle.ports import (
 from ..lifecycle.states import ErrorCode
 
 PATIENCE = 5.0
-"""Seconds that a motion waits for its claim: the ledger node first notes that it is to begin."""
+"""Seconds that a motion waits for a claim of which nothing is told."""
 
 
 class LeaseGate:
@@ -49,12 +49,15 @@ class LeaseGate:
         """
         Take in which claims are held now, and let go what waits for one of them.
 
-        By flow id and name of the claim: the steady time (s) until which it is held.
+        By flow id and name of the claim: the steady time (s) until which it is held, 0 while it
+        still has to be noted that the first motion is to begin.
         """
         self._held = held
         for waiting in list(self._waiting):
             if self._is_open(waiting.request.flow_id, waiting.lease):
                 waiting.let_go()
+            elif (waiting.request.flow_id, waiting.lease) in held:
+                waiting.wait_on()
 
     def execute(
         self, request: MotionRequest, result: Callable[[MotionResult], None]
@@ -89,6 +92,11 @@ class _Waiting:
         self._motion: Handle | None = None
         self._limit = gate._clock.call_later(PATIENCE, self._lapsed)
         gate._waiting.append(self)
+
+    def wait_on(self) -> None:
+        """Have patience from now on again."""
+        self._limit.cancel()
+        self._limit = self._gate._clock.call_later(PATIENCE, self._lapsed)
 
     def let_go(self) -> None:
         """Start the motion."""

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 import redis as redis_py
 
+from ..engine.errors import LifecycleError
 from .checkpoints import recover_checkpoint
 from .operation_states import OperationState as State
 from .operations import OperationStateMachine, uuid7
@@ -242,10 +243,12 @@ class OperationConsumer:
         except (Lost, *SERVER_ERRORS):
             raise
         except Exception as error:
-            _LOG.exception('operation %s', request.trace_id)
-            await operation.move(State.ERRORED, {'error': repr(error)})
+            known = isinstance(error, LifecycleError)
+            reason = str(error) if known else repr(error)
+            _LOG.warning('operation %s: %s', request.trace_id, reason, exc_info=not known)
+            await operation.move(State.ERRORED, {'error': reason})
             if operation.moved or request.tries >= self._max_tries:
-                await self._bury(request, repr(error))
+                await self._bury(request, reason)
             return
         if operation.moved:
             await operation.move(State.INFERRING)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -56,18 +57,18 @@ class Operation:
     async def start_motion(self) -> None:
         """Record that something is about to move; raises Lost, and then nothing may."""
         if not self.moved:
-            await self.move(State.TOOL_EXECUTING, {'moved': 1})
+            await self.move(State.TOOL_EXECUTING, {'moved': 1}, in_time=True)
             self.moved = True
 
     async def move(
         self, state: State, metadata: Mapping[str, Any] | None = None, outcome: str | None = None,
-        saved: Mapping[str, Any] | None = None,
+        saved: Mapping[str, Any] | None = None, in_time: bool = False,
     ) -> None:
         """
         Go on to a state, with a checkpoint of `saved`; raises Lost.
 
-        While the server is away it is tried again: whoever took the operation over meanwhile has
-        changed its fence.
+        While the server is away it is tried again (`in_time`: for as long as the claim is held):
+        whoever took the operation over meanwhile has changed its fence.
         """
         fields = () if saved is None else pack(saved)
         again = False
@@ -82,6 +83,9 @@ class Operation:
                 if not again:
                     _LOG.warning('operation %s: %s; trying again', self.request.trace_id, error)
                 again = True
+                if in_time and time.monotonic() + AGAIN >= self.held_until:
+                    raise Lost(f'operation {self.request.trace_id}: the claim has lapsed'
+                               ) from error
                 await asyncio.sleep(AGAIN)
 
     async def save(self, gathered: Mapping[str, Any]) -> None:

@@ -4,7 +4,8 @@
 The ledger node: answers questions from the journal and brings it into the ledger of the fleet.
 
 It does so also while the action node is down. It only reads the file, and the network has a thread
-of its own, so nothing it does can stall or harm an action.
+of its own, so nothing it does can stall or harm an action. It also takes work that a fleet shares
+and has the action node do it.
 """
 
 from __future__ import annotations
@@ -12,24 +13,26 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.qos import QoSProfile
+from action_lifecycle_msgs.msg import LedgerSync, OperatorRequestArray
+from action_lifecycle_msgs.srv import GetCheckpoint, Respond
 
-from action_lifecycle_msgs.msg import LedgerSync
-from action_lifecycle_msgs.srv import GetCheckpoint
-
+from ..dialogue import AnswerRefused, OperatorDesk
 from ..ledger import JournalError, JournalReader
 from ..ledger.checkpoints import CHECKPOINT_SCHEMA_VERSION, read_checkpoint
-from ..ledger.redis_connection import LedgerError, check_url, explained
+from ..ledger.redis_connection import LedgerError, check_url, connect, explained
+from ..ledger.redis_consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
 from ..ledger.redis_ledger import RETENTION, RedisLedger
 from ..ledger.sync import LoopThread, Synchronizer, SyncStatus
 from ..lifecycle.states import ErrorCode
+from ..ros.diagnostics import ERROR, OK, WARN, Health
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.process import run
 from ..ros.qos import state_qos
 from ..ros.timers import sleep
-from .files import action_graph, journal_path
-from .messages import to_time
+from .clock import NodeClock
+from .files import action_graph, journal_path, share
+from .fleet_work import FleetWork
+from .messages import request_to, to_time
 from .queries import Queries
 
 LOOK = 0.5
@@ -37,9 +40,8 @@ LOOK = 0.5
 
 ANSWER = 0.01  # s between looks whether the ledger has answered
 
-_LEVELS = {LedgerSync.DISABLED: DiagnosticStatus.OK, LedgerSync.CONNECTED: DiagnosticStatus.OK,
-           LedgerSync.DISCONNECTED: DiagnosticStatus.WARN,
-           LedgerSync.REFUSED: DiagnosticStatus.ERROR}
+_LEVELS = {LedgerSync.DISABLED: OK, LedgerSync.CONNECTED: OK, LedgerSync.DISCONNECTED: WARN,
+           LedgerSync.REFUSED: ERROR}
 _WORDS = {LedgerSync.DISABLED: 'no ledger is configured', LedgerSync.CONNECTED: 'connected',
           LedgerSync.DISCONNECTED: 'disconnected', LedgerSync.REFUSED: 'refused'}
 
@@ -55,51 +57,94 @@ class LedgerNode(ManagedNode):
     | service | `~/get_history` | action_lifecycle_msgs/srv/GetHistory |
     | service | `~/get_checkpoint` | action_lifecycle_msgs/srv/GetCheckpoint |
     | topic (latched) | `~/sync` | action_lifecycle_msgs/msg/LedgerSync |
-    | topic | `/diagnostics` | diagnostic_msgs/msg/DiagnosticArray |
+    | service | `~/respond` | action_lifecycle_msgs/srv/Respond |
+    | topic (latched) | `~/operator_requests` | action_lifecycle_msgs/msg/OperatorRequestArray |
+    | calls | `<action_node>/execute_flow` | action_lifecycle_msgs/action/ExecuteFlow |
+    | calls | `<action_node>/get_state` | lifecycle_msgs/srv/GetState |
 
     Parameters: `journal_path` (string): file of the journal, as the action node has it;
     `ledger_url` (string): the Redis server, empty for none; `robot` (string): this robot's name in
     the ledger, empty for its namespace; `retention` (double, s). The ledger is synced while the
-    node is active.
+    node is active. Work of a fleet: `work_streams` (string list), `work_group` (string),
+    `work_min_idle` (double, s), `work_max_tries` (int), `flow_folders` (string list),
+    `action_node` (string).
     """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('ledger', **kwargs)
         self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
         self.declare('ledger_url', '', 'redis://, rediss:// or unix:// without a password; empty: '
-                     'no ledger of a fleet.')
+                     'no ledger of a fleet.', check=_url_fault)
         self.declare('robot', '', "This robot's name in the ledger; empty: its namespace.")
-        self.declare('retention', RETENTION, 'How long (s) the ledger keeps what has ended.')
+        self.declare('retention', RETENTION, 'How long (s) the ledger keeps what has ended.',
+                     limits=(0.0, 1e10))
+        self.declare('work_streams', [''], 'Redis streams of flows that this robot can run.')
+        self.declare('work_group', 'robots', 'Consumer group that the robots of a fleet share.')
+        self.declare('work_min_idle', MIN_IDLE, 'Seconds without a sign of life after which a '
+                     'robot counts as lost.', limits=(0.1, 1e6))
+        self.declare('work_max_tries', MAX_TRIES, 'Failures after which a request is a dead '
+                     'letter.', limits=(1, 1000))
+        self.declare('flow_folders', [str(share() / 'config' / 'flows')],
+                     'Where flows that are asked for by name are looked for.')
+        self.declare('action_node', 'action_lifecycle', 'Name of the action node.')
 
     def configure(self) -> None:
         """Offer the interfaces; the journal may not exist yet."""
         self.path = journal_path(self)
         self.url = str(self.parameter('ledger_url'))
-        if self.url:
-            check_url(self.url)
+        self.robot = str(self.parameter('robot')) or self.get_namespace().strip('/') or 'robot'
         self.reader: JournalReader | None = None
         self.network: LoopThread | None = None
         self.status = SyncStatus()
         self.sync = self.add_publisher(LedgerSync, '~/sync', state_qos())
-        self.diagnostics = self.add_publisher(
-            DiagnosticArray, '/diagnostics', QoSProfile(depth=10))
         self.add_service(GetCheckpoint, '~/get_checkpoint', self.get_checkpoint)
         self.add_timer(LOOK, self._look)
-        self.add_timer(1.0, self._diagnose)
+        self.add_diagnostics('sync', self._sync_health)
         self._told: LedgerSync | None = None
+        self.work: FleetWork | None = None
+        self._configure_work()
         self._look()
+
+    def _configure_work(self) -> None:
+        """Offer what work of a fleet needs."""
+        clock = NodeClock(self)
+        self.requests = self.add_publisher(
+            OperatorRequestArray, '~/operator_requests', state_qos())
+        self.desk = OperatorDesk(clock, self._publish_requests)
+        self.add_service(Respond, '~/respond', self._respond)
+        self.streams = [stream for stream in self.parameter('work_streams') if stream]
+        if self.url and self.streams:
+            self.work = FleetWork(
+                self, clock, self.desk, lambda: self.reader, self._look,
+                action_node=str(self.parameter('action_node')),
+                folders=list(self.parameter('flow_folders')),
+                patience=float(self.parameter('work_min_idle')))
 
     def activate(self) -> None:
         """Start to sync, and tell the state at once."""
         if self.url:
-            robot = str(self.parameter('robot')) or self.get_namespace().strip('/') or 'robot'
             self.ledger = RedisLedger(
-                self.url, robot, retention=float(self.parameter('retention')))
+                self.url, self.robot, retention=float(self.parameter('retention')))
             self.status = SyncStatus()
             self.network = LoopThread()
             self.network.submit(Synchronizer(self.path, self.ledger, self._synced).run())
+            for stream in self.streams:
+                self.network.submit(self._work_on(stream))
         self._told = None
         self._look()
+        self._publish_requests()
+
+    async def _work_on(self, stream: str) -> None:
+        """Do what comes by a stream, in the thread of the network."""
+        assert self.work is not None
+        client = connect(self.url)
+        try:
+            await OperationConsumer(
+                client, stream, str(self.parameter('work_group')), self.work, name=self.robot,
+                min_idle=float(self.parameter('work_min_idle')),
+                max_tries=int(self.parameter('work_max_tries'))).run()
+        finally:
+            await client.connection_pool.disconnect()
 
     def deactivate(self) -> None:
         """Stop to sync; the ledger goes on from where it is next time."""
@@ -172,28 +217,48 @@ class LedgerNode(ManagedNode):
                 if status.connected else LedgerSync.DISCONNECTED,
                 journal_seq=max(seq, status.journal_seq), ledger_seq=status.ledger_seq,
                 backlog=max(seq, status.journal_seq) - status.ledger_seq,
-                lag=status.lag, last_error=status.last_error or error)
+                lag=status.lag, last_error=status.last_error or error,
+                leases=self.work.leases() if self.work is not None else [])
         if self._told is None or told != self._told:
             self._told = told
             self.sync.publish(LedgerSync(
                 stamp=to_time(self.now()),
                 **{name: getattr(told, name) for name in (
-                    'state', 'journal_seq', 'ledger_seq', 'backlog', 'lag', 'last_error')}))
+                    'state', 'journal_seq', 'ledger_seq', 'backlog', 'lag', 'last_error',
+                    'leases')}))
 
-    def _diagnose(self) -> None:
+    def _sync_health(self) -> Health:
         told = self._told
         if told is None:
-            return
-        array = DiagnosticArray(status=[DiagnosticStatus(
-            level=_LEVELS[told.state], message=told.last_error or _WORDS[told.state],
-            name=f"{self.get_fully_qualified_name().lstrip('/')}: sync",
-            hardware_id='action_lifecycle',
-            values=[KeyValue(key=key, value=str(value)) for key, value in (
-                ('journal_seq', told.journal_seq), ('ledger_seq', told.ledger_seq),
-                ('backlog', told.backlog), ('lag', f'{told.lag:.1f}'),
-                ('refilled', self.status.refilled))])])
-        array.header.stamp = to_time(self.now())
-        self.diagnostics.publish(array)
+            return Health(WARN, 'nothing is known yet')
+        return Health(_LEVELS[told.state], told.last_error or _WORDS[told.state], {
+            'journal_seq': told.journal_seq, 'ledger_seq': told.ledger_seq,
+            'backlog': told.backlog, 'lag (s)': f'{told.lag:.1f}',
+            'refilled': self.status.refilled, 'work held': len(told.leases)})
+
+    def _publish_requests(self) -> None:
+        self.requests.publish(OperatorRequestArray(
+            stamp=to_time(self.now()),
+            requests=[request_to(request) for request in self.desk.open.values()]))
+
+    def _respond(self, request: Any, response: Any) -> Any:
+        try:
+            self.desk.respond(request.id, request.answer, request.actor)
+            response.accepted = True
+        except AnswerRefused as error:
+            response.error_code = int(ErrorCode.INVALID_REQUEST)
+            response.error_msg = str(error)
+        return response
+
+
+def _url_fault(url: str) -> str:
+    """Return what is wrong with a URL."""
+    try:
+        if url:
+            check_url(url)
+    except LedgerError as error:
+        return str(error)
+    return ''
 
 
 def main(args: list[str] | None = None) -> int:

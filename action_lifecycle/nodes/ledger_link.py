@@ -50,7 +50,8 @@ class LedgerLink:
     def _told(self, sync: LedgerSync) -> None:
         now, steady = time.time(), self._steady()
         self.world.told({
-            (lease.flow_id, lease.name): steady + to_seconds(lease.expires) - now
+            (lease.flow_id, lease.name): max(0.0, to_seconds(lease.expires) - now)
+            and steady + to_seconds(lease.expires) - now
             for lease in sync.leases if lease.held})
         if self._compactor is None:
             return

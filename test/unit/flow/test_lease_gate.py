@@ -69,6 +69,16 @@ def test_motion_waits_for_its_claim_and_starts_when_it_is_held(fleet: Fleet) -> 
     assert fleet.robot.executed('one') == 1
 
 
+def test_motion_waits_for_as_long_as_its_claim_is_told_of(fleet: Fleet) -> None:
+    fleet.submit()
+    for _ in range(5):
+        fleet.clock.run(PATIENCE / 2)
+        fleet.gate.told({('f', 'job'): 0.0})
+    assert fleet.robot.motions == [] and not fleet.run.ended
+    fleet.hold(60.0)
+    assert fleet.robot.executed('one') == 1
+
+
 def test_flow_without_a_claim_needs_none(fleet: Fleet) -> None:
     fleet.submit('')
     fleet.clock.run(0.1)

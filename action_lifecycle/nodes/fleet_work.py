@@ -1,0 +1,246 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Flows that a fleet asks for by a Redis stream, run by the action node of this robot.
+
+A request becomes a flow whose motions need a claim. The first of them waits until it is noted in
+Redis that something is about to move; from then on no other robot takes the request over. What
+becomes of the flow is read from the journal, so it is followed also over restarts of either node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from lifecycle_msgs.msg import State
+from lifecycle_msgs.srv import GetState
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.action import ExecuteFlow
+
+from ..dialogue import OperatorDesk
+from ..engine.errors import LifecycleError
+from ..ledger import JournalReader, Row
+from ..ledger.redis_consumer import Operation, Request
+from ..lifecycle.ports import Question
+from ..ros.lifecycle_node import ManagedNode
+from .clock import NodeClock
+from .files import find_flow
+from .messages import to_time
+
+LOOK = 0.1  # s between looks at the journal, and half that before the first motion
+ASK_STATE = 0.5  # s between questions to the action node whether it is active
+FRESH = 2.0  # s that its answer counts
+ACCEPT = 10.0  # s that it may take to accept a goal
+FIELDS = ('flow', 'kind', 'source', 'parameters_json', 'priority', 'requester', 'recipe')
+OPTIONS = ('take_over', 'give_up')
+
+_FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z')
+
+
+class FlowFailed(LifecycleError):
+    """A flow was refused or has failed."""
+
+
+class FleetWork:
+    """
+    What the worker of this robot can do; see ledger.redis_consumer.Work.
+
+    Its coroutines run in the thread of the network clients, everything of ROS in the executor's.
+    `patience`: s that the action node may be away before its work is given up. `changed` is
+    called in the executor's thread when `leases` has something new to tell.
+    """
+
+    def __init__(
+        self, node: ManagedNode, clock: NodeClock, desk: OperatorDesk,
+        reader: Callable[[], JournalReader | None], changed: Callable[[], None], *,
+        action_node: str, folders: list[str], patience: float,
+    ) -> None:
+        self._node = node
+        self._clock = clock
+        self._desk = desk
+        self._reader = reader
+        self._changed = changed
+        self._folders = folders
+        self._patience = patience
+        self._active_at = -FRESH
+        self._claims: dict[str, tuple[str, Operation]] = {}
+        self._flows = node.add_action_client(ExecuteFlow, f'{action_node}/execute_flow')
+        self._states = node.add_client(GetState, f'{action_node}/get_state')
+        self._asked: Any = None
+        node.add_timer(ASK_STATE, self._ask_state)
+
+    def leases(self) -> list[msg.Lease]:
+        """Return the claims that are held, and those that have lapsed while a flow goes on."""
+        told = []
+        for flow_id, operation in list(self._claims.values()):
+            left = operation.held_until - time.monotonic()
+            held = left > 0 and not operation.ended
+            told.append(msg.Lease(
+                flow_id=flow_id, name=operation.request.trace_id, token=operation.request.tries,
+                held=held,
+                expires=to_time(time.time() + left if held and operation.moved else 0.0)))
+        return told
+
+    # What the worker asks, in the thread of the network clients
+
+    def ready(self) -> bool:
+        """Whether the action node is active."""
+        return time.monotonic() - self._active_at < FRESH and self._reader() is not None
+
+    async def gather(self, request: Request) -> dict[str, Any]:
+        """Return the goal; a flow given by its name is read, so that all robots run the same."""
+        goal = {name: request.data[name] for name in FIELDS if request.data.get(name)}
+        flow, kind = goal.get('flow', ''), goal.get('kind', '')
+        if not flow:
+            raise FlowFailed("the request has no field 'flow'")
+        if kind == 'file' or (not kind and '\n' not in flow):
+            path = find_flow(flow, self._folders)
+            goal.update(flow=path.read_text(encoding='utf-8'), kind='yaml', source=path.name)
+        return goal
+
+    async def perform(self, operation: Operation, gathered: dict[str, Any]) -> Any:
+        """Run the flow, or go on with the one that was begun; returns how it ended."""
+        request = operation.request
+        begun = self._begun(request, operation.moved)
+        ended: Future[Any] | None = None
+        flow_id = begun or f'{_base(request.trace_id)}.{request.tries}'
+        self._claims[request.trace_id] = flow_id, operation
+        handle: Any = None
+        try:
+            if begun is None:
+                handle, ended = await self._send(flow_id, request, gathered)
+            return await self._follow(operation, flow_id, ended)
+        except asyncio.CancelledError:
+            if handle is not None and not operation.moved:
+                self._clock.call_soon(handle.cancel_goal_async)
+            raise
+        finally:
+            del self._claims[request.trace_id]
+            self._clock.call_soon(self._changed)
+
+    def goes_on(self, request: Request) -> bool:
+        """Whether the journal of this robot has the flow of a request."""
+        return self._begun(request, True) is not None
+
+    async def take_over(self, request: Request) -> str:
+        """Ask on `~/operator_requests` who has to do what a lost robot has begun."""
+        answered: Future[tuple[str, str]] = Future()
+        asked: list[Any] = []
+        name = request.data.get('flow', '').partition('\n')[0]
+        question = Question(
+            'takeover', _base(request.trace_id), '',
+            f"The robot that worked on request {request.trace_id} ('{name}') is gone, and it had "
+            'begun to move. Is this robot to do all of it anew?', OPTIONS)
+        self._clock.call_soon(lambda: asked.append(self._desk.ask(
+            question, lambda answer, actor: answered.set_result((answer, actor)))))
+        try:
+            answer, actor = await asyncio.wrap_future(answered)
+        finally:
+            self._clock.call_soon(lambda: [one.cancel() for one in asked])
+        return actor if answer == 'take_over' else ''
+
+    # Following a flow
+
+    def _begun(self, request: Request, moved: bool) -> str | None:
+        """Return the flow of an earlier try of this robot, but none that failed unmoved."""
+        reader = self._reader()
+        for tries in range(request.tries, 0, -1) if reader is not None else ():
+            flow_id = f'{_base(request.trace_id)}.{tries}'
+            rows = list(reader.rows(flow_id=flow_id, kind='flow'))
+            if rows:
+                return flow_id if moved or rows[-1].to_state != 'FAIL' else None
+        return None
+
+    async def _follow(
+        self, operation: Operation, flow_id: str, ended: Future[Any] | None
+    ) -> dict[str, Any]:
+        """Read on in the journal until the flow has ended; note its first motion in Redis."""
+        seq = 0
+        away_since = None
+        while True:
+            refused = ended.result() if ended is not None and ended.done() else None
+            reader = self._reader()
+            for row in reader.rows(flow_id=flow_id, after=seq) if reader is not None else ():
+                seq = row.seq
+                if row.to_state == 'executing_motion' and not operation.moved:
+                    await operation.start_motion()
+                    self._clock.call_soon(self._changed)
+                if row.kind == 'flow' and row.final:
+                    return self._result(row)
+            if refused is not None and not seq:
+                raise FlowFailed(refused.error_msg or 'the action node has refused the flow')
+            now = time.monotonic()
+            away_since = None if self.ready() else away_since or now
+            if away_since is not None and now - away_since > self._patience:
+                raise FlowFailed('the action node is away')
+            await asyncio.sleep(LOOK if operation.moved else LOOK / 2)
+
+    def _result(self, row: Row) -> dict[str, Any]:
+        if row.to_state != 'FINISH':
+            raise FlowFailed(f'flow {row.flow_id} has failed: {row.cause}')
+        return {'flow_id': row.flow_id, 'robot': self._node.get_namespace(),
+                'state': row.to_state, 'summary': row.data}
+
+    # ROS, in the executor's thread
+
+    async def _send(
+        self, flow_id: str, request: Request, goal: Mapping[str, Any]
+    ) -> tuple[Any, Future[Any]]:
+        """Send the goal; return its handle and what its result will be."""
+        message = ExecuteFlow.Goal(
+            flow=goal['flow'], kind=goal.get('kind', ''), source=goal.get('source', ''),
+            flow_id=flow_id, parameters_json=goal.get('parameters_json', ''),
+            priority=_number(goal.get('priority', '0')),
+            requester=goal.get('requester', f'request {request.trace_id}'),
+            recipe=goal.get('recipe', ''), lease=request.trace_id)
+        accepted: Future[Any] = Future()
+        ended: Future[Any] = Future()
+
+        def answered(future: Any) -> None:
+            handle = future.result()
+            if not handle.accepted:
+                accepted.set_exception(FlowFailed('the action node is not active'))
+                return
+            accepted.set_result(handle)
+            handle.get_result_async().add_done_callback(
+                lambda result: ended.set_result(result.result().result))
+
+        self._clock.call_soon(
+            lambda: self._flows.send_goal_async(message).add_done_callback(answered))
+        try:
+            return await asyncio.wait_for(
+                asyncio.shield(asyncio.wrap_future(accepted)), ACCEPT), ended
+        except asyncio.TimeoutError:
+            raise FlowFailed('the action node gives no answer') from None
+
+    def _ask_state(self) -> None:
+        if self._asked is not None:
+            self._states.remove_pending_request(self._asked)
+            self._asked = None
+        if self._states.service_is_ready():
+            self._asked = self._states.call_async(GetState.Request())
+            self._asked.add_done_callback(self._told_state)
+
+    def _told_state(self, future: Any) -> None:
+        answer = future.result()
+        if answer is not None and answer.current_state.id == State.PRIMARY_STATE_ACTIVE:
+            self._active_at = time.monotonic()
+
+
+def _base(trace_id: str) -> str:
+    """Return the beginning of the ids of the flows of a request."""
+    return trace_id if _FLOW_ID.match(trace_id) else uuid.uuid5(uuid.NAMESPACE_OID, trace_id).hex
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise FlowFailed(f'priority: expected an integer, got {text!r}') from None

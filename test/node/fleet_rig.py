@@ -1,0 +1,206 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Robots of a fleet as real processes, the grippers that the test moves, and their Redis."""
+
+from __future__ import annotations
+
+import os
+import random
+import runpy
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from ament_index_python.packages import get_package_prefix
+from control_msgs.action import GripperCommand
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.context import Context
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+
+from action_lifecycle.ledger import JournalError, JournalReader, Row
+from action_lifecycle.ros.executor import make_executor
+from action_lifecycle.ros.qos import state_qos
+from action_lifecycle_msgs.msg import LedgerSync, OperatorRequestArray
+from action_lifecycle_msgs.srv import Respond
+
+# The test folders are no package together, so this is no import.
+RedisServer = runpy.run_path(str(
+    Path(__file__).parents[1] / 'unit/redis_ledger/redis_server.py'))['RedisServer']
+
+LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
+STREAM = 'flows'
+IDLE = 3.0  #: s until a silent robot counts as lost
+FACTS = """\
+estop: none
+facts:
+  gap: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=gripper]',
+        max_age: 1.0, unit: m}
+"""
+FLOW = """\
+flow: shared
+actions:
+  look:
+    confirm: {condition: gap < 1.0, within: 5.0}
+    verify: [{by: operator, timeout: 120.0}]
+  grip:
+    after: look
+    motion:
+      server: gripper
+      type: control_msgs/action/GripperCommand
+      goal: {command: {position: 0.02, max_effort: 5.0}}
+    confirm: {condition: gap < 1.0, within: 5.0}
+"""
+
+
+class Robot:
+    """One process with the three nodes, and what is outside it: gripper, sensors, journal."""
+
+    def __init__(self, fleet: Fleet, name: str) -> None:
+        self.fleet = fleet
+        self.name = name
+        self.journal_path = fleet.folder / f'{name}.journal'
+        self.process: subprocess.Popen[bytes] | None = None
+        self.goals = 0
+        self.hold = False
+        self.sync = LedgerSync()
+        self.asked: dict[str, OperatorRequestArray] = {}
+        node = fleet.node
+        self.server = ActionServer(
+            node, GripperCommand, f'/{name}/gripper', self._execute,
+            cancel_callback=lambda handle: CancelResponse.ACCEPT)
+        self.release: Any = Future()
+        self.joints = node.create_publisher(JointState, f'/{name}/joint_states', 10)
+        node.create_subscription(
+            LedgerSync, f'/{name}/ledger/sync', lambda message: setattr(self, 'sync', message),
+            state_qos())
+        for asker in ('action_lifecycle', 'ledger'):
+            node.create_subscription(
+                OperatorRequestArray, f'/{name}/{asker}/operator_requests',
+                lambda message, asker=asker: self.asked.__setitem__(asker, message), state_qos())
+        self.answers = {asker: node.create_client(Respond, f'/{name}/{asker}/respond')
+                        for asker in ('action_lifecycle', 'ledger')}
+
+    def start(self, **parameters: Any) -> None:
+        """Start the process."""
+        given = {'autostart': True, 'journal_path': str(self.journal_path),
+                 'facts_file': str(self.fleet.facts), 'ledger_url': self.fleet.redis.url,
+                 'work_streams': f'[{STREAM}]', 'work_min_idle': IDLE, **parameters}
+        arguments = ['--ros-args', '-r', f'__ns:=/{self.name}']
+        for key, value in given.items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            arguments += ['-p', f'{key}:={text}']
+        self.asked = {}
+        with open(self.fleet.folder / f'{self.name}.log', 'ab') as log:
+            self.process = subprocess.Popen(
+                [str(LIB / 'composed'), *arguments], env=self.fleet.environment, stdout=log,
+                stderr=subprocess.STDOUT)
+
+    def kill(self) -> None:
+        """End the process as a power switch would; the gripper goes on by itself."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(10.0)
+        self.asked = {}
+
+    def rows(self, **query: Any) -> list[Row]:
+        """Return what the journal has now."""
+        try:
+            with JournalReader(self.journal_path) as journal:
+                return list(journal.rows(**query))
+        except JournalError:
+            return []
+
+    def question(self, asker: str, kind: str) -> Any:
+        """Return the open question of a kind, None if there is none."""
+        told = self.asked.get(asker)
+        return next((one for one in told.requests if one.kind == kind), None) if told else None
+
+    def respond(self, asker: str, kind: str, answer: str) -> None:
+        """Answer the open question of a kind."""
+        request = Respond.Request(
+            id=self.question(asker, kind).id, answer=answer, actor='anna')
+        answered = self.answers[asker].call_async(request)
+        self.fleet.until(answered.done, 10.0, 'an answer is taken')
+        assert answered.result().accepted, answered.result().error_msg
+
+    async def _execute(self, handle: Any) -> Any:
+        self.goals += 1
+        if self.hold:
+            await self.release
+        handle.succeed()
+        return GripperCommand.Result(position=0.02, reached_goal=True)
+
+
+class Fleet:
+    """Two robots, one Redis."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.redis = RedisServer()
+        self.domain = random.randint(1, 200)
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        self.environment = {
+            **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder)}
+        self.facts = folder / 'facts.yaml'
+        self.facts.write_text(FACTS)
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=self.domain)
+        self.node = rclpy.create_node('fleet', context=self.context)
+        self.executor = make_executor(context=self.context)
+        self.executor.add_node(self.node)
+        self.robots = [Robot(self, name) for name in ('r1', 'r2')]
+        self.sampling = self.node.create_timer(0.05, self._sample)
+
+    def _sample(self) -> None:
+        message = JointState(name=['gripper'], position=[0.02], velocity=[0.0])
+        message.header.stamp = self.node.get_clock().now().to_msg()
+        for robot in self.robots:
+            robot.joints.publish(message)
+
+    def ask(self, trace: str, **fields: str) -> None:
+        """Ask the fleet for a flow, as anybody with a Redis client can."""
+        self.redis.client.xadd(STREAM, {'trace_id': trace, **fields})
+
+    def state(self, trace: str) -> str | None:
+        """Return the state of an operation."""
+        return self.redis.client.hget(f'sg:trace:{{{trace}}}', 'state')
+
+    def until(self, done: Callable[[], Any], timeout: float, what: str) -> Any:
+        """Serve callbacks until something is so; with the logs in the failure."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.05)
+            if value := done():
+                return value
+        logs = '\n'.join(f'--- {path.name}\n{path.read_text(errors="replace")[-4000:]}'
+                         for path in self.folder.glob('*.log'))
+        raise AssertionError(f'{what}: not within {timeout:g} s\n{logs}')
+
+    def until_one(self, done: Callable[[Robot], Any], timeout: float, what: str
+                  ) -> tuple[Robot, Robot]:
+        """Wait until something is so of one robot; return that one and the other one."""
+        one = self.until(lambda: next((r for r in self.robots if done(r)), None), timeout, what)
+        return one, next(robot for robot in self.robots if robot is not one)
+
+    def close(self) -> None:
+        """End everything."""
+        for robot in self.robots:
+            if robot.process is not None and robot.process.poll() is None:
+                robot.process.send_signal(signal.SIGINT)
+        for robot in self.robots:
+            if robot.process is not None:
+                try:
+                    robot.process.wait(8.0)
+                except subprocess.TimeoutExpired:
+                    robot.process.kill()
+                    robot.process.wait(5.0)
+            robot.server.destroy()
+        self.node.destroy_node()
+        self.executor.shutdown()
+        self.context.try_shutdown()
+        self.redis.close()

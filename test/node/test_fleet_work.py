@@ -1,0 +1,110 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Robots share flows by a Redis stream; each is done once, whoever dies."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip('rclpy')
+
+from .fleet_rig import FLOW, IDLE, Fleet
+
+pytestmark = pytest.mark.skipif(
+    shutil.which('redis-server') is None, reason='redis-server is not installed')
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
+    fleet = Fleet(tmp_path)
+    yield fleet
+    fleet.close()
+
+
+def test_robot_lost_before_its_first_motion_is_replaced_and_can_not_move_when_it_comes_back(
+    fleet: Fleet
+) -> None:
+    for robot in fleet.robots:
+        robot.start()
+    fleet.ask('t', flow=FLOW, requester='shop')
+    lost, other = fleet.until_one(
+        lambda robot: robot.question('action_lifecycle', 'verify'), 30.0, 'one has begun')
+    assert fleet.state('t') == 'INFERRING'
+    fleet.until(lambda: [(one.name, one.held, one.expires.sec) for one in lost.sync.leases] == [
+        ('t', True, 0)], 5.0, 'it holds its claim, but may not move yet')
+    lost.kill()
+    fleet.until(lambda: other.question('action_lifecycle', 'verify'), IDLE + 20.0,
+                'the other one has taken over')
+    other.respond('action_lifecycle', 'verify', 'completed')
+    fleet.until(lambda: fleet.state('t') == 'COMPLETED', 20.0, 'it is done')
+    assert (lost.goals, other.goals) == (0, 1)
+    result = json.loads(fleet.redis.client.get('sg:result:{t}'))
+    assert (result['robot'], result['flow_id'], result['state']) == (
+        f'/{other.name}', 't.2', 'FINISH')
+    lost.start()
+    fleet.until(lambda: lost.question('action_lifecycle', 'verify'), 20.0, 'it goes on')
+    lost.respond('action_lifecycle', 'verify', 'completed')
+    failed = fleet.until(lambda: [row for row in lost.rows(action_id='grip')
+                                  if row.to_state == 'terminated'], 30.0, 'it gives up')
+    assert failed[0].data['outcome'] == 'failed' and lost.goals == 0
+    assert 'LEASE_LAPSED' in [row.data.get('error_code') for row in lost.rows(action_id='grip')]
+
+
+def test_after_the_first_motion_a_person_decides_and_a_robot_that_comes_back_goes_on(
+    fleet: Fleet
+) -> None:
+    flow = FLOW.replace('    verify: [{by: operator, timeout: 120.0}]\n', '')
+    for robot in fleet.robots:
+        robot.hold = True
+        robot.start()
+    fleet.ask('t', flow=flow)
+    lost, other = fleet.until_one(lambda robot: robot.goals, 30.0, 'one moves')
+    assert fleet.redis.client.hget('sg:trace:{t}', 'moved') == '1'
+    fleet.until(lambda: lost.sync.leases and lost.sync.leases[0].expires.sec, 5.0, 'it is told')
+    lost.kill()
+    question = fleet.until(lambda: other.question('ledger', 'takeover'), IDLE + 20.0,
+                           'a person is asked')
+    assert list(question.options) == ['take_over', 'give_up'] and other.goals == 0
+    other.hold = False
+    other.respond('ledger', 'takeover', 'take_over')
+    fleet.until(lambda: fleet.state('t') == 'COMPLETED', 20.0, 'it is done')
+    assert (lost.goals, other.goals) == (1, 1)
+    assert not other.question('ledger', 'takeover')
+
+    other.kill()  # the next one is for the robot that comes back
+    lost.release.set_result(None)
+    lost.hold = False
+    lost.start()
+    fleet.ask('u', flow=flow)
+    fleet.until(lambda: fleet.state('u') == 'COMPLETED', 40.0, 'the next one is done')
+    lost.hold, lost.release = True, type(lost.release)()
+    moved = lost.goals
+    fleet.ask('v', flow=flow)
+    fleet.until(lambda: lost.goals > moved, 20.0, 'it moves')
+    lost.kill()
+    lost.start()  # before anybody else has noticed
+    fleet.until(lambda: lost.sync.leases, 20.0, 'it holds its claim again')
+    lost.release.set_result(None)
+    fleet.until(lambda: fleet.state('v') == 'COMPLETED', 30.0, 'it has gone on')
+    assert lost.goals == moved + 1
+    assert not fleet.redis.client.exists('{flows}:dead')
+
+
+def test_flow_that_nobody_can_run_is_one_dead_letter(fleet: Fleet) -> None:
+    robot = fleet.robots[0]
+    robot.start(work_min_idle=0.5)
+    fleet.ask('bad', flow='no_such_flow')
+    fleet.ask('worse', flow='flow: x\nactions: {a: {motion: 1}}\n')
+    dead = fleet.until(lambda: len(fleet.redis.client.xrange('{flows}:dead')) == 2
+                       and fleet.redis.client.xrange('{flows}:dead'), 40.0, 'it is given up')
+    for _, letter in dead:
+        assert letter['attempt'] == '3' and letter['original_stream'] == 'flows'
+    errors = {letter['trace_id']: letter['error'] for _, letter in dead}
+    assert 'no_such_flow' in errors['bad'] and "field 'motion" in errors['worse'], errors
+    assert fleet.redis.client.xinfo_groups('flows')[0]['pending'] == 0
+    assert robot.goals == 0
