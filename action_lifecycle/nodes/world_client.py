@@ -29,6 +29,7 @@ from ..lifecycle.ports import (
 from ..lifecycle.spec import has_gaps
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.qos import action_qos
 from .bridge_heartbeat import PERIOD
 from .clock import NodeClock
 from .messages import (
@@ -60,8 +61,9 @@ class BridgeClient:
         self.guarded = node.guarded
         self.timeout = timeout
         self.safety_known = False  #: whether the bridge has seen all its safety topics
-        self.motion = ActionClient(node, ExecuteMotion, f'{name}/execute_motion')
-        self.confirmation = ActionClient(node, ConfirmOutcome, f'{name}/confirm_outcome')
+        self.motion = ActionClient(node, ExecuteMotion, f'{name}/execute_motion', **action_qos())
+        self.confirmation = ActionClient(
+            node, ConfirmOutcome, f'{name}/confirm_outcome', **action_qos())
 
     def execute(
         self, request: MotionRequest, result: Callable[[MotionResult], None]

@@ -57,7 +57,7 @@ from ..lifecycle.states import ErrorCode
 from .diagnostics import PERIOD, USE_FQN, Diagnostics, Health
 from .executor import CHOICES
 from .parameters import Parameters
-from .qos import overridable
+from .qos import action_qos, overridable
 from .timers import Scheduler
 from .watchdog import LIMIT, Watchdog, name_of
 
@@ -270,12 +270,13 @@ class ManagedNode(LifecycleNode):
         return ActionServer(
             self, action, name, run, goal_callback=self.guarded(on_goal, GoalResponse.REJECT),
             cancel_callback=self.guarded(on_cancel, CancelResponse.ACCEPT),
-            result_timeout=result_timeout)
+            result_timeout=result_timeout, **action_qos())
 
     def add_action_client(self, action: type, name: str) -> ActionClient:
         """Return the client of an action server; see `keep`."""
         client: ActionClient = self.keep(
-            ('client', name, action), lambda: ActionClient(self, action, name))
+            ('client', name, action), lambda: ActionClient(
+                self, action, name, **action_qos()))
         return client
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:

@@ -33,6 +33,17 @@ def event_qos() -> QoSProfile:
         durability=QoSDurabilityPolicy.VOLATILE)
 
 
+def action_qos() -> dict[str, QoSProfile]:
+    """
+    Return the profiles of the services of this package's own actions.
+
+    rclpy's hold ten requests: an eleventh that is sent before the first was taken is lost, as are
+    answers. Many actions may start, or be decided, at one moment.
+    """
+    profile = QoSProfile(depth=1000)
+    return {f'{service}_service_qos_profile': profile for service in ('goal', 'result', 'cancel')}
+
+
 def overridable() -> QoSOverridingOptions:
     """Return options that let parameters (`qos_overrides.<topic>…`) change a topic's profile."""
     return QoSOverridingOptions((

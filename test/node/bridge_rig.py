@@ -4,17 +4,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import json
 import os
+from pathlib import Path
 import random
 import time
-import uuid
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
+import uuid
 
-import rclpy
+from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
+from action_lifecycle.ros.executor import make_executor
+from action_lifecycle.ros.qos import action_qos, state_qos
+from action_lifecycle.ros.stamps import to_time, to_uuid
+from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
+from action_lifecycle_msgs.msg import Condition, Motion, SafetyState, WorldState
+from action_lifecycle_msgs.srv import Check, ClearStop, Evaluate
 from control_msgs.action import GripperCommand
+import rclpy
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.context import Context
 from rclpy.parameter import Parameter
@@ -22,14 +29,6 @@ from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
-
-from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
-from action_lifecycle.ros.executor import make_executor
-from action_lifecycle.ros.qos import state_qos
-from action_lifecycle.ros.stamps import to_time, to_uuid
-from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
-from action_lifecycle_msgs.msg import Condition, Motion, SafetyState, WorldState
-from action_lifecycle_msgs.srv import Check, ClearStop, Evaluate
 
 GRIPPER = 'control_msgs/action/GripperCommand'
 FACTS = """
@@ -132,8 +131,10 @@ class Rig:
             SafetyState, f'{name}/safety', self.safety.append, state_qos())
         self.asker.create_subscription(
             WorldState, f'{name}/facts', self.world.append, state_qos())
-        self.motion = ActionClient(self.asker, ExecuteMotion, f'{name}/execute_motion')
-        self.confirmation = ActionClient(self.asker, ConfirmOutcome, f'{name}/confirm_outcome')
+        self.motion = ActionClient(
+            self.asker, ExecuteMotion, f'{name}/execute_motion', **action_qos())
+        self.confirmation = ActionClient(
+            self.asker, ConfirmOutcome, f'{name}/confirm_outcome', **action_qos())
         self.check_client = self.asker.create_client(Check, f'{name}/check')
         self.evaluate_client = self.asker.create_client(Evaluate, f'{name}/evaluate')
         self.clear_client = self.asker.create_client(ClearStop, f'{name}/clear_stop')

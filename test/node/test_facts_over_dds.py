@@ -1,0 +1,210 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Facts from publishers as robots have them: many types, lossy, stalled, restarted, many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import importlib.util
+import json
+from pathlib import Path
+import random
+import time
+
+from action_lifecycle.ros.stamps import to_time
+from action_lifecycle.ros.types import message_class
+from action_lifecycle_msgs.action import ConfirmOutcome
+from action_lifecycle_msgs.msg import Condition, ErrorCode, Fact
+import numpy as np
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Bool, Float64
+
+from .bridge_rig import Rig
+from .test_fact_types import CASES
+
+CONFIRMED, STALE = ConfirmOutcome.Result.CONFIRMED, ConfirmOutcome.Result.STALE
+PROFILES = (  # as drivers have them: reliable, best effort, latched
+    QoSProfile(depth=10),
+    QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT),
+    QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+
+
+def test_every_type_is_read_from_publishers_of_any_qos(tmp_path: Path) -> None:
+    cases = [case for case in CASES if importlib.util.find_spec(case[0].split('/')[0])]
+    lines = [f"  f{n}: {{topic: t{n}, type: {type_name}, field: '{field}', always: true"
+             + ''.join(f', {key}: {value}' for key, value in more.items()) + '}'
+             for n, (type_name, field, more, _, _) in enumerate(cases)]
+    rig = Rig(tmp_path, '\n'.join(['estop: none', 'facts:', *lines]))
+    publishers = []
+    for n, (type_name, _, _, fill, _) in enumerate(cases):
+        message = message_class(type_name)()
+        fill(message)
+        publishers.append((rig.robot.create_publisher(
+            type(message), f't{n}', PROFILES[n % len(PROFILES)]), message))
+
+    def publish() -> None:
+        for publisher, message in publishers:
+            if hasattr(message, 'header'):
+                message.header.stamp = to_time(rig.now())
+            publisher.publish(message)
+
+    rig.robot.create_timer(0.1, publish)
+    rig.start()
+    rig.until(lambda: rig.world and len(rig.world[-1].facts) == len(cases) and all(
+        fact.validity == Fact.VALID for fact in rig.world[-1].facts), 20.0)
+    seen = {fact.name: fact for fact in rig.world[-1].facts}
+    for n, (type_name, field, _, _, expected) in enumerate(cases):
+        fact = seen[f'f{n}']
+        assert fact.topic == f'/t{n}'
+        if isinstance(expected, str):
+            assert json.loads(fact.value_json) == expected
+        else:
+            assert np.allclose(fact.numbers, expected), (type_name, field, fact.numbers)
+    rig.close()
+
+
+FACTS = """
+estop: none
+facts:
+  load: {topic: load, type: std_msgs/msg/Float64, field: data, max_age: 0.3}
+  gap: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=gripper]',
+        max_age: 0.3}
+  rate: {topic: load, type: std_msgs/msg/Float64, field: data, reduce: rate, window: 0.5}
+"""
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path, FACTS, linger=0.1)
+    rig.start()
+    yield rig
+    rig.close()
+
+
+def test_a_lossy_topic_confirms_by_what_arrives(rig: Rig) -> None:
+    """Most samples are lost, some come late and out of order; the newest stamp counts."""
+    rng = random.Random(1)
+    late: list[float] = []
+
+    def sample() -> None:
+        if rng.random() < 0.7:
+            return
+        if late and rng.random() < 0.3:
+            rig.publish_gap(0.0, stamp=late.pop(0))  # from before: no longer so
+        stamp = rig.now()
+        late.append(stamp - 0.05)
+        rig.publish_gap(0.03, stamp=stamp)
+
+    rig.robot.create_timer(0.01, sample)
+    handle = rig.confirm('gap > 0.02', hold=0.4, within=5.0, after=rig.now())
+    assert rig.result(handle).verdict == CONFIRMED
+
+
+def test_a_gap_in_a_lossy_topic_resets_the_hold(rig: Rig) -> None:
+    handle = rig.confirm('gap > 0.02', hold=0.6, within=1.0, after=rig.now())
+    rig.until(rig.joints.get_subscription_count)
+    for _ in range(2):
+        rig.publish_gap(0.03)
+        rig.spin(0.4)  # longer than max_age: it might have been anything
+    result = rig.result(handle)
+    assert result.error_code == ErrorCode.CONFIRM_STALE, result.error_msg
+    assert 'gap 0.03 stale: /joint_states has been silent for 0.' in result.error_msg
+
+
+def test_a_stalled_publisher_that_repeats_its_last_sample_goes_stale(rig: Rig) -> None:
+    frozen = rig.now()
+    rig.robot.create_timer(0.02, lambda: rig.publish_gap(0.03, stamp=frozen))
+    result = rig.result(rig.confirm('gap > 0.02', hold=0.5, within=1.0))
+    assert result.verdict == STALE
+    assert '/joint_states has been silent for 1' in result.error_msg
+
+
+def test_a_burst_of_2_khz_is_judged_sample_by_sample(rig: Rig) -> None:
+    """A topic at 2 kHz with one bad sample in it: the hold starts again."""
+    publisher = rig.robot.create_publisher(Float64, 'load', QoSProfile(depth=1000))
+    handle = rig.confirm('load > 0.5', hold=0.4, within=10.0)
+    rig.until(publisher.get_subscription_count)
+    rig.spin(1.2)  # until the bridge has fitted its QoS: reliable
+    bad = 0.0
+    start = time.monotonic()
+    done = handle.get_result_async()
+    sent = 0
+    while not done.done():
+        at = time.monotonic() - start
+        if bad == 0.0 and at > 0.3:
+            bad = rig.now()
+            publisher.publish(Float64(data=0.0))
+        publisher.publish(Float64(data=1.0))
+        sent += 1
+        rig.executor.spin_once(timeout_sec=0.0)
+        left = start + sent / 2000 - time.monotonic()
+        if left > 0:
+            rig.executor.spin_once(timeout_sec=left)
+        assert at < 8.0
+    evidence = done.result().result.evidence[0]
+    assert done.result().result.verdict == CONFIRMED
+    assert evidence.stamp.sec + evidence.stamp.nanosec * 1e-9 >= bad + 0.4
+
+
+def test_a_publisher_that_comes_back_with_another_type_is_named_and_never_read(rig: Rig) -> None:
+    from diagnostic_msgs.msg import DiagnosticArray
+    told: list[DiagnosticArray] = []
+    rig.asker.create_subscription(DiagnosticArray, '/diagnostics', told.append, 10)
+    first = rig.robot.create_publisher(Float64, 'load', 1)
+    timer = rig.robot.create_timer(0.05, lambda: first.publish(Float64(data=1.0)))
+    assert rig.result(rig.confirm('load > 0.5')).verdict == CONFIRMED
+    rig.robot.destroy_timer(timer)
+    rig.robot.destroy_publisher(first)
+    context = Context()  # another participant: DDS lets none have two types on one topic
+    rclpy.init(context=context, domain_id=rig.domain)
+    other = rclpy.create_node('other', context=context)
+    second = other.create_publisher(Bool, 'load', 1)
+    rig.robot.create_timer(0.05, lambda: second.publish(Bool(data=True)))
+    handle = rig.confirm('load > 0.5', within=2.5, after=rig.now())
+    words = "topic '/load' carries std_msgs/msg/Bool; the facts file says std_msgs/msg/Float64"
+    rig.until(lambda: any(words in status.message
+                          for array in told for status in array.status))
+    assert rig.result(handle).verdict != CONFIRMED
+    other.destroy_node()
+    context.shutdown()
+
+
+def test_a_window_over_a_silent_topic_says_zero_hertz(rig: Rig) -> None:
+    publisher = rig.robot.create_publisher(Float64, 'load', 10)
+    timer = rig.robot.create_timer(0.02, lambda: publisher.publish(Float64(data=1.0)))
+    assert rig.result(rig.confirm('rate > 30', within=3.0)).verdict == CONFIRMED
+    handle = rig.confirm('rate < 1', within=3.0)
+    rig.robot.destroy_timer(timer)
+    assert rig.result(handle).verdict == CONFIRMED
+
+
+def test_500_open_conditions_on_200_facts_of_50_topics(tmp_path: Path) -> None:
+    lines = [f'  f{n}: {{topic: t{n % 50}, type: std_msgs/msg/Float64, field: data}}'
+             for n in range(200)]
+    rig = Rig(tmp_path, '\n'.join(['estop: none', 'facts:', *lines]))
+    publishers = [rig.robot.create_publisher(Float64, f't{n}', 10) for n in range(50)]
+    rig.start()
+    sending = [rig.confirmation.send_goal_async(ConfirmOutcome.Goal(conditions=[Condition(
+        name='confirm', expression=f'f{n % 200} > 0.5', hold=0.2, within=60.0)]))
+        for n in range(500)]
+    rig.until(lambda: all(future.done() for future in sending), 40.0)
+    results = [future.result().get_result_async() for future in sending]
+    rig.until(lambda: all(publisher.get_subscription_count() for publisher in publishers))
+    high = Float64(data=1.0)
+
+    def publish() -> None:
+        for publisher in publishers[:25]:
+            publisher.publish(high)
+        for publisher in publishers[25:]:
+            publisher.publish(Float64(data=0.0))
+
+    rig.robot.create_timer(0.1, publish)
+    decided = [results[n] for n in range(500) if n % 50 < 25]
+    took = rig.until(lambda: all(future.done() for future in decided), 40.0)
+    assert {future.result().result.verdict for future in decided} == {CONFIRMED}
+    assert not any(results[n].done() for n in range(500) if n % 50 >= 25)
+    assert took < 20.0
+    rig.close()
