@@ -1,17 +1,29 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The processes that bench/ros.py measures, and those it measures them against."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import importlib
 import json
 import os
+from pathlib import Path
 import sys
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 PERIOD = 0.01  # s between two changes of a process
@@ -46,14 +58,13 @@ def repeatedly(node: Any, count: int, once: Callable[[], None]) -> None:
 
 def changing(folder: str) -> None:
     """Take actions through their states in the real node; `times` is by sequence number."""
-    import rclpy
-    from rclpy.parameter import Parameter
-
     from action_lifecycle.lifecycle.action import Action
     from action_lifecycle.lifecycle.spec import ActionSpec
     from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
     from action_lifecycle.nodes.files import action_graph
     from action_lifecycle.ros.executor import make_executor
+    import rclpy
+    from rclpy.parameter import Parameter
     rclpy.init()
     node = ActionLifecycleNode(parameter_overrides=[
         Parameter('journal_path', value=str(Path(folder) / 'changing.journal'))])
@@ -89,11 +100,10 @@ def changing(folder: str) -> None:
 
 def publishing() -> None:
     """Publish the same message with rclpy alone."""
-    import rclpy
-
     from action_lifecycle.ros.executor import make_executor
     from action_lifecycle.ros.qos import event_qos
     from action_lifecycle_msgs.msg import ActionStateChange
+    import rclpy
     rclpy.init()
     node = rclpy.create_node('bare')
     executor = make_executor()
@@ -123,11 +133,10 @@ def publishing() -> None:
 
 def listening(*topics: str) -> None:
     """Subscribe to both; prints, for each topic, when which sequence number came."""
-    import rclpy
-
     from action_lifecycle.ros.executor import make_executor
     from action_lifecycle.ros.qos import event_qos
     from action_lifecycle_msgs.msg import ActionStateChange
+    import rclpy
     rclpy.init()
     node = rclpy.create_node('listening')
     executor = make_executor()
@@ -150,10 +159,9 @@ def listening(*topics: str) -> None:
 
 def bare(modules: str) -> None:
     """Be a node that imports the same messages and hears the same e-stop, and nothing else."""
+    from action_lifecycle.ros.executor import make_executor
     import rclpy
     from std_msgs.msg import Bool
-
-    from action_lifecycle.ros.executor import make_executor
     for name in json.loads(modules):
         importlib.import_module(name)
     rclpy.init()

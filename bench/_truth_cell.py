@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The world of the lifecycle on a stepped clock: the simulated cell, the world model, motions.
 
@@ -9,11 +21,11 @@ same samples, only goals and results are handed over in-process.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 import dataclasses
 import heapq
 import itertools
 import typing
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from action_lifecycle.lifecycle.ports import (
@@ -25,8 +37,8 @@ from action_lifecycle.lifecycle.ports import (
 from action_lifecycle.lifecycle.spec import ConditionSpec
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.sim import messages
-from action_lifecycle.sim.cell import TICK, Cell
-from action_lifecycle.sim.motion import ACTIVE, SUCCEEDED, GoalRejected
+from action_lifecycle.sim.cell import Cell, TICK
+from action_lifecycle.sim.motion import ACTIVE, GoalRejected, SUCCEEDED
 from action_lifecycle.world import Condition, FactSet, Outcome, Result, WorldModel
 from action_lifecycle.world.evidence import plain
 

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 One episode over DDS: the cell's node, the bridge and the action node, in one process.
 
@@ -10,26 +22,25 @@ physics' state, needs to share the process with the cell.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 import random
 import tempfile
 import time
-from pathlib import Path
 from typing import Any
-
-import rclpy
-from rclpy.action import ActionClient
-from rclpy.context import Context
-from rclpy.parameter import Parameter
-from truth import FACTS, FLOW, LONGEST, Episode, Judge, draw, drawn_of
 
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
 from action_lifecycle.nodes.messages import evidence_from, to_code
 from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.qos import event_qos
-from action_lifecycle.sim.node import DRAWN, CellNode
+from action_lifecycle.sim.node import CellNode, DRAWN
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStateChange
+import rclpy
+from rclpy.action import ActionClient
+from rclpy.context import Context
+from rclpy.parameter import Parameter
+from truth import draw, drawn_of, Episode, FACTS, FLOW, Judge, LONGEST
 
 
 def run_over_dds(seed: int, number: int) -> Episode:

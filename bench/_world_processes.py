@@ -1,15 +1,27 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The processes that bench/world.py measures, and those it measures them against."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import json
 import os
+from pathlib import Path
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 KINDS: dict[str, tuple[str, int, float]] = {  # type, messages a block, Hz
@@ -88,9 +100,8 @@ def read_cloud(message: Any) -> float:
 
 def plain(topic: str, kind: str) -> None:
     """Subscribe with rclpy and read the value of each message."""
-    import rclpy
-
     from action_lifecycle.ros.executor import make_executor
+    import rclpy
     rclpy.init()
     node = rclpy.create_node('plain')
     read = {'scan': read_scan, 'joints': read_joints, 'cloud': read_cloud}[kind]
@@ -108,11 +119,10 @@ def plain(topic: str, kind: str) -> None:
 
 def fact(topic: str, kind: str, folder: str) -> None:
     """Run the bridge with one fact that is always read."""
-    import rclpy
-    from rclpy.parameter import Parameter
-
     from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
     from action_lifecycle.ros.executor import make_executor
+    import rclpy
+    from rclpy.parameter import Parameter
     type_name = KINDS['joints' if kind == 'capped' else kind][0]
     path = Path(folder) / f'{kind}.yaml'
     path.write_text(f'estop: none\nfacts:\n  value: {{topic: {topic}, type: {type_name}, '
@@ -138,15 +148,14 @@ def fact(topic: str, kind: str, folder: str) -> None:
 
 def confirming(folder: str, bare: str) -> None:
     """Answer goals of ConfirmOutcome when a sample decides: the bridge, or a bare server."""
+    from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
+    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle_msgs.action import ConfirmOutcome
     import rclpy
     from rclpy.action import ActionServer
     from rclpy.parameter import Parameter
     from rclpy.task import Future
     from std_msgs.msg import Float64
-
-    from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
-    from action_lifecycle.ros.executor import make_executor
-    from action_lifecycle_msgs.action import ConfirmOutcome
     rclpy.init()
     executor = make_executor()
     if bare == 'bare':
@@ -181,12 +190,11 @@ def confirming(folder: str, bare: str) -> None:
 
 def idle(folder: str, bare: str) -> None:
     """Do nothing: the bridge with an e-stop, or a bare node that subscribes to the same topic."""
+    from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
+    from action_lifecycle.ros.executor import make_executor
     import rclpy
     from rclpy.parameter import Parameter
     from std_msgs.msg import Bool
-
-    from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
-    from action_lifecycle.ros.executor import make_executor
     rclpy.init()
     executor = make_executor()
     if bare == 'bare':

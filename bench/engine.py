@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What a transition costs beside other libraries, and how loading grows, measured in one run.
 
@@ -19,20 +31,19 @@ its neighbour; the median of these ratios is printed, so that load from outside 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 import gc
 import json
 import math
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable
 from typing import Any
 
+from action_lifecycle.engine import load_graph, Machine
+from action_lifecycle.engine.resources import config_file
 import statemachine
 import transitions
-
-from action_lifecycle.engine import Machine, load_graph
-from action_lifecycle.engine.resources import config_file
 
 LAMP = load_graph('''\
 initial: dark

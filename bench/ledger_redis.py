@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What the ledger in Redis costs, measured in one run against a redis-server of its own.
 
@@ -16,19 +28,18 @@ import argparse
 import asyncio
 import json
 import os
+from pathlib import Path
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 from typing import Any
-
-import redis
 
 from action_lifecycle.ledger import Entry, Journal, JournalReader, Row
 from action_lifecycle.ledger.redis_ledger import RedisLedger
 from action_lifecycle.ledger.sync import BATCH_ROWS, Synchronizer, SyncStatus
+import redis
 
 WALK = ('assigned', 'in_progress', 'executing_motion', 'sensor_confirm',
         'status_verification_requested', 'completed', 'terminated')

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What the nodes cost beside a bare rclpy node, as ratios and differences measured in one run.
 
@@ -18,16 +30,16 @@ outside meets both.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 import json
 import os
+from pathlib import Path
 import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 PROCESSES = Path(__file__).with_name('_ros_processes.py')
@@ -127,9 +139,8 @@ class Asker:
     """Asks nodes for what they only answer when they are ready."""
 
     def __init__(self) -> None:
-        import rclpy
-
         from action_lifecycle.ros.executor import make_executor
+        import rclpy
         rclpy.init()
         self.node = rclpy.create_node('asker')
         self.executor = make_executor()

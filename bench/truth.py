@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Whether what is recorded is true: episodes of the simulated cell against the state of its physics.
 
@@ -25,26 +37,25 @@ controller_false_completions: motions that every controller reported as succeede
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
-import sys
-import tempfile
-import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+import json
+import multiprocessing
 from pathlib import Path
+import sys
+import tempfile
+import time
 from typing import Any
 
-import numpy as np
-from _truth_cell import STEP, CellWorld, SteppedClock
-
+from _truth_cell import CellWorld, STEP, SteppedClock
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph
-from action_lifecycle.flow import JournalRecorder, Orchestrator, load_flow
+from action_lifecycle.flow import JournalRecorder, load_flow, Orchestrator
 from action_lifecycle.ledger import Journal
-from action_lifecycle.sim.cell import PARTS, Cell, CellConfig, PartTruth
+from action_lifecycle.sim.cell import Cell, CellConfig, PARTS, PartTruth
 from action_lifecycle.world import load_facts
+import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOW = ROOT / 'config' / 'flows' / 'pick_and_place.yaml'

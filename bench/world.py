@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What facts, conditions and confirmations cost beside rclpy itself, as ratios measured in one run.
 
@@ -22,13 +34,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from pathlib import Path
 import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 from _world_processes import KINDS, message_of
@@ -104,7 +116,7 @@ def cpu_ratio(environment: dict[str, str], folder: str, kind: str, blocks: int) 
 
 def condition_us() -> float:
     """Return the µs of one judgement of a condition of three terms on fresh facts."""
-    from action_lifecycle.world import Condition, WorldModel, parse_facts
+    from action_lifecycle.world import Condition, parse_facts, WorldModel
     from action_lifecycle.world.watches import Judged
 
     model = WorldModel(parse_facts('estop: none\nfacts:\n' + ''.join(
@@ -128,13 +140,12 @@ def condition_us() -> float:
 def confirm_latency(environment: dict[str, str], folder: str) -> float:
     """Return the time from the deciding sample to the result, over that of a bare server."""
     os.environ.update(environment)
-    import rclpy
-    from rclpy.action import ActionClient
-    from std_msgs.msg import Float64
-
     from action_lifecycle.ros.executor import make_executor
     from action_lifecycle_msgs.action import ConfirmOutcome
     from action_lifecycle_msgs.msg import Condition
+    import rclpy
+    from rclpy.action import ActionClient
+    from std_msgs.msg import Float64
     processes = {name: Process(environment, 'confirming', folder, name)
                  for name in ('ours', 'bare')}
     times: dict[str, list[float]] = {'ours': [], 'bare': []}

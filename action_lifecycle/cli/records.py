@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The commands `list` and `history`: from the nodes, or from a journal file."""
 
 from __future__ import annotations
@@ -12,8 +24,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..ledger import JournalError, JournalReader
 from .exits import DONE, NotThere
+from ..ledger import JournalError, JournalReader
 
 COLUMNS = ('flow', 'action', 'state', 'outcome', 'attempt', 'last change')
 
@@ -78,8 +90,8 @@ def _changes(
         return
     from action_lifecycle_msgs.srv import GetHistory
 
-    from ..nodes.messages import to_seconds
     from .client import connect
+    from ..nodes.messages import to_seconds
     after = 0
     with connect(options.namespace) as client:
         while True:

@@ -1,37 +1,48 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The command `run`: sends a flow, shows how it goes, and sums it up."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 import getpass
 import json
+from pathlib import Path
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Any
-
-import yaml
-from rclpy.action import ActionClient
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
 
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode
 from action_lifecycle_msgs.srv import GetHistory
+from rclpy.action import ActionClient
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+import yaml
 
-from ..engine.errors import LifecycleError
-from ..flow.loading import load_flow
-from ..ros.qos import event_qos
 from .client import Client, connect
 from .exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from .table import attempts_table, line, live_table
+from ..engine.errors import LifecycleError
+from ..flow.loading import load_flow
+from ..ros.qos import event_qos
 
 NODE = 'action_lifecycle'
 CANCEL_TIME = 10.0

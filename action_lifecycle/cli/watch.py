@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The command `watch`: a live table of the flows of a robot, until Ctrl-C."""
 
 from __future__ import annotations
@@ -7,16 +19,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from action_lifecycle_msgs.msg import FlowStatusArray
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from action_lifecycle_msgs.msg import FlowStatusArray
-
-from ..ros.qos import state_qos
 from .client import connect
 from .exits import DONE
 from .table import live_table
+from ..ros.qos import state_qos
 
 SHOWN = 3
 """Flows that are shown: the newest."""

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 A dialogue: what was said on the way through a graph, by whom, and how much of it is kept.
 
@@ -9,18 +21,18 @@ they are left) or of any other type (the user does). Each state may have a `temp
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+import time
 from typing import Any, Literal, NamedTuple
 
 import jinja2
 
+from .text import as_text, presentable, verbatim
 from ..engine.errors import LifecycleError, nearest
 from ..engine.graph import Graph
-from ..flow.templates import MAX_TEMPLATE, TemplateError, render
-from .text import as_text, presentable, verbatim
+from ..flow.templates import MAX_TEMPLATE, render, TemplateError
 
 MAX_ENTRY = 65_536
 """Longest entry, in characters."""

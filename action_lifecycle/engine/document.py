@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 YAML documents whose every value knows the line and column it was written at.
 
@@ -12,10 +24,10 @@ This is also the one place that knows which pydantic is installed (1.10 or 2).
 
 from __future__ import annotations
 
+from pathlib import Path
 import re
 import types
 import typing
-from pathlib import Path
 from typing import Any, TypeVar, Union
 
 import pydantic

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The models of graph files, and their JSON Schema.
 
@@ -14,7 +26,7 @@ from typing import Any, Optional, Union
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
-from .document import StrictModel, json_schema
+from .document import json_schema, StrictModel
 from .states import REGISTRY, State
 
 Names = Union[StrictStr, list[StrictStr]]

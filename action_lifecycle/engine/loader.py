@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Loading graph files, with every fault reported at once."""
 
 from __future__ import annotations
@@ -16,12 +28,12 @@ from .document import Document, Key, parse_document, read_document, validate
 from .errors import DocumentError, Fault, GraphError, nearest
 from .graph import Graph, GraphState, Invariant, Transition
 from .graph_file import (
-    STATE_FIELDS,
-    TOP_FIELDS,
     GraphModel,
     InvariantModel,
     NextModel,
+    STATE_FIELDS,
     StateModel,
+    TOP_FIELDS,
     TransitionModel,
 )
 from .states import REGISTRY, State, StateRegistry

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The machine: one state on a shared graph, moved by events, with hooks around each move.
 
@@ -15,16 +27,16 @@ See `hooks` for how these are found on the machine's listeners.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextvars import ContextVar
 import inspect
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
 
 from .errors import LifecycleError, TransitionNotAllowed
 from .graph import Graph, Transition
-from .hooks import RESERVED, Guard, Hook, Hooks, find_hooks
+from .hooks import find_hooks, Guard, Hook, Hooks, RESERVED
 
 T = TypeVar('T')
 Event = tuple[str, 'str | None', dict[str, Any]]

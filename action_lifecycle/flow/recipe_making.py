@@ -1,21 +1,33 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Makes the recipe of a verified run, between its last action and its end."""
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable
+import logging
 from pathlib import Path
+import time
 from typing import Any
 
-from ..engine.errors import LifecycleError
-from ..ledger import Entry
-from ..lifecycle.states import Outcome
 from .extensions import Extension
 from .orchestrator import FlowRun, Orchestrator
 from .recipes import Recipe, recipe_path, write_recipe
+from ..engine.errors import LifecycleError
+from ..ledger import Entry
+from ..lifecycle.states import Outcome
 
 Work = Callable[[], Any]
 Apart = Callable[[Work, Callable[[Any, 'Exception | None'], None]], None]

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Recipes: what worked in a verified run of a flow, to be executed again without planning.
 
@@ -8,26 +20,26 @@ One JSON file a recipe, beside the journal; docs/recipes.md shows one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 import copy
+from datetime import datetime, timezone
 import difflib
 import hashlib
 import json
 import os
-import re
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
 from pathlib import Path
+import re
 from typing import Any, Optional
 
 from pydantic import Field
 
-from ..engine.document import StrictModel, as_written, parse_document, validate
+from .loading import Flow, MAX_FLOW_BYTES
+from ..engine.document import as_written, parse_document, StrictModel, validate
 from ..engine.errors import DocumentError, LifecycleError, nearest
 from ..lifecycle.fragment import widened
 from ..lifecycle.ports import Evidence
 from ..lifecycle.spec import ActionSpec
 from ..world.expressions import compile_expression
-from .loading import MAX_FLOW_BYTES, Flow
 
 TOLERANCE = 0.005
 """How far a number of the world may be from what it was, in the unit of its fact."""

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Templates in flow files: `{{ name }}` in any text, by sandboxed Jinja2.
 
@@ -11,15 +23,15 @@ most two, one in the other), no other statements, and only the filters and metho
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 import json
 import re
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jinja2
-import jinja2.meta
 from jinja2 import nodes
 from jinja2.filters import FILTERS
+import jinja2.meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MAX_TEMPLATE = 4096

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Work outside the control loop: tasks in other processes, started by states of type `invoker`."""
 
 from .celery_engine import CeleryEngine
@@ -10,7 +22,7 @@ from .progress import Progress
 from .run import Engine, Job, Outcome
 from .states import InvokerState
 from .wire import MAX_MESSAGE, WireError
-from .work import Group, Map, Sequence, Task, WorkError, read_work
+from .work import Group, Map, read_work, Sequence, Task, WorkError
 
 __all__ = [
     'ENGINES', 'MAX_MESSAGE', 'CeleryEngine', 'Engine', 'Group', 'Invoker', 'InvokerState', 'Job',

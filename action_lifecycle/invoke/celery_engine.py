@@ -1,22 +1,34 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The Celery engine: tasks in workers on any machine that reaches the same broker."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 import json
 import logging
 import queue
 import threading
 import time
-import uuid
-from dataclasses import dataclass, field
 from types import TracebackType
+import uuid
 
-from ..engine.errors import LifecycleError
-from .broker import LEASE, QUEUE, TASK, Broker, BrokerError, CeleryBroker, Seen
+from .broker import Broker, BrokerError, CeleryBroker, LEASE, QUEUE, Seen, TASK
 from .run import Job, Outcome
-from .wire import WireError, pack, unpack
+from .wire import pack, unpack, WireError
+from ..engine.errors import LifecycleError
 
 LOOK = 1.0
 """s between two looks at the jobs that are not done."""

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 A Celery worker for tasks of invoker states: `python3 -m action_lifecycle.invoke.celery_worker`.
 
@@ -18,11 +30,11 @@ import queue
 import time
 from typing import Any
 
-from ..engine.errors import LifecycleError
-from .broker import BUSY, GONE, KEPT, LEASE, QUEUE, RENEW, TASK, Broker, BrokerError, CeleryBroker
+from .broker import Broker, BrokerError, BUSY, CeleryBroker, GONE, KEPT, LEASE, QUEUE, RENEW, TASK
 from .local import LocalEngine
-from .run import Job, Outcome, back_off
-from .wire import WireError, pack, unpack
+from .run import back_off, Job, Outcome
+from .wire import pack, unpack, WireError
+from ..engine.errors import LifecycleError
 
 BROKER = 'ACTION_LIFECYCLE_BROKER'
 LOST = 'its worker is gone'

@@ -1,23 +1,35 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The invoker: starts the work of a state, and fires the event that closes it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Optional
 
-from ..engine.errors import TransitionNotAllowed, nearest
-from ..engine.graph import Graph, GraphState
-from ..engine.machine import Machine
 from .progress import Progress
 from .run import Engine, Outcome, Run
-from .wire import WireError, pack
-from .work import Work, WorkError, read_work
+from .wire import pack, WireError
+from .work import read_work, Work, WorkError
+from ..engine.errors import nearest, TransitionNotAllowed
+from ..engine.graph import Graph, GraphState
+from ..engine.machine import Machine
 
 POLL = 'poll'
 """What may be sent while work runs; it is no event of the graph."""

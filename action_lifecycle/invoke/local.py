@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The local engine: tasks in a few worker processes of this machine."""
 
 from __future__ import annotations
@@ -18,9 +30,9 @@ import threading
 import time
 from types import TracebackType
 
+from .run import back_off, Job, Outcome
+from .wire import MAX_MESSAGE, pack, unpack, WireError
 from ..engine.errors import LifecycleError
-from .run import Job, Outcome, back_off
-from .wire import MAX_MESSAGE, WireError, pack, unpack
 
 START_LIMIT = 60.0
 """s until a worker process has to be ready."""

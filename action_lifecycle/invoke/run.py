@@ -1,19 +1,31 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """One run of a DAG of tasks on an engine."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 import logging
 import random
 import threading
-import uuid
-from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, NamedTuple, Optional, Protocol
+import uuid
 
 from .progress import Progress
-from .work import MAX_ELEMENTS, Group, Map, Sequence, Task, Work, WorkError, count
+from .work import count, Group, Map, MAX_ELEMENTS, Sequence, Task, Work, WorkError
 
 Names = Mapping[str, Any]
 Then = Callable[[Any], None]

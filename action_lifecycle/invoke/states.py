@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The state type `invoker`: work outside decides when the state is left."""
 
 from __future__ import annotations
@@ -9,7 +21,7 @@ from typing import Any, Optional
 from pydantic import Field, StrictStr
 
 from ..engine.document import StrictModel
-from ..engine.states import State, register_state
+from ..engine.states import register_state, State
 
 
 class InvokerFields(StrictModel):

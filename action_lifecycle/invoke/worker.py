@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 A worker process of the local engine: performs one job after the other until its pipe closes.
 
@@ -9,17 +21,17 @@ more than a second, the time limit of its job, even when the robot's process was
 
 from __future__ import annotations
 
+from importlib import import_module
 import inspect
 import math
+from multiprocessing.connection import Connection
 import os
 import signal
 import sys
-from importlib import import_module
-from multiprocessing.connection import Connection
 from typing import Any
 
+from .wire import pack, unpack, WireError
 from ..flow.templates import render
-from .wire import WireError, pack, unpack
 
 MAX_ERROR = 2000
 """Longest message about a failure, in characters."""

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The journal of a robot: what happened, in order, on disk before it takes effect; and its ledger.
 
@@ -9,9 +21,9 @@ What needs the Redis client is imported when it is asked for: most users of the 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, TYPE_CHECKING
 
-from .clock import Clock, SystemClock, elapsed
+from .clock import Clock, elapsed, SystemClock
 from .journal import Journal
 from .journal_export import export_rows
 from .journal_reader import JournalReader

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The writer of the journal: one SQLite file a robot, append-only, the source of truth.
 
@@ -9,23 +21,23 @@ another thread, lets everything appended so far survive a power loss too.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 import contextlib
 import fcntl
+from functools import partial
 import logging
 import os
 import socket
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future
-from functools import partial
 
-from .clock import Clock, SystemClock, elapsed
+from .clock import Clock, elapsed, SystemClock
 from .journal_barrier import BarrierThread
 from .journal_checkpoint import CheckpointThread
-from .journal_compaction import PLANNED, SNAPSHOT, Removal, remove
-from .journal_reader import JournalReader, explained
-from .journal_row import Entry, JournalError, Row, make_row
+from .journal_compaction import PLANNED, Removal, remove, SNAPSHOT
+from .journal_reader import explained, JournalReader
+from .journal_row import Entry, JournalError, make_row, Row
 from .journal_schema import COLUMNS, migrate, touch, transaction, version_of
 
 BUSY_S = 1.0  # how long an append waits for somebody who locks the file against the rules

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Questions to a journal, from the process that writes it or from any other.
 
@@ -9,15 +21,15 @@ transaction open between them, so that a slow consumer doesn't keep the WAL from
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, TYPE_CHECKING
 from urllib.parse import quote
 
-from .journal_compaction import LAST_SNAPSHOT, Removal, plan_removal
+from .journal_compaction import LAST_SNAPSHOT, plan_removal, Removal
 from .journal_row import JournalError, Row
 from .journal_schema import COLUMNS, LAST_INDEXED, LAST_OF_EACH, require_current
 

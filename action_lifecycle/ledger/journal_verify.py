@@ -1,16 +1,28 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Checks that a journal is what was written: pages, hashes, sequence and the walk of states."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import islice
+import os
 from typing import Any, NamedTuple
 
 from .journal_compaction import digest
-from .journal_reader import JournalReader, explained
+from .journal_reader import explained, JournalReader
 from .journal_row import JournalError, Row
 from .journal_schema import COLUMNS
 

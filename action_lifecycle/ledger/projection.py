@@ -1,17 +1,29 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The actions as a journal tells of them, kept up to date by reading on where one left off."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from .journal_reader import JournalReader
 from ..engine import Graph
 from ..lifecycle.action import Action
 from ..lifecycle.ports import Recorder
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ActionState
-from .journal_reader import JournalReader
 
 MAX_ENDED = 10_000
 """Ended actions that are remembered; the journal has all."""

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Workers that share the requests of one Redis stream, each of which is done once.
 
@@ -10,23 +22,23 @@ its first motion nobody takes it over unless a person says so.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Mapping
 import contextlib
 import json
 import logging
 import time
-import uuid
-from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
+import uuid
 
 import redis as redis_py
 
-from ..engine.errors import LifecycleError
 from .checkpoints import recover_checkpoint
 from .operation_states import OperationState as State
 from .operations import OperationStateMachine, uuid7
 from .redis_connection import script_text
 from .redis_keys import dead_letters, trace
-from .redis_operation import SERVER_ERRORS, Lost, Operation, Request
+from .redis_operation import Lost, Operation, Request, SERVER_ERRORS
+from ..engine.errors import LifecycleError
 
 __all__ = ['Lost', 'Operation', 'OperationConsumer', 'Request', 'Work', 'submit']
 

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The tasks of sessions in Redis, for ledgers of several processes and robots."""
 
 from __future__ import annotations
@@ -7,10 +19,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..lifecycle.states import LedgerTaskStatus
 from .redis_connection import connect_blocking, explained, script_text
 from .redis_keys import session_history, session_lease, session_tasks
 from .smart_ledger import Happening, Lease, Task
+from ..lifecycle.states import LedgerTaskStatus
 
 KEEP = 30 * 86_400
 """Seconds that the keys of a session stay after its last change."""

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Actions by session, for callers that do the work themselves and only record what state it is in.
 
@@ -10,19 +22,19 @@ has made of an action.
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Collection, Mapping
 from functools import partial
+import logging
+import threading
 from typing import Any, Protocol
 
+from .journal import Journal
+from .journal_row import Entry
 from ..engine import Change, Graph, LifecycleError, Machine, StateTransitionError, Transition
 from ..engine.errors import nearest
 from ..lifecycle.action import Action
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
-from .journal import Journal
-from .journal_row import Entry
 
 _LOG = logging.getLogger(__name__)
 

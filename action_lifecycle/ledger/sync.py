@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Bringing a journal into the ledger of the fleet, batch by batch, for as long as it takes.
 
@@ -10,21 +22,21 @@ restart or an older backup, is filled again, and two who sync at once bring no r
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 import contextlib
 import logging
 import os
 import random
 import threading
 import time
-from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-from ..engine.errors import LifecycleError
-from .clock import SystemClock, elapsed
+from .clock import elapsed, SystemClock
 from .journal_reader import JournalReader
 from .journal_row import JournalError, Row
 from .redis_ledger import Cursor, LedgerRefused, RedisLedger
+from ..engine.errors import LifecycleError
 
 _LOG = logging.getLogger(__name__)
 

@@ -1,19 +1,31 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What the action node tells of its health: its journal, its actions, and the robot's safety."""
 
 from __future__ import annotations
 
+from collections import Counter
 import os
 import shutil
-from collections import Counter
 
 from action_lifecycle_msgs import msg
 
 from ..flow.orchestrator import Orchestrator
 from ..ledger import JournalReader
 from ..lifecycle.states import ActionState, Outcome
-from ..ros.diagnostics import ERROR, OK, WARN, Health
+from ..ros.diagnostics import ERROR, Health, OK, WARN
 
 LITTLE_DISK = 100.0
 """MB of free disk below which the journal is in danger."""

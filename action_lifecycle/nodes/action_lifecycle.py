@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The action_lifecycle node: hosts the actions' machines and writes the journal."""
 
 from __future__ import annotations
@@ -10,6 +22,17 @@ from typing import Any
 from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.srv import ClearStop, Respond, SendEvent
 
+from .action_health import actions_health, journal_health, safety_health
+from .clock import NodeClock
+from .files import action_graph, journal_path, share
+from .flow_check import FlowCheck
+from .flow_server import FlowServer
+from .ledger_link import declare_ledger, LedgerLink
+from .messages import change_to, flow_to, request_to, status_to, to_time
+from .queries import Queries
+from .send_event import event_data
+from .verifiers import NodeVerifier
+from .world_client import BridgeClient
 from ..dialogue import AnswerRefused, OperatorDesk
 from ..engine.errors import LifecycleError, TransitionNotAllowed
 from ..flow.orchestrator import FlowRun, Orchestrator
@@ -21,19 +44,8 @@ from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.process import run
 from ..ros.qos import event_qos, state_qos
-from ..ros.service_call import NoAnswer, call_service
+from ..ros.service_call import call_service, NoAnswer
 from ..ros.timers import Timeout
-from .action_health import actions_health, journal_health, safety_health
-from .clock import NodeClock
-from .files import action_graph, journal_path, share
-from .flow_check import FlowCheck
-from .flow_server import FlowServer
-from .ledger_link import LedgerLink, declare_ledger
-from .messages import change_to, flow_to, request_to, status_to, to_time
-from .queries import Queries
-from .send_event import event_data
-from .verifiers import NodeVerifier
-from .world_client import BridgeClient
 
 PUBLISH_PERIOD = 0.5
 """Seconds, at least, between two messages of a latched topic."""

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Whether motions and conditions fit what is there: servers, types, fields, limits, facts."""
 
 from __future__ import annotations
@@ -7,19 +19,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from action_lifecycle_msgs.msg import CheckFault
 from rclpy.action import get_action_names_and_types
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 
-from action_lifecycle_msgs.msg import CheckFault
-
+from .bridge_motion import Step
 from ..engine.errors import DocumentError, nearest
-from ..ros.goals import LATER, GoalFault, fill, limit_faults, resolve
-from ..ros.types import UnknownType, action_class
+from ..ros.goals import fill, GoalFault, LATER, limit_faults, resolve
+from ..ros.types import action_class, UnknownType
 from ..world import Condition, FactSet
 from ..world.conditions import condition_faults
 from ..world.expressions import compile_expression
-from .bridge_motion import Step
 
 
 def action_servers(node: Node) -> dict[str, list[str]]:

@@ -1,18 +1,31 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The world model on ROS: its topics, its clock, and what it tells on ~/facts."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+import functools
 from typing import Any
 
 from action_lifecycle_msgs import msg
 
-from ..ros.diagnostics import ERROR, OK, WARN, Health
+from .bridge_messages import fact_to, silence
+from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode
-from ..ros.memory import LARGE_TYPES, keep_memory
+from ..ros.memory import keep_memory, LARGE_TYPES
 from ..ros.qos import state_qos
 from ..ros.stamps import to_time
 from ..ros.subscriptions import Subscriptions, TopicNeed
@@ -20,7 +33,6 @@ from ..ros.timers import Alarm, Timeout
 from ..world import FactSet, Validity, WorldModel
 from ..world.facts import ConstantFact, TopicFact
 from ..world.facts_file import QosSpec
-from .bridge_messages import fact_to, silence
 
 NAMED = 10  #: facts without a value that diagnostics name
 

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The motion of one action: its steps one after the other, guarded, stopped and seen to be stopped.
 
@@ -8,26 +20,25 @@ The goal id of step n is uuid5(goal_id, str(n)): whoever journaled goal_id knows
 
 from __future__ import annotations
 
-import json
-import math
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+import json
+import math
 from typing import Any, Protocol
-
-from rclpy.task import Future
+import uuid
 
 from action_lifecycle_msgs import msg
+from rclpy.task import Future
 
+from .bridge_messages import in_words
 from ..engine.errors import DocumentError, LifecycleError
 from ..lifecycle.states import ErrorCode
-from ..ros.goals import LATER, fill, limit_faults, resolve
+from ..ros.goals import fill, LATER, limit_faults, resolve
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.motion_client import GoalEnd, MotionClient, MotionGoal
-from ..ros.timers import Timeout, sleep
+from ..ros.timers import sleep, Timeout
 from ..ros.types import action_class
 from ..world import Condition, Evidence, Outcome, Result, SafetyStatus, Verdict, WorldModel
-from .bridge_messages import in_words
 
 FACT_LOOK = 0.02  #: s between looks whether a fact that a goal needs is known
 

@@ -1,21 +1,37 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The action ~/execute_motion: requests become motions, each goal id at most once."""
 
 from __future__ import annotations
 
-import json
-import uuid
 from collections import OrderedDict
+import json
 from typing import Any
-
-from rosidl_runtime_py.convert import message_to_ordereddict
+import uuid
 
 from action_lifecycle_msgs.action import ExecuteMotion
+from rosidl_runtime_py.convert import message_to_ordereddict
 
+from .bridge_facts import Facts
+from .bridge_heartbeat import GoalFeedback
+from .bridge_messages import condition_from, evidence_to, parameters_from
+from .bridge_motion import Motion, MotionEnd, MotionOrder, Progress, step_from
+from .bridge_safety import Guard
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
-from ..ros.diagnostics import OK, Health
+from ..ros.diagnostics import Health, OK
 from ..ros.goals import LATER, resolve
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.motion_client import MotionClient
@@ -23,11 +39,6 @@ from ..ros.stamps import from_uuid, to_time
 from ..world import Condition, FactSet, SafetyStatus, WorldModel
 from ..world.conditions import compile_condition, condition_faults
 from ..world.expressions import compile_expression
-from .bridge_facts import Facts
-from .bridge_heartbeat import GoalFeedback
-from .bridge_messages import condition_from, evidence_to, parameters_from
-from .bridge_motion import Motion, MotionEnd, MotionOrder, Progress, step_from
-from .bridge_safety import Guard
 
 REMEMBERED = 100  #: motions whose end is still told to whoever asks to follow them
 STOP_TIMEOUT = 3.0  #: s, when a request says nothing

@@ -1,28 +1,39 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Questions to the sensors: the action ~/confirm_outcome, the services ~/evaluate and ~/check."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from rclpy.task import Future
-
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.srv import Check, Evaluate
+from rclpy.task import Future
 
+from .bridge_check import missing_servers, step_faults, wrong_conditions
+from .bridge_facts import Facts
+from .bridge_heartbeat import GoalFeedback
+from .bridge_messages import condition_from, evidence_to, in_words, parameters_from
+from .bridge_motion import step_from
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.stamps import to_seconds
 from ..ros.timers import sleep
 from ..world import Condition, Outcome, Result
-from ..world.watches import Watch, combined
-from .bridge_check import missing_servers, step_faults, wrong_conditions
-from .bridge_facts import Facts
-from .bridge_heartbeat import GoalFeedback
-from .bridge_messages import condition_from, evidence_to, in_words, parameters_from
-from .bridge_motion import step_from
+from ..world.watches import combined, Watch
 
 LONGEST_EVALUATE = 10.0  #: s
 LONGEST_CHECK = 60.0  #: s

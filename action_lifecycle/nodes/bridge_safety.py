@@ -1,16 +1,28 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The safety topics on ROS, and what they tell on ~/safety and in the diagnostics."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+import functools
 from typing import Any
 
 from action_lifecycle_msgs import msg
 
-from ..ros.diagnostics import ERROR, OK, WARN, Health
+from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
 from ..ros.stamps import to_time

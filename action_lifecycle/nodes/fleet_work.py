@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Flows that a fleet asks for by a Redis stream, run by the action node of this robot.
 
@@ -11,28 +23,27 @@ becomes of the flow is read from the journal, so it is followed also over restar
 from __future__ import annotations
 
 import asyncio
-import re
-import time
-import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+import re
+import time
 from typing import Any
-
-from lifecycle_msgs.msg import State
-from lifecycle_msgs.srv import GetState
+import uuid
 
 from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.action import ExecuteFlow
+from lifecycle_msgs.msg import State
+from lifecycle_msgs.srv import GetState
 
+from .clock import NodeClock
+from .files import find_flow
+from .messages import to_time
 from ..dialogue import OperatorDesk
 from ..engine.errors import LifecycleError
 from ..ledger import JournalReader, Row
 from ..ledger.redis_consumer import Operation, Request
 from ..lifecycle.ports import Question
 from ..ros.lifecycle_node import ManagedNode
-from .clock import NodeClock
-from .files import find_flow
-from .messages import to_time
 
 LOOK = 0.1  # s between looks at the journal, and half that before the first motion
 ASK_STATE = 0.5  # s between questions to the action node whether it is active

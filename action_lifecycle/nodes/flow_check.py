@@ -1,22 +1,34 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Asks the bridge, before anything moves, whether all that a flow speaks of is there."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+import json
 
 from action_lifecycle_msgs.msg import CheckFault
 from action_lifecycle_msgs.srv import Check
 
+from .messages import condition_to, motion_to, to_code
 from ..engine.errors import DocumentError, Fault, LifecycleError
 from ..flow.loading import Flow
 from ..lifecycle.spec import ActionSpec, ConditionSpec
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
-from ..ros.service_call import NoAnswer, call_service
-from .messages import condition_to, motion_to, to_code
+from ..ros.service_call import call_service, NoAnswer
 
 Path = tuple['str | int', ...]
 

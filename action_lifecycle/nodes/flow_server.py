@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The action `~/execute_flow`: from a goal to a checked flow, and from its end to a result."""
 
 from __future__ import annotations
@@ -7,18 +19,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from action_lifecycle_msgs.action import ExecuteFlow
 from rclpy.task import Future
 
-from action_lifecycle_msgs.action import ExecuteFlow
-
+from .files import find_flow
+from .flow_check import FlowCheck, FlowRefused
+from .messages import flow_to
 from ..engine.errors import DocumentError, LifecycleError
 from ..flow.loading import Flow, load_flow, parse_flow
 from ..flow.orchestrator import FlowRun, Orchestrator, summary_json
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
-from .files import find_flow
-from .flow_check import FlowCheck, FlowRefused
-from .messages import flow_to
 
 KINDS = ('', 'file', 'yaml')
 FEEDBACK_PERIOD = 0.2

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The ledger node: answers questions from the journal and brings it into the ledger of the fleet.
 
@@ -16,24 +28,24 @@ from typing import Any
 from action_lifecycle_msgs.msg import LedgerSync, OperatorRequestArray
 from action_lifecycle_msgs.srv import GetCheckpoint, Respond
 
-from ..dialogue import AnswerRefused, OperatorDesk
-from ..ledger import JournalError, JournalReader
-from ..ledger.checkpoints import CHECKPOINT_SCHEMA_VERSION, read_checkpoint
-from ..ledger.redis_connection import LedgerError, check_url, connect, explained
-from ..ledger.redis_consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
-from ..ledger.redis_ledger import RETENTION, RedisLedger
-from ..ledger.sync import LoopThread, Synchronizer, SyncStatus
-from ..lifecycle.states import ErrorCode
-from ..ros.diagnostics import ERROR, OK, WARN, Health
-from ..ros.lifecycle_node import ManagedNode
-from ..ros.process import run
-from ..ros.qos import state_qos
-from ..ros.timers import sleep
 from .clock import NodeClock
 from .files import action_graph, journal_path, share
 from .fleet_work import FleetWork
 from .messages import request_to, to_time
 from .queries import Queries
+from ..dialogue import AnswerRefused, OperatorDesk
+from ..ledger import JournalError, JournalReader
+from ..ledger.checkpoints import CHECKPOINT_SCHEMA_VERSION, read_checkpoint
+from ..ledger.redis_connection import check_url, connect, explained, LedgerError
+from ..ledger.redis_consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
+from ..ledger.redis_ledger import RedisLedger, RETENTION
+from ..ledger.sync import LoopThread, Synchronizer, SyncStatus
+from ..lifecycle.states import ErrorCode
+from ..ros.diagnostics import ERROR, Health, OK, WARN
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.process import run
+from ..ros.qos import state_qos
+from ..ros.timers import sleep
 
 LOOK = 0.5
 """Seconds between looks at the journal and at how far the ledger is."""

@@ -1,22 +1,34 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What the action node does about what the ledger node tells: hold motions back, compact."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+import time
 
 from action_lifecycle_msgs.msg import LedgerSync
 
+from .clock import NodeClock
+from .messages import to_seconds
 from ..flow.lease_gate import LeaseGate
 from ..ledger import Journal
 from ..ledger.compactor import Compactor
 from ..lifecycle.ports import World
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
-from .clock import NodeClock
-from .messages import to_seconds
 
 
 def declare_ledger(node: ManagedNode) -> None:

@@ -1,19 +1,30 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Between the lifecycle's own objects and the messages that others read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 import json
 import math
-import uuid
-from collections.abc import Iterable, Mapping
 from typing import Any
-
-from builtin_interfaces.msg import Time
-from unique_identifier_msgs.msg import UUID
+import uuid
 
 from action_lifecycle_msgs import msg
+from builtin_interfaces.msg import Time
+from unique_identifier_msgs.msg import UUID
 
 from ..dialogue import Request
 from ..flow.orchestrator import FlowRun
@@ -21,7 +32,7 @@ from ..ledger import Row
 from ..lifecycle.action import Action
 from ..lifecycle.ports import Evidence
 from ..lifecycle.spec import ConditionSpec, MotionSpec
-from ..lifecycle.states import ActionState, ErrorCode, Outcome, ledger_status
+from ..lifecycle.states import ActionState, ErrorCode, ledger_status, Outcome
 
 _VERDICTS = {'unknown': msg.Evidence.UNKNOWN, 'true': msg.Evidence.TRUE,
              'false': msg.Evidence.FALSE}

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The services that answer questions about actions, the same in both nodes with a journal."""
 
 from __future__ import annotations
@@ -8,12 +20,12 @@ from typing import Any
 
 from action_lifecycle_msgs.srv import GetAction, GetHistory, ListActions
 
+from .messages import change_to, status_to
 from ..engine import Graph
 from ..ledger import JournalReader
 from ..ledger.projection import Projection
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
-from .messages import change_to, status_to
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000

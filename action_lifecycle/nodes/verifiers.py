@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Verifiers other than the sensors: a person, a service of any node, a Python callable."""
 
 from __future__ import annotations
@@ -9,6 +21,7 @@ from typing import Any
 
 from action_lifecycle_msgs.srv import Verify
 
+from .messages import evidence_from, evidence_to
 from ..dialogue import OperatorDesk
 from ..engine.errors import LifecycleError
 from ..lifecycle.checkers import find_checker
@@ -16,7 +29,6 @@ from ..lifecycle.ports import Handle, Question, Verdict, VerifyRequest
 from ..lifecycle.spec import VerifySpec
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.timers import Timeout
-from .messages import evidence_from, evidence_to
 
 ANSWERS = ('completed', 'pending', 'error')
 LOOK = 0.2

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The node between the lifecycle and the robot: motions out, facts and confirmations in."""
 
 from __future__ import annotations
@@ -8,16 +20,16 @@ from typing import Any
 
 from action_lifecycle_msgs import srv
 
+from .bridge_facts import Facts
+from .bridge_motions import Motions
+from .bridge_questions import Questions
+from .bridge_safety import Guard
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
 from ..ros.field_kinds import field_kind
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.process import run
-from ..world import SafetyStatus, load_facts
-from .bridge_facts import Facts
-from .bridge_motions import Motions
-from .bridge_questions import Questions
-from .bridge_safety import Guard
+from ..world import load_facts, SafetyStatus
 
 
 class WorldModelBridge(ManagedNode):

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What a field path gives of the messages of a type, told before any message has come."""
 
 from __future__ import annotations
@@ -14,10 +26,10 @@ from rosidl_parser.definition import (
     NamespacedType,
 )
 
+from .types import action_class, class_of, fields_of, message_class
 from ..engine.errors import nearest
 from ..world.kinds import Kind
-from ..world.selectors import FieldStep, IndexStep, MatchStep, PathError, parse_path
-from .types import action_class, class_of, fields_of, message_class
+from ..world.selectors import FieldStep, IndexStep, MatchStep, parse_path, PathError
 
 _SEVERAL = {Kind.NUMBER: Kind.VECTOR, Kind.TRUTH: Kind.TRUTHS, Kind.TEXT: Kind.TEXTS,
             Kind.ANY: Kind.ANY}

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Goal messages from plain data: filled field by field, each value checked against the field's type.
 
@@ -8,8 +20,8 @@ Goal messages from plain data: filled field by field, each value checked against
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +36,10 @@ from rosidl_parser.definition import (
     NamespacedType,
 )
 
+from .types import class_of, fields_of
 from ..engine.errors import nearest
 from ..world.evidence import plain
 from ..world.selectors import compile_path
-from .types import class_of, fields_of
 
 
 class GoalFault(NamedTuple):

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 One goal at one ROS action server of any type, from waiting for the server to seeing it end.
 
@@ -9,10 +21,10 @@ it knows, so nothing is executed twice, and after a crash a goal is found again 
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+import uuid
 
 from action_msgs.msg import GoalStatus
 from action_msgs.srv import CancelGoal
@@ -21,10 +33,10 @@ from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from ..lifecycle.states import ErrorCode
 from .lifecycle_node import ManagedNode
 from .timers import Timeout
 from .types import action_class
+from ..lifecycle.states import ErrorCode
 
 LOOK = 0.05  #: s between two looks whether a server has appeared
 WATCH = 0.2  #: s between two looks whether a server is still there

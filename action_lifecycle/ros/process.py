@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Runs managed nodes in this process until a signal, then lets them stop what they set going.
 
@@ -10,12 +22,12 @@ signal's byte on a wake-up descriptor reaches a thread, which ends the spinning.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import rclpy
@@ -24,9 +36,9 @@ from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from ..engine.errors import LifecycleError
 from .executor import make_executor
 from .lifecycle_node import ManagedNode
+from ..engine.errors import LifecycleError
 
 STOP_TIME = 4.0  #: s, the longest that nodes may take to stop what runs; exit within 5 s
 BAD_PARAMETER = 2  #: exit code

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Calling a service from a coroutine: waiting for the server, a time limit, a second try."""
 
 from __future__ import annotations
@@ -8,9 +20,9 @@ from typing import Any
 
 from rclpy.task import Future
 
-from ..engine.errors import LifecycleError
 from .lifecycle_node import ManagedNode
-from .timers import Timeout, sleep
+from .timers import sleep, Timeout
+from ..engine.errors import LifecycleError
 
 LOOK = 0.1  #: s between looks whether the server has appeared
 TRIES = 3

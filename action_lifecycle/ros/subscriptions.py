@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Subscriptions that are there while somebody needs them, with QoS that fits the publishers.
 
@@ -12,9 +24,9 @@ not, then serves the live subscription, and a latched message is known to be as 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+import time
 from typing import Any
 
 try:
@@ -24,11 +36,11 @@ except ImportError:  # Humble
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
-from ..world.facts_file import QosSpec
 from .lifecycle_node import ManagedNode
 from .qos import sensor_qos
 from .timers import Timeout
 from .types import message_class
+from ..world.facts_file import QosSpec
 
 #: without rclpy's default QoS events, which are waitables (see ManagedNode.keep); `look` says more
 SILENT = SubscriptionEventCallbacks(use_default_callbacks=False)

@@ -1,29 +1,40 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The cell, stepped in-process: physics, controllers and sensors on one simulated clock."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
+import math
 
 from action_lifecycle.engine.errors import LifecycleError, nearest
 from action_lifecycle.sim.controllers import (
-    HOME,
-    JOINTS,
-    MAX_GAP,
     ArmController,
     ArmMotion,
     GripperController,
     GripperMotion,
+    HOME,
+    JOINTS,
+    MAX_GAP,
 )
 from action_lifecycle.sim.messages import FollowJointTrajectoryGoal, GripperCommandGoal, Sample
-from action_lifecycle.sim.scene import PARTS, POCKETS, CellConfig, build, mujoco
+from action_lifecycle.sim.scene import build, CellConfig, mujoco, PARTS, POCKETS
 from action_lifecycle.sim.sensors import Sensors
+import numpy as np
+import numpy.typing as npt
 
 __all__ = ['PARTS', 'POCKETS', 'Cell', 'CellConfig', 'PartTruth']
 

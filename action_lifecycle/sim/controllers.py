@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The two controllers of the cell, as ros2_control's behave: trajectories and gripper commands.
 
@@ -9,11 +21,8 @@ control period with what the encoders say, and leaves set-points for the drives.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-
-import numpy as np
-import numpy.typing as npt
+import math
 
 from action_lifecycle.engine.errors import nearest
 from action_lifecycle.sim.messages import (
@@ -24,8 +33,10 @@ from action_lifecycle.sim.messages import (
     JointTolerance,
     to_seconds,
 )
-from action_lifecycle.sim.motion import ABORTED, ACTIVE, CANCELED, SUCCEEDED, GoalRejected, Motion
+from action_lifecycle.sim.motion import ABORTED, ACTIVE, CANCELED, GoalRejected, Motion, SUCCEEDED
 from action_lifecycle.sim.trajectory import Trajectory
+import numpy as np
+import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 ArmMotion = Motion[FollowJointTrajectoryResult]

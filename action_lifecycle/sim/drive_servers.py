@@ -1,12 +1,24 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The action servers of the cell's two controllers."""
 
 from __future__ import annotations
 
 import abc
-import copy
 from collections.abc import Callable
+import copy
 from typing import Any
 
 from control_msgs.action import FollowJointTrajectory, GripperCommand
@@ -16,10 +28,10 @@ from rclpy.time import Time
 from std_msgs.msg import UInt32
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ..ros.qos import state_qos
 from .cell import Cell
-from .controllers import JOINTS, ArmController, GripperController
-from .motion import ABORTED, ACTIVE, CANCELED, SUCCEEDED, GoalRejected, Motion
+from .controllers import ArmController, GripperController, JOINTS
+from .motion import ABORTED, ACTIVE, CANCELED, GoalRejected, Motion, SUCCEEDED
+from ..ros.qos import state_qos
 
 RESULT_TIMEOUT = 3600  #: s, how long a result can be asked for
 

@@ -1,18 +1,30 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The cell as a ROS 2 node: what real hardware would offer, and a few switches for tests."""
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
+import signal
+import threading
 from typing import Any
 
-import rclpy
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+import rclpy
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -21,14 +33,14 @@ from rclpy.time import Time
 from rosgraph_msgs.msg import Clock as ClockMessage
 from std_srvs.srv import SetBool, Trigger
 
-from ..engine.errors import LifecycleError, nearest
-from ..ros.executor import make_executor
-from .cell import PARTS, Cell, CellConfig
+from .cell import Cell, CellConfig, PARTS
 from .drive_servers import ArmServer, GripperServer
 from .render import render, save_png
 from .ros_samples import SamplePublisher
 from .scene import mujoco
 from .sensors import TOPICS
+from ..engine.errors import LifecycleError, nearest
+from ..ros.executor import make_executor
 
 BATCH = 8_000_000  #: ns of simulated time between two times of the clock
 TURN = 0.016  #: s of wall time; waking up costs more than a batch, so two batches each

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 A picture of the cell without OpenGL: every pixel is a ray of MuJoCo's.
 
@@ -10,16 +22,15 @@ start at the lamp, so one call of MuJoCo's traces all pixels of one lamp.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 import math
+from pathlib import Path
 import struct
 import zlib
-from dataclasses import dataclass
-from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 
 from action_lifecycle.sim.scene import mujoco
+import numpy as np
+import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.integer]

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The physical scene: the MJCF model with one seed's frictions, masses and start poses.
 
@@ -8,15 +20,14 @@ Needs MuJoCo, an extra of this package.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+import math
 from pathlib import Path
 from types import MappingProxyType
 
-import numpy as np
-
 from action_lifecycle.engine.errors import LifecycleError, nearest
+import numpy as np
 
 try:
     import mujoco as mujoco  # type: ignore[import-untyped]

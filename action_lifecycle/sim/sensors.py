@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What the cell's sensors say: encoders, force at the fingertips, part camera, e-stop.
 
@@ -21,9 +33,6 @@ from __future__ import annotations
 
 from collections import deque
 
-import numpy as np
-import numpy.typing as npt
-
 from action_lifecycle.sim.controllers import JOINTS
 from action_lifecycle.sim.messages import (
     Bool,
@@ -38,7 +47,9 @@ from action_lifecycle.sim.messages import (
     Wrench,
     WrenchStamped,
 )
-from action_lifecycle.sim.scene import PARTS, CellConfig, mujoco
+from action_lifecycle.sim.scene import CellConfig, mujoco, PARTS
+import numpy as np
+import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 

@@ -1,20 +1,32 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Conditions: an expression over facts, and for how long and how soon it must be true."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+import math
 from typing import Any
 
-from ..engine.errors import DocumentError, Fault
 from .evidence import Evidence
-from .expressions import Expression, compile_expression
+from .expressions import compile_expression, Expression
 from .facts import FactSet, usable
 from .kinds import kind_of
+from ..engine.errors import DocumentError, Fault
 
 
 class Outcome(IntEnum):

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Expressions over facts: a small part of Python, checked when loaded, compiled once.
 
@@ -19,13 +31,13 @@ Angles in rad, everything else in the units of the facts.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+import re
 from typing import Any, NamedTuple, NoReturn
 
+from .functions import CONSTANTS, ERRORS, FUNCTIONS, known, power, Text, truth, vector
+from .kinds import check, Kind
 from ..engine.errors import DocumentError, Fault, nearest
-from .functions import CONSTANTS, ERRORS, FUNCTIONS, Text, known, power, truth, vector
-from .kinds import Kind, check
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 24

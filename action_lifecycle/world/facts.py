@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What is known about the world, from which topics, and what stops the robot: a checked facts file.
 
@@ -8,22 +20,22 @@ How the file is written, facts_file.py says.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+import math
 from pathlib import Path
 from typing import Any, Union
 
 import numpy as np
 
-from ..engine.document import Document, parse_document, read_document, validate
-from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
-from .expressions import NAME, RESERVED, Expression, compile_expression
+from .expressions import compile_expression, Expression, NAME, RESERVED
 from .facts_file import FactsFile, FactSpec, SafetySpec, TfSpec
 from .functions import Text, Texts
 from .kinds import Kind, kind_of, reduced
 from .reducers import ELEMENT_REDUCERS, TIMING, WINDOW_REDUCERS
-from .selectors import PathError, Reader, compile_path
+from .selectors import compile_path, PathError, Reader
+from ..engine.document import Document, parse_document, read_document, validate
+from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
 
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
 TF_TOPICS = ('/tf', '/tf_static')

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The world model: samples in, answers about conditions out; no thread, no clock, no ROS in it.
 
@@ -15,21 +27,20 @@ when `next_deadline` has come; answers come by callback, from within these calls
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ..engine.errors import DocumentError, Fault
-from .conditions import Condition, Result, compile_condition
+from .conditions import compile_condition, Condition, Result
 from .evidence import Evidence, FactValue, Verdict
 from .expressions import compile_expression
 from .facts import (
-    TF_TOPICS,
     ConstantFact,
     DerivedFact,
     FactSet,
+    TF_TOPICS,
     TfFact,
     TopicFact,
     usable,
@@ -44,7 +55,8 @@ from .sources import (
     TopicSource,
     WindowSource,
 )
-from .watches import Confirm, Judged, Maintain, UntilKnown, Watch, combined
+from .watches import combined, Confirm, Judged, Maintain, UntilKnown, Watch
+from ..engine.errors import DocumentError, Fault
 
 JUMP = 0.1  #: s; when time falls back by more, everything seen before is void
 OnResult = Callable[[Result], None]

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Whether motions may run: the e-stop and the other safety topics. It fails closed.
 
@@ -12,16 +24,16 @@ Times are seconds of a steady clock: a watchdog must not stand still with a paus
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+import math
 from typing import Any
 
-from ..lifecycle.states import ErrorCode
 from .facts import FactSet
 from .facts_file import SafetySpec
-from .selectors import Reader, compile_path
+from .selectors import compile_path, Reader
+from ..lifecycle.states import ErrorCode
 
 
 class Safety(IntEnum):

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Paths into messages: `position[name=elbow]`, `ranges[10:20]`, `poses[0].position`, `data[:, 3]`.
 
@@ -20,16 +32,16 @@ an Image, `data` has the shape (height, width) or (height, width, channels).
 from __future__ import annotations
 
 import array
+from collections.abc import Callable, Sequence
 import operator
 import re
 import sys
-from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Union
 
 import numpy as np
 
-from ..engine.errors import LifecycleError
 from .functions import Text, Texts
+from ..engine.errors import LifecycleError
 
 
 class PathError(LifecycleError):

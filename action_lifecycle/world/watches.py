@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 # ruff: noqa: D102 (what overrides is documented at its base)
 """
 Questions to the sensors that stay open: confirm, maintain, and wait until known.
@@ -11,8 +23,8 @@ Each such time is judged as it was then, however late the caller drives it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+import math
 from typing import Any
 
 from .conditions import Condition, Outcome, Result

@@ -1,32 +1,43 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The real launch file: the cell and the nodes come up, the demo flow runs and is verified."""
 
 from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 import random
 import subprocess
 import tempfile
 import time
-import unittest
-from pathlib import Path
 from typing import Any
+import unittest
 
+from action_lifecycle.ledger import JournalReader
+from ament_index_python.packages import get_package_share_directory
 import launch
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 import launch_testing
 import launch_testing.actions
 import launch_testing.asserts
-import pytest
-import rclpy
-from ament_index_python.packages import get_package_share_directory
-from launch.actions import IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
-
-from action_lifecycle.ledger import JournalReader
+import pytest
+import rclpy
 
 FOLDER = Path(tempfile.mkdtemp(prefix='action_lifecycle_launch_'))
 os.environ.update(ROS_DOMAIN_ID=str(random.randint(1, 200)), ROS_LOG_DIR=str(FOLDER),

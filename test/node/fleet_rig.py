@@ -1,32 +1,43 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Robots of a fleet as real processes, the grippers that the test moves, and their Redis."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import os
+from pathlib import Path
 import random
 import runpy
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-import rclpy
-from ament_index_python.packages import get_package_prefix
-from control_msgs.action import GripperCommand
-from rclpy.action import ActionServer, CancelResponse
-from rclpy.context import Context
-from rclpy.task import Future
-from sensor_msgs.msg import JointState
 
 from action_lifecycle.ledger import JournalError, JournalReader, Row
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.qos import state_qos
 from action_lifecycle_msgs.msg import LedgerSync, OperatorRequestArray
 from action_lifecycle_msgs.srv import Respond
+from ament_index_python.packages import get_package_prefix
+from control_msgs.action import GripperCommand
+import rclpy
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.context import Context
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
 
 # The test folders are no package together, so this is no import.
 RedisServer = runpy.run_path(str(

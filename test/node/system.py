@@ -1,25 +1,36 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The simulated cell and the three nodes as real processes, each of which can be killed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import os
+from pathlib import Path
 import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import rclpy
+from action_lifecycle.ledger import JournalError, JournalReader, Row
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
+import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import UInt32
-
-from action_lifecycle.ledger import JournalError, JournalReader, Row
 
 LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
 SHARE = Path(get_package_share_directory('action_lifecycle'))

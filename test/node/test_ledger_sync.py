@@ -1,21 +1,26 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The ledger node brings the journal into a real Redis and says how far it is."""
 
 from __future__ import annotations
 
+from pathlib import Path
 import random
 import runpy
 import shutil
 import time
-from pathlib import Path
-
-import pytest
-import rclpy
-from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.context import Context
-from rclpy.parameter import Parameter
-from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.ledger import Entry, Journal
@@ -26,6 +31,12 @@ from action_lifecycle.nodes.ledger import LedgerNode
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle_msgs.msg import LedgerSync
 from action_lifecycle_msgs.srv import GetCheckpoint
+from diagnostic_msgs.msg import DiagnosticArray
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 
 # The test folders are no package together, so this is no import.
 RedisServer = runpy.run_path(str(

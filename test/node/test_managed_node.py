@@ -1,27 +1,30 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The base of the managed nodes: gates, faults, timers, and how a process ends."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import os
+from pathlib import Path
 import random
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import pytest
-import rclpy
-from lifecycle_msgs.msg import State, Transition
-from lifecycle_msgs.srv import ChangeState, GetState
-from rclpy.action import ActionClient
-from rclpy.context import Context
-from rclpy.parameter import Parameter
-from rosgraph_msgs.msg import Clock
 
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.ros.executor import make_executor
@@ -32,6 +35,14 @@ from action_lifecycle.ros.timers import Alarm, Timeout
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+import pytest
+import rclpy
+from rclpy.action import ActionClient
+from rclpy.context import Context
+from rclpy.parameter import Parameter
+from rosgraph_msgs.msg import Clock
 
 
 class Example(ManagedNode):

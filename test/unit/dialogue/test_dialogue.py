@@ -1,19 +1,30 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Dialogues: what each type of transition leaves, where hooks may change it, hostile input."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-import action_lifecycle.invoke  # noqa: F401  (registers the state type `invoker`)
 from action_lifecycle.dialogue import Dialogue, DialogueError, Entry, Persistence
 from action_lifecycle.dialogue.dialogue import MAX_ENTRIES, MAX_ENTRY
-from action_lifecycle.engine import LifecycleError, Machine, load_graph
+from action_lifecycle.engine import LifecycleError, load_graph, Machine
+import action_lifecycle.invoke  # noqa: F401  (registers the state type `invoker`)
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
 
 GRAPH = load_graph('''\
 initial: ask

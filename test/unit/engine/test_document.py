@@ -1,23 +1,34 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """YAML documents: every fault has its place, and nothing loads by halves."""
 
 from __future__ import annotations
 
 import time
 
-import pytest
-import yaml
-from hypothesis import given
-from hypothesis import strategies as st
-
 from action_lifecycle.engine.document import (
-    StrictModel,
     parse_document,
     read_document,
+    StrictModel,
     validate,
 )
 from action_lifecycle.engine.errors import DocumentError
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
+import yaml
 
 
 def faults_of(text: str | bytes) -> list[str]:

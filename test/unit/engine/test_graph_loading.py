@@ -1,17 +1,28 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Graph files: both shapes load, and every fault of a bad one is reported with its place."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
+import time
 
-import pytest
-
-from action_lifecycle.engine import GraphError, LifecycleError, State, graph_schema, load_graph
+from action_lifecycle.engine import graph_schema, GraphError, LifecycleError, load_graph, State
 from action_lifecycle.engine.resources import config_file
 from action_lifecycle.engine.states import REGISTRY, StateRegistry
+import pytest
 
 DATA = Path(__file__).parent / 'data'
 SHIPPED = ('action', 'flow', 'constellation', 'operation')

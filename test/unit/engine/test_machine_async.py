@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Machines whose hooks and guards are awaited."""
 
 from __future__ import annotations
@@ -8,9 +20,8 @@ import asyncio
 import threading
 from typing import Any
 
+from action_lifecycle.engine import LifecycleError, load_graph, Machine, TransitionNotAllowed
 import pytest
-
-from action_lifecycle.engine import LifecycleError, Machine, TransitionNotAllowed, load_graph
 
 LAMP = load_graph('''\
 initial: off

@@ -1,17 +1,28 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """State types: how they are named, found and made known."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+import sys
 
-import pytest
-
-from action_lifecycle.engine import GraphError, LifecycleError, State, StateHandler, load_graph
+from action_lifecycle.engine import GraphError, LifecycleError, load_graph, State, StateHandler
 from action_lifecycle.engine.document import StrictModel
 from action_lifecycle.engine.states import REGISTRY, StateRegistry
+import pytest
 
 GREETING = '''\
 from action_lifecycle.engine import State, register_state

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The constellation agent: START makes and checks, CONTINUE edits, FINISH and FAIL are final."""
 
 from __future__ import annotations
@@ -9,16 +21,15 @@ import datetime
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from action_lifecycle.engine import LifecycleError, TransitionNotAllowed
 from action_lifecycle.flow.constellation_states import (
-    HISTORY_LIMIT,
     ConstellationAgentState,
     ConstellationAgentStateManager,
     ConstellationAgentStatus,
+    HISTORY_LIMIT,
     run_round,
 )
+import pytest
 
 
 class Plan:

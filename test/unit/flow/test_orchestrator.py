@@ -1,16 +1,27 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Flows on a real journal: what runs when, what failure leads to, what a restart does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from action_lifecycle.engine.errors import LifecycleError, TransitionNotAllowed
 from action_lifecycle.ledger import JournalError
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
+import pytest
 
 from .robot import Clock, Process, Robot
 

@@ -1,29 +1,40 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """A verified run leaves a recipe; it is executed again only where nothing has changed."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+import json
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from action_lifecycle.engine.errors import DocumentError, LifecycleError
 from action_lifecycle.flow import FlowRun, parse_flow
 from action_lifecycle.flow.recipe_making import RecipeMaker
 from action_lifecycle.flow.recipes import (
-    Recipe,
     facts_of_goals,
     knows,
+    Recipe,
     recipe_path,
     source_of,
     world_then,
     write_recipe,
 )
 from action_lifecycle.lifecycle.states import Outcome
+import pytest
 
 from .robot import Clock, Process, Robot
 

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Templates: what they may say, and that nothing small grows large in them."""
 
 from __future__ import annotations
@@ -7,9 +19,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from action_lifecycle.flow.templates import MAX_GROWN, names_read, render, TemplateError
 import pytest
-
-from action_lifecycle.flow.templates import MAX_GROWN, TemplateError, names_read, render
 
 NAMES: dict[str, Any] = {
     'part': 'cup', 'long': 'x' * 60_000, 'facts': {'gap': 0.02, 'seen': True},

@@ -1,22 +1,33 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Engines that the tests share, tasks that their workers find, and machines that work."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 import shutil
 import sys
-from collections.abc import Callable, Iterator
 from time import monotonic, sleep
 from typing import Any
 
+from action_lifecycle.dialogue import Conversation, Dialogue
+from action_lifecycle.engine import load_graph, Machine
+from action_lifecycle.invoke import CeleryEngine, Engine, Invoker, LocalEngine
 import pytest
 
-from action_lifecycle.dialogue import Conversation, Dialogue
-from action_lifecycle.engine import Machine, load_graph
-from action_lifecycle.invoke import CeleryEngine, Engine, Invoker, LocalEngine
-
-from .celery_rig import TASKS, CeleryRig
+from .celery_rig import CeleryRig, TASKS
 
 
 @pytest.fixture(scope='session', autouse=True)

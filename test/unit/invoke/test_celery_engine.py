@@ -1,22 +1,33 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The Celery engine when workers die, the broker goes away, and messages come twice."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 import json
 import os
+from pathlib import Path
 import queue
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from action_lifecycle.engine import LifecycleError
-from action_lifecycle.invoke import CeleryEngine, Job, LocalEngine, Outcome, make_engine
-from action_lifecycle.invoke.broker import QUEUE, TASK, Broker, CeleryBroker, _celery_url
+from action_lifecycle.invoke import CeleryEngine, Job, LocalEngine, make_engine, Outcome
+from action_lifecycle.invoke.broker import _celery_url, Broker, CeleryBroker, QUEUE, TASK
+import pytest
 
 from .celery_rig import CeleryRig
 from .test_invoker import one, task

@@ -1,23 +1,34 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Engines: what tasks get and give, and what becomes of those that die or hang."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import os
+from pathlib import Path
 import queue
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from action_lifecycle.engine import LifecycleError
-from action_lifecycle.invoke import MAX_MESSAGE, Engine, Job, LocalEngine, Outcome, local
+from action_lifecycle.invoke import Engine, Job, local, LocalEngine, MAX_MESSAGE, Outcome
+import pytest
 
 
 def ask(

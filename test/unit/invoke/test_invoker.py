@@ -1,20 +1,30 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Invokers: work between two events, its progress, its failures."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import json
 import os
+from pathlib import Path
 import signal
 import threading
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from action_lifecycle.engine import Machine, TransitionNotAllowed, load_graph
+from action_lifecycle.engine import load_graph, Machine, TransitionNotAllowed
 from action_lifecycle.invoke import (
     Engine,
     Invoker,
@@ -25,6 +35,7 @@ from action_lifecycle.invoke import (
     WireError,
     WorkError,
 )
+import pytest
 
 ONE = '''\
 initial: ask

@@ -1,9 +1,22 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What is recorded, in which order, and how it is found again."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 import enum
 import logging
 import os
@@ -11,25 +24,23 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
-
-import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.ledger import (
+    elapsed,
     Entry,
     Journal,
     JournalError,
     JournalReader,
     SystemClock,
-    elapsed,
     verify_journal,
 )
 from action_lifecycle.ledger import journal as journal_module
 from action_lifecycle.ledger import journal_barrier as barrier_module
+from hypothesis import given, HealthCheck, settings
+from hypothesis import strategies as st
+import pytest
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text()

@@ -1,30 +1,41 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Full, read-only, failing and damaged disks, and files of others: clear errors, nothing half."""
 
 from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 import resource
 import shutil
 import signal
 import sqlite3
 import subprocess
-from pathlib import Path
 from types import SimpleNamespace
-
-import pytest
 
 from action_lifecycle.ledger import (
     Entry,
     Journal,
+    journal_schema,
     JournalError,
     JournalReader,
-    journal_schema,
     verify_journal,
 )
 from action_lifecycle.ledger import journal_barrier as barrier_module
+import pytest
 
 BIG = Entry('note', data={'padding': 'x' * 20_000})
 

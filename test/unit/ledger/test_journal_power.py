@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Power cuts, replayed from what a writer asked of the kernel.
 
@@ -11,16 +23,15 @@ JOURNAL_CUTS sets how many cuts are tried, JOURNAL_SEED repeats a run.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 import random
 import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
-
-import pytest
 
 from action_lifecycle.ledger import JournalReader, verify_journal
+import pytest
 
 CUTS = int(os.environ.get('JOURNAL_CUTS', '15'))
 SEED = int(os.environ.get('JOURNAL_SEED') or random.SystemRandom().randrange(10**6))

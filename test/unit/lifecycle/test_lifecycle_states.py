@@ -1,23 +1,34 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The words of the lifecycle: one meaning in Python, in the graph file and on the topics."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-
-import pytest
+import re
 
 from action_lifecycle.engine import load_graph
 from action_lifecycle.lifecycle.states import (
-    LEDGER_STATUS,
     ActionState,
     ErrorCode,
+    LEDGER_STATUS,
+    ledger_status,
     LedgerTaskStatus,
     Outcome,
-    ledger_status,
 )
+import pytest
 
 ROOT = Path(__file__).parents[3]
 MESSAGES = ROOT / 'action_lifecycle_msgs' / 'msg'

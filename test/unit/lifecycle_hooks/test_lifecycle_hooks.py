@@ -1,19 +1,29 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Recorded action states: what is legal, what the ledger is told, what survives a restart."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import logging
+from pathlib import Path
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-
-import pytest
 
 from action_lifecycle import lifecycle_hooks as hooks
 from action_lifecycle.engine import LifecycleError, StateTransitionError
@@ -25,6 +35,7 @@ from action_lifecycle.lifecycle_hooks import (
     FlowState,
     LedgerTaskStatus,
 )
+import pytest
 
 SESSION = '42_100'
 LEGAL = {

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Requests on a stream are done once, whoever dies; what can't be done is one dead letter."""
 
 from __future__ import annotations
@@ -7,14 +19,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from pathlib import Path
 import subprocess
 import sys
 import time
-from pathlib import Path
-
-import redis.asyncio
 
 from action_lifecycle.ledger.redis_consumer import OperationConsumer, submit
+import redis.asyncio
 
 PROCESS = Path(__file__).with_name('consumer_process.py')
 IDLE = 0.3

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Operations go where the table says, with their checkpoints, or not at all."""
 
 from __future__ import annotations
@@ -9,9 +21,6 @@ import inspect
 import time
 import zlib
 
-import pytest
-import redis.asyncio
-
 from action_lifecycle.ledger import checkpoints
 from action_lifecycle.ledger.checkpoints import (
     CheckpointError,
@@ -20,6 +29,8 @@ from action_lifecycle.ledger.checkpoints import (
 )
 from action_lifecycle.ledger.operation_states import OperationState, predecessors
 from action_lifecycle.ledger.operations import OperationStateMachine
+import pytest
+import redis.asyncio
 
 TRACE, CHECKPOINT = 'sg:trace:{t}', 'sg:checkpoint:{t}'
 OUTPUT = {'facts': [1, 2.5, None, 'ä'], 'nested': {'text': 'x' * 1000}}

@@ -1,32 +1,43 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Whatever happens to the server or to the one who syncs: the ledger becomes the journal."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from pathlib import Path
 import random
 import subprocess
 import sys
 import time
-from pathlib import Path
-
-import pytest
 
 from action_lifecycle.engine import load_graph
 from action_lifecycle.engine.resources import config_file
 from action_lifecycle.ledger import Entry, Journal
 from action_lifecycle.ledger.projection import Projection
 from action_lifecycle.ledger.redis_connection import (
+    check_url,
+    LedgerError,
     PASSWORD,
     PASSWORD_FILE,
     USERNAME,
-    LedgerError,
-    check_url,
 )
 from action_lifecycle.ledger.redis_ledger import LedgerRefused, RedisLedger, RedisReader
 from action_lifecycle.ledger.sync import LoopThread, Synchronizer
+import pytest
 
 PROCESS = Path(__file__).with_name('sync_process.py')
 WALK = (('start', 'assigned', 'in_progress'),

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """A cell with hands: moves and grips until done, remembers each topic's samples."""
 
 from __future__ import annotations
@@ -12,8 +24,8 @@ import pytest
 pytest.importorskip('mujoco')
 
 from action_lifecycle.sim.cell import Cell, CellConfig
-from action_lifecycle.sim.messages import Sample, gripper_goal, trajectory_goal
-from action_lifecycle.sim.motion import ACTIVE, SUCCEEDED, Motion
+from action_lifecycle.sim.messages import gripper_goal, Sample, trajectory_goal
+from action_lifecycle.sim.motion import ACTIVE, Motion, SUCCEEDED
 
 TRAY = {'part_a': (-0.2, -0.12), 'part_b': (-0.2, 0.0), 'part_c': (-0.2, 0.12)}
 GRASP, PLACE, CLEAR = 0.052, 0.053, 0.20

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The stepped cell: its clock, its draws, its picture, and what it says without MuJoCo."""
 
 from __future__ import annotations
@@ -10,12 +22,11 @@ import sys
 import time
 import zlib
 
-import numpy as np
-import pytest
-
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.sim.cell import Cell, CellConfig
 from action_lifecycle.sim.render import render, save_png
+import numpy as np
+import pytest
 
 
 def _run(rig, chunk):

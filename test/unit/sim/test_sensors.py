@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What the sensors of the cell say, and when."""
 
 from __future__ import annotations
@@ -7,11 +19,10 @@ from __future__ import annotations
 import math
 from statistics import mean, stdev
 
-import numpy as np
-import pytest
-
 from action_lifecycle.sim.messages import to_seconds
 from action_lifecycle.sim.sensors import TOPICS
+import numpy as np
+import pytest
 
 
 def test_rates(rig):

@@ -1,13 +1,24 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Splines between waypoints."""
 
 from __future__ import annotations
 
+from action_lifecycle.sim.trajectory import Trajectory
 import numpy as np
 import pytest
-
-from action_lifecycle.sim.trajectory import Trajectory
 
 TIMES = np.array([0.5, 1.2, 2.0])
 POINTS = np.array([[0.1, 0.3], [0.2, -0.1], [0.4, -0.1]])

@@ -1,22 +1,33 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What is known of the kind of a value refuses a condition when it is loaded."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from action_lifecycle.engine.errors import DocumentError
-from action_lifecycle.world import Condition, WorldModel, compile_condition, parse_facts
+from action_lifecycle.world import compile_condition, Condition, parse_facts, WorldModel
 from action_lifecycle.world.conditions import condition_faults
 from action_lifecycle.world.expressions import compile_expression
 from action_lifecycle.world.functions import Text, Texts
 from action_lifecycle.world.kinds import Kind, kind_of, reduced
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import pytest
 
 VALUES = {'gap': 0.5, 'ranges': np.array([1.0, 2.0]), 'grid': np.ones((2, 2)), 'open': True,
           'state': Text('idle'), 'names': Texts([Text('a'), Text('b')]), 'any_of': 3.0}

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Field paths: what they read from messages."""
 
 from __future__ import annotations
@@ -7,12 +19,11 @@ from __future__ import annotations
 import array
 from typing import Any
 
-import numpy as np
-import pytest
-
 from action_lifecycle.world.functions import Texts
 from action_lifecycle.world.reducers import reduce_elements, reduce_window
 from action_lifecycle.world.selectors import Absent, compile_path
+import numpy as np
+import pytest
 
 from . import messages
 from .messages import Message
