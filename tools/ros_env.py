@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Run a command in a ROS 2 environment with this workspace overlaid.
 
 usage: tools/ros-env [CMD…]
@@ -15,11 +27,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import sys
 from pathlib import Path
+import sys
 
 import private_jazzy
-from private_jazzy import JAZZY, ROOT, ROS, VENV, SetupError
+from private_jazzy import JAZZY, ROOT, ROS, SetupError, VENV
 from steps import say
 
 PACKAGES = ('action_lifecycle', 'action_lifecycle_msgs')
@@ -27,7 +39,8 @@ MARKER = 'ACTION_LIFECYCLE_PRIVATE_ROS'
 PATHS = ('PATH', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH')
 # import name -> rosdep key, of what the package needs and a ROS installation may lack
 ROSDEP_KEYS = {'pydantic': 'python3-pydantic', 'yaml': 'python3-yaml', 'numpy': 'python3-numpy',
-               'redis': 'python3-redis', 'jinja2': 'python3-jinja2', 'rich': 'python3-rich'}
+               'redis': 'python3-redis', 'jinja2': 'python3-jinja2', 'rich': 'python3-rich',
+               'jsonschema': 'python3-jsonschema'}
 
 OLD_ROS = (
     'ROS 2 {} is sourced, and this needs Jazzy or newer: use a shell where a newer one is '

@@ -1,7 +1,19 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
-The built-in state types: agent, user, tool, decision, terminal, motion, confirm.
+The built-in state types: agent, user, decision, terminal, motion, confirm (and tool, apart).
 
 What they need, they ask of the agent that the session runs for. Each class says which methods;
 these may be sync or async.
@@ -9,16 +21,15 @@ these may be sync or async.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Mapping
-from typing import Any, Optional, Protocol
+import inspect
+from typing import Any, Optional
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
-from .chooser import ChoiceError, chosen_name, one_of, read_answer
 from .document import StrictModel
 from .errors import LifecycleError
-from .states import Pause, State, register_state
+from .states import Pause, register_state, State
 
 
 class NoFields(StrictModel):
@@ -81,97 +92,6 @@ class TerminalState(_ReadyState):
 
     def run(self, context: Any, agent: Any = None) -> None:
         return None
-
-
-class ToolManager(Protocol):
-    """Where tools are: `agent.tool_manager`. A spec may have an `inputSchema`."""
-
-    def list_all_tools(self) -> Any:
-        """Return the specs of all tools: {server: {tool: spec}}."""
-
-    def call_tool(self, tool_name: str, arguments: Mapping[str, Any], user_id: Any) -> Any:
-        """
-        Call a tool.
-
-        An error that has a `connect_url` says that the user has to authorise it first; its
-        `service` and `service_info['name']` say what.
-        """
-
-
-class ToolFields(StrictModel):
-    """A tool by name; without it the agent chooses one."""
-
-    tool: Optional[StrictStr] = None
-    arguments: Optional[dict[str, Any]] = Field(
-        None, description='the arguments; without them the agent fills them in')
-
-
-@register_state
-class ToolState(_ReadyState):
-    """
-    Calls a tool of `agent.tool_manager` for `agent.current_user_id`; its result is the update.
-
-    Tool and arguments that the file does not give are asked of `agent.call_llm(context,
-    json_schema)`. A tool that needs authorisation pauses the session with the link; when it
-    resumes, the same call is made again.
-    """
-
-    type = 'tool'
-    Fields = ToolFields
-
-    def __init__(self, name: str, config: Mapping[str, Any]) -> None:
-        super().__init__(name, config)
-        self._call: tuple[str, Mapping[str, Any]] | None = None
-
-    async def run(self, context: Any, agent: Any = None) -> Any:
-        manager: ToolManager = _method(self, agent, 'tool_manager')
-        if self._call is None:
-            self._call = await self._chosen_call(manager, context, agent)
-        tool, arguments = self._call
-        try:
-            result = await _result(manager.call_tool(
-                tool_name=tool, arguments=arguments,
-                user_id=getattr(agent, 'current_user_id', None)))
-        except Exception as error:
-            link = getattr(error, 'connect_url', None)
-            if link is None:
-                self._call = None
-                raise
-            service = getattr(error, 'service', tool)
-            name = (getattr(error, 'service_info', None) or {}).get('name', service)
-            return Pause(f'To complete this request, please connect your {name}', str(link))
-        self._call = None
-        return {'role': 'tool', 'name': tool, 'content': result}
-
-    async def _chosen_call(
-        self, manager: ToolManager, context: Any, agent: Any
-    ) -> tuple[str, Mapping[str, Any]]:
-        tools = {tool: spec for specs in (await _result(manager.list_all_tools())).values()
-                 for tool, spec in specs.items()}
-        tool: str | None = self.config.get('tool')
-        if tool is None and len(tools) == 1:
-            tool, = tools
-        elif tool is None:
-            tool = chosen_name(await self._ask(
-                agent, context, 'Choose the tool that serves the request best.',
-                one_of('tool_name', list(tools))), 'tool_name')
-        if tool is None or tool not in tools:
-            raise ChoiceError(self.name, list(tools), f"no tool '{tool}'")
-        arguments = self.config.get('arguments')
-        if arguments is None:
-            schema = tools[tool].get('inputSchema', {'type': 'object', 'properties': {}})
-            arguments = read_answer(await self._ask(
-                agent, context, f"Fill in the arguments of the tool '{tool}'.", schema))
-        if not isinstance(arguments, Mapping):
-            raise LifecycleError(f"state '{self.name}': no usable arguments for the tool "
-                                 f"'{tool}': {arguments!r:.200}")
-        return tool, arguments
-
-    async def _ask(self, agent: Any, context: Any, prompt: str, schema: Any) -> Any:
-        asked = [*context, {'role': 'system', 'content': prompt}] \
-            if isinstance(context, list) else context
-        output = await _result(_method(self, agent, 'call_llm')(asked, json_schema=schema))
-        return getattr(output, 'content', output)
 
 
 class MotionFields(StrictModel):

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Choosing between several ways out of a state.
 
@@ -11,11 +23,11 @@ of the names is never followed.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 import inspect
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .errors import LifecycleError
@@ -36,18 +48,24 @@ class ChoiceError(LifecycleError):
 
 @dataclass(frozen=True)
 class Choice:
-    """What a chooser is asked: names of next states, what each stands for, and the context."""
+    """
+    What a chooser is asked: names of next states, what each stands for, and the context.
+
+    A tool state asks too: for a tool (`names` are those of tools), and for its arguments (no
+    names; the answer is an object of `schema`).
+    """
 
     state: str
     transitions: tuple[Transition, ...]
     names: tuple[str, ...]
     descriptions: tuple[str, ...]
     context: Any = None
+    answer: Mapping[str, Any] | None = None  #: JSON Schema, when it is not a next state
 
     @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of a structured answer; it admits only the names."""
-        return one_of('next_state', self.names)
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON Schema of a structured answer; by default it admits only the names."""
+        return one_of('next_state', self.names) if self.answer is None else self.answer
 
 
 class Chooser(Protocol):

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Typed states at work: the step loop, pauses, tools, motions, and choosing."""
 
 from __future__ import annotations
@@ -9,25 +21,25 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from action_lifecycle.engine import (
-    MAX_ITER,
+    by_priority,
     ByRule,
     Choice,
     ChoiceError,
     Chooser,
+    first_ready,
     LifecycleError,
+    load_graph,
     Machine,
+    MAX_ITER,
+    run_steps,
     Session,
     State,
     StateHandler,
-    by_priority,
-    first_ready,
-    load_graph,
-    run_steps,
+    ToolError,
 )
 from action_lifecycle.engine.states import REGISTRY
+import pytest
 
 DATA = Path(__file__).parent / 'data'
 
@@ -59,13 +71,14 @@ class Agent:
         self.tool_manager = self
         self.calls: list[tuple[str, Any, Any]] = []
         self.error: Exception | None = None
+        self.schema: dict[str, Any] = {'type': 'object'}
 
     async def call_llm(self, context: Any, json_schema: Any = None) -> Any:
         self.asked.append((context, json_schema))
         return self.answers.pop(0)
 
     async def list_all_tools(self) -> dict[str, Any]:
-        return {'home': {'lamp': {'inputSchema': {'type': 'object'}}, 'door': {}}}
+        return {'home': {'lamp': {'inputSchema': self.schema}, 'door': {}}}
 
     async def call_tool(self, tool_name: str, arguments: Any, user_id: Any) -> str:
         self.calls.append((tool_name, arguments, user_id))
@@ -299,12 +312,65 @@ def test_tool_of_the_file_is_called_without_a_question() -> None:
 
 
 @pytest.mark.parametrize('answers', [
-    ('rocket',), ('{"tool_name": 5}',), (None,), ('lamp', 'not json'), ('lamp', [1])])
+    ('rocket',), ('{"tool_name": 5}',), (None,), ('lamp', 'not json', '', None),
+    ('lamp', [1], '{"on": ', '[]')])
 def test_nonsense_calls_no_tool(answers: tuple[Any, ...]) -> None:
     agent = Agent(*answers)
     with pytest.raises(LifecycleError):
         walk(TOOL, [], agent)
     assert agent.calls == []
+
+
+def test_who_fills_in_arguments_sees_what_was_wrong_with_the_last() -> None:
+    agent = Agent('lamp', '{"on": "maybe"}', {'on': float('nan')}, {'on': True})
+    agent.schema = {'type': 'object', 'properties': {'on': {'type': 'boolean'}},
+                    'required': ['on'], 'additionalProperties': False}
+    walk(TOOL, [], agent)
+    assert agent.calls == [('lamp', {'on': True}, 'user 7')]
+    prompts = [context[-1]['content'] for context, _ in agent.asked[1:]]
+    assert "refused:\n.on: 'maybe' is not of type 'boolean'" in prompts[1]
+    assert '.on: nan is not finite' in prompts[2]
+
+
+@pytest.mark.parametrize('given', [{'on': 'yes'}, {'of': True}, {}])
+def test_arguments_that_the_schema_does_not_admit_never_reach_the_tool(given: Any) -> None:
+    agent = Agent('lamp', given, given, given)
+    agent.schema = {'type': 'object', 'properties': {'on': {'type': 'boolean'}},
+                    'required': ['on'], 'additionalProperties': False}
+    with pytest.raises(ToolError, match="no usable arguments for the tool 'lamp': .*on"):
+        walk(TOOL, [], agent)
+    agent.answers.clear()
+    with pytest.raises(ToolError, match='on'):
+        walk(TOOL.replace('tool,', f'tool, tool: lamp, arguments: {json.dumps(given)},'), [],
+             agent)
+    assert agent.calls == []
+
+
+def test_a_chooser_picks_the_tool_and_fills_in_its_arguments() -> None:
+    agent = Agent()
+    asked: list[Any] = []
+
+    class Chooses:
+        tool_manager = agent
+
+        def chooser(self, choice: Any) -> Any:
+            asked.append(choice)
+            return {'tool_name': 'lamp'} if choice.names else '{"on": true}'
+
+    result = walk(TOOL, ['light'], Chooses())
+    assert agent.calls == [('lamp', {'on': True}, None)]
+    assert result.context[-1]['content'] == 'lamp done'
+    assert asked[0].names == ('lamp', 'door') and asked[0].descriptions == ('', '')
+    assert asked[1].schema == {'type': 'object'} and asked[1].context[0] == 'light'
+
+
+def test_a_tool_that_fails_leads_on_where_the_state_says_so() -> None:
+    agent = Agent('lamp', {})
+    agent.error = OSError('broken')
+    result = walk('a: {type: tool, failed: sorry, transition: {next: [b, sorry]}}\n'
+                  'b: {type: terminal}\nsorry: {type: terminal}\n', [], agent)
+    assert result.state == 'sorry'
+    assert result.context == [{'role': 'tool', 'name': 'lamp', 'error': 'broken'}]
 
 
 def test_tool_that_needs_authorisation_pauses_and_resumes_with_the_same_call() -> None:

@@ -34,7 +34,7 @@ KEYS = {**ROSDEP_KEYS, **{
     name: f'python3-{name}' for name in ('hypothesis', 'jsonschema', 'networkx', 'psutil',
                                          'pytest')}}
 # extras: the module that imports one says how to install it
-NOT_REQUIRED = {'celery', 'mcp', 'mujoco', 'openai'}
+NOT_REQUIRED = {'celery', 'kombu', 'mcp', 'mujoco', 'openai'}
 BESIDE_ROS = {'ros2launch'}  # not imported: the command that starts the launch files
 
 

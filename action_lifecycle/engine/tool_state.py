@@ -1,0 +1,174 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The state type `tool`: picks a tool, fills in its arguments, checks them and calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+import inspect
+from typing import Any, Optional, Protocol
+
+from pydantic import Field, StrictStr
+
+from .chooser import Choice, ChoiceError, chosen_name, one_of, read_answer
+from .document import StrictModel
+from .errors import LifecycleError
+from .json_schema import schema_faults
+from .states import Pause, register_state, State
+
+TRIES = 3
+"""How often arguments are asked for, each time with what was wrong before."""
+_ANY = {'type': 'object', 'properties': {}}
+
+
+class ToolError(LifecycleError):
+    """A tool that is not there, is called with unfit arguments, or fails."""
+
+
+class ToolManager(Protocol):
+    """Where tools are: `agent.tool_manager`. A spec has `description` and `inputSchema`."""
+
+    def list_all_tools(self) -> Any:
+        """Return the specs of all tools: {server: {tool: spec}}."""
+
+    def call_tool(self, tool_name: str, arguments: Mapping[str, Any], user_id: Any) -> Any:
+        """
+        Call a tool.
+
+        An error that has a `connect_url` says that the user has to authorise it first; its
+        `service` and `service_info['name']` say what.
+        """
+
+
+class ToolFields(StrictModel):
+    """A tool by name; without it the agent chooses one."""
+
+    tool: Optional[StrictStr] = None
+    arguments: Optional[dict[str, Any]] = Field(
+        None, description='the arguments; without them the agent fills them in')
+    failed: Optional[StrictStr] = Field(
+        None, description='the next state if the tool fails; without it that is an error')
+
+
+@register_state
+class ToolState(State):
+    """
+    Calls a tool of `agent.tool_manager` for `agent.current_user_id`; its result is the update.
+
+    Tool and arguments that the file does not give are asked of `agent.call_llm(context,
+    json_schema)` or, without that, of the chooser `agent.chooser`. Arguments that the tool's
+    schema does not admit never reach the tool. A tool that needs authorisation pauses the session
+    with the link; when it resumes, the same call is made again.
+    """
+
+    type = 'tool'
+    Fields = ToolFields
+    leads_to = ('failed',)
+
+    def __init__(self, name: str, config: Mapping[str, Any]) -> None:
+        super().__init__(name, config)
+        self._call: tuple[str, Mapping[str, Any]] | None = None
+        self._next: str | None = None
+
+    def check_transition_ready(self, context: Any) -> bool:
+        return True
+
+    def next_state(self, context: Any) -> str | None:
+        return self._next
+
+    async def run(self, context: Any, agent: Any = None) -> Any:
+        manager: ToolManager = getattr(agent, 'tool_manager', None)  # type: ignore[assignment]
+        if manager is None:
+            raise LifecycleError(f"state '{self.name}' of type 'tool' needs an agent with "
+                                 f"'tool_manager', got {type(agent).__name__}")
+        self._next = None
+        tool = ''
+        try:
+            if self._call is None:
+                self._call = await self._chosen_call(manager, context, agent)
+            tool, arguments = self._call
+            result = await _result(manager.call_tool(
+                tool_name=tool, arguments=arguments,
+                user_id=getattr(agent, 'current_user_id', None)))
+        except Exception as error:
+            link = getattr(error, 'connect_url', None)
+            if link is not None:
+                service = getattr(error, 'service', tool)
+                name = (getattr(error, 'service_info', None) or {}).get('name', service)
+                return Pause(f'To complete this request, please connect your {name}', str(link))
+            self._call = None
+            if self.config.get('failed') is None:
+                raise
+            self._next = self.config['failed']
+            return {'role': 'tool', 'name': tool, 'error': str(error) or type(error).__name__}
+        self._call = None
+        return {'role': 'tool', 'name': tool, 'content': result}
+
+    async def _chosen_call(
+        self, manager: ToolManager, context: Any, agent: Any
+    ) -> tuple[str, Mapping[str, Any]]:
+        tools = {tool: spec for specs in (await _result(manager.list_all_tools())).values()
+                 for tool, spec in specs.items()}
+        tool: str | None = self.config.get('tool')
+        if tool is None and len(tools) == 1:
+            tool, = tools
+        elif tool is None:
+            tool = chosen_name(await self._ask(
+                agent, context, 'Choose the tool that serves the request best.', Choice(
+                    self.name, (), tuple(tools), tuple(
+                        str(spec.get('description', '')) for spec in tools.values()),
+                    context, one_of('tool_name', list(tools)))), 'tool_name')
+        if tool is None or tool not in tools:
+            raise ChoiceError(self.name, list(tools), f"no tool '{tool}'")
+        return tool, await self._arguments(tool, tools[tool], context, agent)
+
+    async def _arguments(
+        self, tool: str, spec: Mapping[str, Any], context: Any, agent: Any
+    ) -> Mapping[str, Any]:
+        """Return arguments that the tool's schema admits; who fills them in sees the faults."""
+        schema = spec.get('inputSchema') or _ANY
+        given = self.config.get('arguments')
+        faults: list[str] = []
+        for _ in range(TRIES if given is None else 1):
+            prompt = f"Fill in the arguments of the tool '{tool}': {spec.get('description', '')}"
+            if faults:
+                prompt += '\nThe last answer was refused:\n' + '\n'.join(faults)
+            arguments = given if given is not None else read_answer(await self._ask(
+                agent, context, prompt, Choice(self.name, (), (), (), context, schema)))
+            if not isinstance(arguments, Mapping):
+                faults = [f'.: expected an object, got {arguments!r:.200}']
+            else:
+                faults = schema_faults(arguments, schema)
+            if not faults:
+                return dict(arguments)
+        raise ToolError(f"state '{self.name}': no usable arguments for the tool '{tool}': "
+                        + '; '.join(faults))
+
+    async def _ask(self, agent: Any, context: Any, prompt: str, choice: Choice) -> Any:
+        asked = [*context, {'role': 'system', 'content': prompt}] \
+            if isinstance(context, list) else context
+        if hasattr(agent, 'call_llm'):
+            output = await _result(agent.call_llm(asked, json_schema=choice.schema))
+        elif getattr(agent, 'chooser', None) is not None:
+            output = await _result(agent.chooser(replace(choice, context=asked)))
+        else:
+            raise LifecycleError(f"state '{self.name}' of type 'tool' needs an agent with "
+                                 f"'call_llm' or 'chooser', got {type(agent).__name__}")
+        return getattr(output, 'content', output)
+
+
+async def _result(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value
