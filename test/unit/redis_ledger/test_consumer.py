@@ -218,20 +218,43 @@ def test_worker_that_comes_back_goes_on_after_its_first_motion_unasked(redis_ser
     assert redis_server.client.hget('sg:trace:{t}', 'state') == 'COMPLETED'
 
 
-def test_server_that_is_away_for_a_while_does_not_end_the_work(redis_server):
-    class Cutting(Work):
-        async def perform(self, operation, gathered):
-            redis_server.kill()
-            asyncio.get_running_loop().call_later(0.7, redis_server.start)
-            return await super().perform(operation, gathered)
+class Cutting(Work):
+    """Its server goes away for longer than the idle time, once."""
 
-    work = Cutting()
-    def until():
-        return redis_server.process.poll() is None and redis_server.client.keys('sg:result:*') \
-            and redis_server.client.xinfo_groups('requests')[0]['pending'] == 0
-    trace, = run(redis_server, work, until, 'motion')
-    assert work.performed == 1 and not redis_server.client.exists('{requests}:dead')
+    def __init__(self, server, moves_first):
+        super().__init__()
+        self.server = server
+        self.moves_first = moves_first
+        self.moved = 0
+
+    async def perform(self, operation, gathered):
+        self.performed += 1
+        if self.moves_first:
+            await operation.start_motion()
+        if self.performed == 1:
+            self.server.kill()
+            asyncio.get_running_loop().call_later(2 * IDLE, self.server.start)
+        await operation.start_motion()
+        self.moved += 1
+
+    def until(self):
+        return self.server.process.poll() is None and self.server.client.keys('sg:result:*') \
+            and self.server.client.xinfo_groups('requests')[0]['pending'] == 0
+
+
+def test_server_that_is_away_for_a_while_does_not_end_the_work(redis_server):
+    work = Cutting(redis_server, moves_first=True)
+    trace, = run(redis_server, work, work.until, 'a')
+    assert (work.performed, work.moved) == (1, 1)
+    assert not redis_server.client.exists('{requests}:dead')
     assert redis_server.client.hget(f'sg:trace:{{{trace}}}', 'state') == 'COMPLETED'
+
+
+def test_motion_that_can_not_be_noted_while_the_claim_is_held_does_not_start(redis_server):
+    work = Cutting(redis_server, moves_first=False)
+    trace, = run(redis_server, work, work.until, 'a')
+    assert (work.gathered, work.performed, work.moved) == (1, 2, 1)
+    assert redis_server.client.hget(f'sg:trace:{{{trace}}}', 'attempt') == '2'
 
 
 def test_worker_that_is_not_ready_takes_nothing(redis_server):
