@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The base of the managed nodes.
 
@@ -38,29 +50,31 @@ the node is no longer busy (or its time is up), then deactivates and cleans up.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import contextlib
 import functools
 import inspect
 import time
-import traceback
-from collections.abc import Callable
 from time import perf_counter
+import traceback
 from typing import Any
 
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.clock import Clock, ClockType
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 
-from ..engine.errors import LifecycleError
-from ..lifecycle.states import ErrorCode
-from .diagnostics import PERIOD, USE_FQN, Diagnostics, Health
+from .diagnostics import Diagnostics, Health, PERIOD, USE_FQN
 from .executor import CHOICES
 from .parameters import Parameters
 from .qos import action_qos, overridable
 from .timers import Scheduler
-from .watchdog import LIMIT, Watchdog, name_of
+from .watchdog import LIMIT, name_of, Watchdog
+from ..engine.errors import LifecycleError
+from ..lifecycle.states import ErrorCode
 
+InvalidHandle = rclpy_implementation.InvalidHandle
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
 ERROR = TransitionCallbackReturn.ERROR
@@ -224,6 +238,7 @@ class ManagedNode(LifecycleNode):
             return await self.watchdog.steps(where, answer_to(request, response))
 
         entity = self.create_service(service, name, serve)
+        _forgive_late_answers(entity)
         self._entities.callback(self.destroy_service, entity)
         return entity
 
@@ -430,6 +445,16 @@ class ManagedNode(LifecycleNode):
             self.log_exception(name)
             return ERROR
         return SUCCESS
+
+
+def _forgive_late_answers(service: Any) -> None:
+    """Drop the answer to a request that was under way when the service was destroyed."""
+    send = service.send_response
+
+    def send_response(response: Any, header: Any) -> None:
+        with contextlib.suppress(InvalidHandle):  # it would end spin()
+            send(response, header)
+    service.send_response = send_response
 
 
 def _fill(response: Any, code: ErrorCode, message: str) -> Any:
