@@ -12,4 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Tools: what a state may call by name, from Python, ROS and MCP servers."""
+"""Tools: what a state may call by name, from Python callables, MCP servers and (in ros/) ROS."""
+
+from .mcp_server import McpServer
+from .registry import AuthRequiredError, MAX_RESULT, Tool, ToolRegistry, ToolSource
+from ..engine.tool_state import ToolError
+
+__all__ = [
+    'MAX_RESULT', 'AuthRequiredError', 'McpServer', 'Tool', 'ToolError', 'ToolRegistry',
+    'ToolSource',
+]

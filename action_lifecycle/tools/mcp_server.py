@@ -1,0 +1,223 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Tools of MCP servers (Model Context Protocol): programs that are talked to over a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from functools import partial
+from typing import Any
+
+from .registry import AuthRequiredError, TIME_LIMIT, Tool
+from ..engine.errors import LifecycleError
+from ..engine.tool_state import ToolError
+
+START_LIMIT = 20.0
+"""s until a server has to be ready."""
+MAX_TOOLS = 1000
+_URL_NEEDED = -32042  # error code of the protocol: the user has to open a link first
+
+
+class McpServer:
+    """
+    A server that is started as `command` when it is first needed, and kept.
+
+    One that has died, or let a call wait for longer than `time_limit` s, is started anew for the
+    next call; the call that was under way fails and is not repeated. It inherits PATH, HOME and a
+    few more variables, and `env`. All calls come from one asyncio loop.
+    """
+
+    def __init__(
+        self, name: str, command: str, args: Sequence[str] = (), *,
+        env: Mapping[str, str] | None = None, time_limit: float = TIME_LIMIT,
+    ) -> None:
+        try:
+            import mcp
+        except ImportError as error:
+            raise LifecycleError(
+                f"the MCP server '{name}' needs mcp: pip install action_lifecycle[mcp]"
+            ) from error
+        self.name = name
+        self._mcp = mcp
+        self._parameters = mcp.StdioServerParameters(
+            command=command, args=list(args), env=dict(env or {}))
+        self._time_limit = time_limit
+        self._opening: asyncio.Lock | None = None
+        self._session: Any = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._end: asyncio.Event | None = None
+        self._tools: list[Tool] | None = None
+        self.starts = 0
+        """How often it was started."""
+
+    async def tools(self) -> Iterable[Tool]:
+        """Return its tools, asked for once in each life of the server."""
+        session = await self._open()
+        if self._tools is None:
+            self._tools = await self._limited(self._list(session), 'tools/list')
+        return self._tools
+
+    async def close(self) -> None:
+        """End the server."""
+        keeper, self._keeper = self._keeper, None
+        self._session = None
+        if keeper is not None and self._end is not None:
+            self._end.set()
+            await asyncio.wait([keeper])
+
+    async def _list(self, session: Any) -> list[Tool]:
+        found: list[Tool] = []
+        cursor: str | None = None
+        while len(found) < MAX_TOOLS:
+            page = await (session.list_tools() if cursor is None
+                          else session.list_tools(cursor=cursor))
+            data = page.model_dump(by_alias=True)
+            found += [
+                Tool(tool['name'], self.name, tool.get('description') or '', tool['inputSchema'],
+                     partial(self._call, tool['name']), self._time_limit + START_LIMIT)
+                for tool in data['tools']]
+            cursor = data.get('nextCursor')
+            if not cursor:
+                break
+        return found[:MAX_TOOLS]
+
+    async def _call(self, tool: str, arguments: dict[str, Any], user_id: Any) -> Any:
+        session = await self._open()
+        result = await self._limited(session.call_tool(tool, arguments), tool)
+        data = result.model_dump(by_alias=True, mode='json')
+        if data.get('isError'):
+            raise ToolError(f"tool '{tool}' failed: {_text(data)!s:.2000}")
+        structured = data.get('structuredContent')
+        return structured if structured is not None else _text(data)
+
+    async def _limited(self, call: Any, what: str) -> Any:
+        """Await an answer; what goes wrong is a ToolError, and may end the server."""
+        try:
+            return await asyncio.wait_for(call, self._time_limit)
+        except asyncio.TimeoutError:
+            await self.close()
+            raise ToolError(f"MCP server '{self.name}': no answer to '{what}' within "
+                            f'{self._time_limit:g} s; it is started anew') from None
+        except Exception as error:
+            link = _link(error)
+            if link is not None:
+                raise AuthRequiredError(self.name, *link) from error
+            gone = self._keeper is None or self._keeper.done() or await self._ends_soon()
+            raise ToolError(
+                f"MCP server '{self.name}' ended during '{what}'; whether it was done is not known"
+                if gone else f"MCP server '{self.name}', '{what}': {error!s:.2000}") from error
+
+    async def _ends_soon(self) -> bool:
+        """Say whether the server is found to have ended, now that a call failed."""
+        assert self._keeper is not None
+        done, _ = await asyncio.wait([self._keeper], timeout=0.2)
+        return bool(done)
+
+    async def _open(self) -> Any:
+        """Return the session; one that has ended is replaced."""
+        if self._opening is None:
+            self._opening = asyncio.Lock()
+        async with self._opening:
+            if self._session is not None and self._keeper is not None \
+                    and not self._keeper.done():
+                return self._session
+            self._session = self._tools = None
+            ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            self._end = asyncio.Event()
+            self.starts += 1
+            self._keeper = asyncio.create_task(self._keep(ready, self._end))
+            try:
+                self._session = await asyncio.wait_for(asyncio.shield(ready), START_LIMIT)
+            except asyncio.TimeoutError:
+                await self.close()
+                raise ToolError(f"MCP server '{self.name}' is not ready after {START_LIMIT:g} s"
+                                ) from None
+            return self._session
+
+    async def _keep(self, ready: asyncio.Future[Any], end: asyncio.Event) -> None:
+        """Hold one life of the server open; a session may only be left by who entered it."""
+        try:
+            async with contextlib.AsyncExitStack() as stack:
+                source, target = await stack.enter_async_context(
+                    self._mcp.stdio_client(self._parameters))
+                watched = _Watched(source, end)
+                session = await stack.enter_async_context(
+                    self._mcp.ClientSession(watched, target))
+                await session.initialize()
+                ready.set_result(session)
+                await end.wait()
+        except Exception as error:
+            if not ready.done():
+                ready.set_exception(ToolError(
+                    f"MCP server '{self.name}' can not be started: {_innermost(error)}"))
+        finally:
+            if not ready.done():
+                ready.set_exception(ToolError(f"MCP server '{self.name}' ended at its start"))
+            ready.exception()
+
+
+class _Watched:
+    """The stream of what a server says; when it stops, `end` is set."""
+
+    def __init__(self, stream: Any, end: asyncio.Event) -> None:
+        self._stream = stream
+        self._end = end
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> _Watched:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        return await self._stream.__aexit__(*error)
+
+    def __aiter__(self) -> _Watched:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._stream.__anext__()
+        except BaseException:
+            self._end.set()
+            raise
+
+
+def _text(data: Mapping[str, Any]) -> Any:
+    """Return the texts of a result; of what is no text, what kind it is."""
+    return '\n'.join(part['text'] if part.get('type') == 'text' else f"[{part.get('type')}]"
+                     for part in data.get('content') or [])
+
+
+def _link(error: Exception) -> tuple[str, str] | None:
+    """Return link and message when an error says that the user has to open a link."""
+    fault = getattr(error, 'error', None)
+    if getattr(fault, 'code', None) != _URL_NEEDED:
+        return None
+    data = getattr(fault, 'data', None)
+    asked = data.get('elicitations') if isinstance(data, Mapping) else None
+    for item in asked if isinstance(asked, list) else []:
+        if isinstance(item, Mapping) and isinstance(item.get('url'), str):
+            return item['url'], str(item.get('message') or '')
+    return None
+
+
+def _innermost(error: BaseException) -> str:
+    while getattr(error, 'exceptions', None):  # groups of anyio
+        error = error.exceptions[0]  # type: ignore[attr-defined]
+    return f'{type(error).__name__}: {error}'

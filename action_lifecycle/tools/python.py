@@ -1,0 +1,77 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a Python callable takes, as a JSON Schema made from its type hints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+import inspect
+import types
+import typing
+from typing import Any
+
+from ..engine.tool_state import ToolError
+
+_SIMPLE = {bool: 'boolean', int: 'integer', float: 'number', str: 'string', dict: 'object',
+           list: 'array', type(None): 'null', Mapping: 'object'}
+
+
+def description_of(function: Callable[..., Any]) -> str:
+    """Return what a chooser is told of a callable: its docstring."""
+    return inspect.cleandoc(function.__doc__ or function.__name__)
+
+
+def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the schema of a callable's arguments; `ToolError` for a hint that JSON lacks."""
+    try:
+        hints = typing.get_type_hints(function)
+    except (NameError, TypeError) as error:
+        raise ToolError(f"tool '{function.__name__}': {error}") from error
+    properties: dict[str, Any] = {}
+    required = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise ToolError(f"tool '{function.__name__}': '{name}' can not be given by name")
+        if name not in hints:
+            raise ToolError(f"tool '{function.__name__}': '{name}' has no type hint")
+        try:
+            properties[name] = schema_of_hint(hints[name])
+        except TypeError as error:
+            raise ToolError(f"tool '{function.__name__}', '{name}': {error}") from None
+        if parameter.default is parameter.empty:
+            required.append(name)
+    return {'type': 'object', 'properties': properties, 'required': required,
+            'additionalProperties': False}
+
+
+def schema_of_hint(hint: Any) -> dict[str, Any]:
+    """Return the schema of what a type hint admits; `TypeError` if JSON has nothing like it."""
+    if hint is Any:
+        return {}
+    if hint in _SIMPLE:
+        return {'type': _SIMPLE[hint]}
+    if isinstance(hint, type) and issubclass(hint, Enum) and issubclass(hint, str):
+        return {'enum': [member.value for member in hint]}
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return {'enum': list(parts)}
+    if origin is list:
+        return {'type': 'array', 'items': schema_of_hint(parts[0])}
+    if origin in (dict, Mapping) and parts[0] is str:
+        return {'type': 'object', 'additionalProperties': schema_of_hint(parts[1])}
+    if origin in (typing.Union, types.UnionType):
+        return {'anyOf': [schema_of_hint(part) for part in parts]}
+    raise TypeError(f'{hint} has no counterpart in JSON')

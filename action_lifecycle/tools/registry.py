@@ -1,0 +1,201 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The tool registry: tools of all servers by name, each call checked before it is made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+import functools
+import inspect
+import json
+import logging
+from typing import Any, Protocol, TypeVar
+
+from .python import description_of, schema_of
+from ..engine.errors import LifecycleError, nearest
+from ..engine.json_schema import check_schema, schema_faults
+from ..engine.tool_state import ToolError
+
+MAX_RESULT = 65_536
+"""Longest result of a tool, in characters of JSON: it goes into a context."""
+TIME_LIMIT = 60.0
+"""s that a call may take unless the tool says otherwise."""
+
+_LOG = logging.getLogger(__name__)
+CallableT = TypeVar('CallableT', bound=Callable[..., Any])
+
+
+class AuthRequiredError(ToolError):
+    """A tool that somebody has to authorise first, at `connect_url`."""
+
+    def __init__(self, service: str, connect_url: str, message: str = '') -> None:
+        self.service = service
+        self.service_info = {'name': service}
+        self.connect_url = connect_url
+        super().__init__(message or f'{service} has to be authorised at {connect_url}')
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: `call(arguments, user_id)` returns its result, or an awaitable of it."""
+
+    name: str
+    server: str
+    description: str
+    inputSchema: Mapping[str, Any]  # noqa: N815  (the name that the protocol has)
+    call: Callable[[dict[str, Any], Any], Any]
+    time_limit: float = TIME_LIMIT  #: s
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What a chooser is told of it."""
+        return {'name': self.name, 'server': self.server, 'description': self.description,
+                'inputSchema': self.inputSchema}
+
+
+class ToolSource(Protocol):
+    """A server whose tools are asked for when they are needed."""
+
+    name: str
+
+    async def tools(self) -> Iterable[Tool]:
+        """Return its tools now; `ToolError` when it can't be reached."""
+
+    async def close(self) -> None:
+        """End it."""
+
+
+class ToolRegistry:
+    """
+    Tools by name; the `tool_manager` of the agent of a tool state.
+
+    Arguments are judged by the tool's schema before the call; a result has to be JSON of at most
+    `MAX_RESULT` characters. Of two tools of one name the first that was added stays.
+    """
+
+    def __init__(self) -> None:
+        self._own: dict[str, Tool] = {}
+        self._sources: list[ToolSource] = []
+        self._tools: dict[str, Tool] = {}
+
+    def add(self, tool: Tool) -> None:
+        """Add a tool; `ToolError` for a name that is taken, `SchemaError` for a bad schema."""
+        if tool.name in self._own:
+            raise ToolError(f"tool '{tool.name}' of server '{tool.server}' is already one of "
+                            f"server '{self._own[tool.name].server}'")
+        check_schema(tool.inputSchema)
+        self._own[tool.name] = self._tools[tool.name] = tool
+
+    def add_source(self, source: ToolSource) -> None:
+        """Add a server that says itself which tools it has."""
+        self._sources.append(source)
+
+    def tool(
+        self, name: str = '', *, server: str = 'python', time_limit: float = TIME_LIMIT,
+    ) -> Callable[[CallableT], CallableT]:
+        """
+        Return a decorator that adds a callable; its schema follows from its type hints.
+
+        A plain function runs in a thread of its own, so it may wait; an async one in the loop.
+        """
+        def register(function: CallableT) -> CallableT:
+            called = name or function.__name__
+            self.add(Tool(called, server, description_of(function), schema_of(function),
+                          functools.partial(_call_python, function), time_limit))
+            return function
+        return register
+
+    async def list_all_tools(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the specs of all tools, {server: {tool: spec}}; who is away has none."""
+        found = dict(self._own)
+        for source in self._sources:
+            try:
+                offered = list(await source.tools())
+            except ToolError as error:
+                _LOG.warning('%s', error)
+                continue
+            for tool in offered:
+                self._take(tool, found)
+        self._tools = found
+        specs: dict[str, dict[str, dict[str, Any]]] = {}
+        for tool in found.values():
+            specs.setdefault(tool.server, {})[tool.name] = tool.spec
+        return specs
+
+    def _take(self, tool: Tool, found: dict[str, Tool]) -> None:
+        try:
+            if tool.name in found:
+                raise ToolError(f"server '{found[tool.name].server}' has one of that name")
+            check_schema(tool.inputSchema)
+            found[tool.name] = tool
+        except LifecycleError as error:
+            _LOG.warning("tool '%s' of server '%s' is left out: %s", tool.name, tool.server, error)
+
+    async def call_tool(
+        self, tool_name: str, arguments: Mapping[str, Any], user_id: Any = None
+    ) -> Any:
+        """
+        Call a tool and return its result.
+
+        Raises `ToolError` when it isn't there, the arguments don't fit (nothing is called then),
+        it fails or takes too long; what has a `connect_url` is passed on.
+        """
+        if tool_name not in self._tools:
+            await self.list_all_tools()
+        tool = self._tools.get(tool_name)
+        if tool is None:
+            raise ToolError(f"there is no tool '{tool_name}'" + nearest(tool_name, self._tools))
+        if not isinstance(arguments, Mapping):
+            raise ToolError(f"tool '{tool_name}': arguments are an object, not {arguments!r:.200}")
+        faults = schema_faults(arguments, tool.inputSchema)
+        if faults:
+            raise ToolError(f"tool '{tool_name}': arguments that do not fit: " + '; '.join(faults))
+        try:
+            result = tool.call(dict(arguments), user_id)
+            if inspect.isawaitable(result):
+                result = await asyncio.wait_for(result, tool.time_limit)
+        except asyncio.TimeoutError:
+            raise ToolError(f"tool '{tool_name}': no result within {tool.time_limit:g} s; "
+                            'whether it was done is not known') from None
+        except Exception as error:
+            if hasattr(error, 'connect_url') or isinstance(error, ToolError):
+                raise
+            raise ToolError(
+                f"tool '{tool_name}' failed: {type(error).__name__}: {error!s:.2000}") from error
+        return _checked(tool_name, result)
+
+    async def close(self) -> None:
+        """End the servers."""
+        for source in self._sources:
+            await source.close()
+
+
+def _call_python(function: Callable[..., Any], arguments: dict[str, Any], user_id: Any) -> Any:
+    if inspect.iscoroutinefunction(function):
+        return function(**arguments)
+    return asyncio.to_thread(function, **arguments)
+
+
+def _checked(tool: str, result: Any) -> Any:
+    try:
+        text = json.dumps(result, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError(f"tool '{tool}': its result is no JSON: {error}") from error
+    if len(text) > MAX_RESULT:
+        raise ToolError(f"tool '{tool}': its result has {len(text)} characters, "
+                        f'at most {MAX_RESULT} are taken')
+    return result

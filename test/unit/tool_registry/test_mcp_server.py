@@ -1,0 +1,179 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""MCP servers: a real one on a pipe that answers, dies, hangs and asks for authorisation."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+import os
+from pathlib import Path
+import signal
+import sys
+import time
+from types import SimpleNamespace
+from typing import Any
+
+from action_lifecycle.engine import load_graph, Session, StateHandler
+from action_lifecycle.tools import AuthRequiredError, McpServer, ToolError, ToolRegistry
+import pytest
+
+pytest.importorskip('mcp')
+
+SERVER = Path(__file__).parent / 'servers' / 'lamp_server.py'
+
+Use = Callable[[ToolRegistry, McpServer], Coroutine[Any, Any, Any]]
+
+
+def run(use: Use, tmp_path: Path, time_limit: float = 20.0) -> Any:
+    """Run a coroutine with a registry that has the server."""
+    async def main() -> Any:
+        server = McpServer('lamps', sys.executable, [str(SERVER)], time_limit=time_limit,
+                           env={'AUTHORISED': str(tmp_path / 'authorised')})
+        registry = ToolRegistry()
+        registry.add_source(server)
+        try:
+            return await asyncio.wait_for(use(registry, server), 60)
+        finally:
+            await registry.close()
+
+    return asyncio.run(main())
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] not in 'ZX'
+    except FileNotFoundError:
+        return False
+
+
+def test_tools_are_listed_checked_and_called_in_one_session(tmp_path: Path) -> None:
+    async def use(registry: ToolRegistry, server: McpServer) -> None:
+        specs = (await registry.list_all_tools())['lamps']
+        assert specs['switch']['description'] == 'to switch'
+        assert specs['switch']['inputSchema']['required'] == ['on']
+        assert 'outside' not in specs  # its schema is on the network
+        assert await registry.call_tool('switch', {'on': True}) == {'on': True}
+        assert await registry.call_tool('unicode', {}) == 'Grüße 🤖 \u202e'
+        with pytest.raises(ToolError, match="'yes' is not of type 'boolean'"):
+            await registry.call_tool('switch', {'on': 'yes'})
+        pids = {await registry.call_tool('pid', {}) for _ in range(3)}
+        assert len(pids) == 1 and server.starts == 1
+
+    run(use, tmp_path)
+
+
+def test_a_server_that_dies_between_calls_is_started_anew(tmp_path: Path) -> None:
+    async def use(registry: ToolRegistry, server: McpServer) -> None:
+        pid = int(await registry.call_tool('pid', {}))
+        os.kill(pid, signal.SIGKILL)
+        while is_running(pid):
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
+        assert int(await registry.call_tool('pid', {})) != pid
+        assert server.starts == 2
+
+    run(use, tmp_path)
+
+
+def test_a_server_that_dies_in_a_call_fails_that_call_and_serves_the_next(tmp_path: Path) -> None:
+    async def use(registry: ToolRegistry, server: McpServer) -> None:
+        with pytest.raises(ToolError, match="ended during 'die'; whether it was done"):
+            await registry.call_tool('die', {})
+        assert await registry.call_tool('switch', {'on': False}) == {'on': False}
+        assert server.starts == 2
+
+    run(use, tmp_path)
+
+
+def test_a_server_that_hangs_is_ended_after_its_time(tmp_path: Path) -> None:
+    async def use(registry: ToolRegistry, server: McpServer) -> None:
+        pid = int(await registry.call_tool('pid', {}))
+        started = time.monotonic()
+        with pytest.raises(ToolError, match="no answer to 'hang' within 1 s; it is started anew"):
+            await registry.call_tool('hang', {})
+        assert time.monotonic() - started < 10
+        assert not is_running(pid)
+        assert await registry.call_tool('switch', {'on': True}) == {'on': True}
+
+    run(use, tmp_path, time_limit=1.0)
+
+
+@pytest.mark.parametrize('tool, error', [
+    ('fail', "tool 'fail' failed: the bulb is broken"), ('large', 'has 1000002 characters'),
+    ('lamp', "there is no tool 'lamp'")])
+def test_what_goes_wrong_in_a_call_leaves_the_session(
+    tmp_path: Path, tool: str, error: str
+) -> None:
+    async def use(registry: ToolRegistry, server: McpServer) -> None:
+        with pytest.raises(ToolError, match=error):
+            await registry.call_tool(tool, {})
+        assert await registry.call_tool('switch', {'on': True}) == {'on': True}
+        assert server.starts == 1
+
+    run(use, tmp_path)
+
+
+def test_what_a_server_says_beside_the_protocol_does_not_disturb(tmp_path: Path) -> None:
+    async def use(registry: ToolRegistry, server: McpServer) -> None:
+        assert await registry.call_tool('noise', {}) == 'Grüße 🤖 \u202e'
+        assert await registry.call_tool('switch', {'on': True}) == {'on': True}
+
+    run(use, tmp_path)
+
+
+def test_a_server_that_can_not_start_is_told_and_the_others_stay() -> None:
+    async def main() -> None:
+        for command, args in (('/no/such/server', []), ('/bin/false', []), ('/bin/cat', [])):
+            server = McpServer('bad', command, args, time_limit=1.0)
+            with pytest.raises(ToolError, match="MCP server 'bad'"):
+                await asyncio.wait_for(server.tools(), 40)
+            registry = ToolRegistry()
+            registry.add_source(server)
+            assert await registry.list_all_tools() == {}
+            await registry.close()
+
+    asyncio.run(main())
+
+
+def test_closing_ends_the_process(tmp_path: Path) -> None:
+    async def use(registry: ToolRegistry, server: McpServer) -> int:
+        return int(await registry.call_tool('pid', {}))
+
+    assert not is_running(run(use, tmp_path))
+
+
+def test_a_tool_that_needs_authorisation_pauses_the_session_and_goes_on_afterwards(
+    tmp_path: Path
+) -> None:
+    graph = load_graph('use: {type: tool, tool: secret, arguments: {}, '
+                       'transition: {next: [done]}}\ndone: {type: terminal}\n', name='g.yaml')
+
+    async def use(registry: ToolRegistry, server: McpServer) -> None:
+        with pytest.raises(AuthRequiredError):
+            await registry.call_tool('secret', {})
+        session = Session(StateHandler(graph=graph), agent=SimpleNamespace(
+            tool_manager=registry, call_llm=None))
+        result = await session.run()
+        assert (result.reason, result.state) == ('paused', 'use')
+        assert result.pause == ('To complete this request, please connect your lamps',
+                                'https://lamps.example/connect')
+        (tmp_path / 'authorised').touch()
+        result = await session.resume()
+        assert (result.reason, result.state) == ('terminal', 'done')
+        assert result.context == [{'role': 'tool', 'name': 'secret',
+                                   'content': 'Grüße 🤖 \u202e'}]
+
+    run(use, tmp_path)
