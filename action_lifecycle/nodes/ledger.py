@@ -43,6 +43,7 @@ from ..ledger.sync import LoopThread, Synchronizer, SyncStatus
 from ..lifecycle.states import ErrorCode
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.names import name_fault
 from ..ros.process import run
 from ..ros.qos import state_qos
 from ..ros.timers import sleep
@@ -98,7 +99,8 @@ class LedgerNode(ManagedNode):
                      'letter.', limits=(1, 1000))
         self.declare('flow_folders', [str(share() / 'config' / 'flows')],
                      'Where flows that are asked for by name are looked for.')
-        self.declare('action_node', 'action_lifecycle', 'Name of the action node.')
+        self.declare('action_node', 'action_lifecycle', 'Name of the action node.',
+                     check=name_fault)
 
     def configure(self) -> None:
         """Offer the interfaces; the journal may not exist yet."""
@@ -164,11 +166,6 @@ class LedgerNode(ManagedNode):
             self.network.stop()
             self.network = None
 
-    def cleanup(self) -> None:
-        """Close the journal."""
-        if self.reader is not None:
-            self.reader.close()
-
     async def get_checkpoint(self, request: Any, response: Any) -> Any:
         """Answer with a flow's last change, from the journal, or an operation's checkpoint."""
         rows = [] if self.reader is None else list(
@@ -217,6 +214,7 @@ class LedgerNode(ManagedNode):
         try:
             if self.reader is None:
                 self.reader = JournalReader(self.path)
+                self.defer(self.reader.close)
                 Queries(self, self.reader, action_graph())
             seq = self.reader.last_seq()
         except JournalError as failed:

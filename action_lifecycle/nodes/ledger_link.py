@@ -28,12 +28,13 @@ from ..ledger import Journal
 from ..ledger.compactor import Compactor
 from ..lifecycle.ports import World
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.names import name_fault
 from ..ros.qos import state_qos
 
 
 def declare_ledger(node: ManagedNode) -> None:
     """Declare the parameters of a node that listens to the ledger node."""
-    node.declare('ledger', 'ledger', 'Name of the ledger node.')
+    node.declare('ledger', 'ledger', 'Name of the ledger node.', check=name_fault)
     node.declare('compact_keep', 100_000, 'Rows that stay in the journal after they were synced; '
                  '0: all.', limits=(0, 2**53))
     node.declare('compact_unsynced', False, 'Compact the journal also where no ledger of a fleet '
