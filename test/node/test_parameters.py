@@ -1,0 +1,141 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Parameters: described, limited, judged before they are set, all in the sample file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+from pathlib import Path
+import random
+import re
+import subprocess
+from typing import Any
+
+from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
+from action_lifecycle.nodes.ledger import LedgerNode
+from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
+from ament_index_python.packages import get_package_prefix, get_package_share_directory
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.parameter import Parameter
+import yaml
+
+SHARE = Path(get_package_share_directory('action_lifecycle'))
+SAMPLE = SHARE / 'config' / 'action_lifecycle.yaml'
+COMPOSED = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle' / 'composed'
+NODES = (ActionLifecycleNode, WorldModelBridge, LedgerNode)
+OF_RCLPY = {'use_sim_time', 'start_type_description_service'}
+SECRET = re.compile('passw|secret|token|api_key|credential')
+
+
+@pytest.fixture(scope='module')
+def context() -> Iterator[Context]:
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    context = Context()
+    rclpy.init(context=context, domain_id=random.randint(1, 200))
+    yield context
+    context.try_shutdown()
+
+
+@pytest.fixture
+def make(context: Context) -> Iterator[Any]:
+    nodes: list[Any] = []
+
+    def make(kind: Any, **parameters: Any) -> Any:
+        nodes.append(kind(context=context, parameter_overrides=[
+            Parameter(name, value=value) for name, value in parameters.items()]))
+        return nodes[-1]
+
+    yield make
+    for node in nodes:
+        node.destroy_node()
+
+
+@pytest.mark.parametrize('kind', NODES)
+def test_each_parameter_is_described_and_in_the_sample_file_with_its_default(
+    make: Any, kind: Any
+) -> None:
+    node = make(kind)
+    given = yaml.safe_load(SAMPLE.read_text())['/**'][node.get_name()]['ros__parameters']
+    commented = set(re.findall(r'# (\w+):', SAMPLE.read_text()))
+    declared = {name: node.get_parameter(name).value for name in node._parameters
+                if name not in OF_RCLPY}
+    assert set(given) <= set(declared)
+    assert {name: declared[name] for name in given} == given
+    assert set(declared) - set(given) <= commented
+    for name in declared:
+        assert node.describe_parameter(name).description, name
+        assert not SECRET.search(name), f'{name}: a secret is no parameter'
+
+
+@pytest.mark.parametrize(('kind', 'name', 'value', 'expected'), [
+    (ActionLifecycleNode, 'executor', 'event', "did you mean 'events'"),
+    (ActionLifecycleNode, 'bridge_timeout', -1.0, 'range'),
+    (ActionLifecycleNode, 'bridge_timeout', 'long', 'is of type string; expected double'),
+    (ActionLifecycleNode, 'bridge', 'a b', 'Invalid topic name'),
+    (ActionLifecycleNode, 'bridge', 'x' * 300, '300 characters'),
+    (WorldModelBridge, 'facts_rate', 0.0, 'range'),
+    (LedgerNode, 'ledger_url', 'redis://:secret@host:6379', 'ledger_url'),
+    (LedgerNode, 'journal_path', 'x' * 5000, '5000 characters'),
+])
+def test_a_parameter_that_is_not_usable_is_refused_at_start_with_its_name(
+    make: Any, kind: Any, name: str, value: Any, expected: str
+) -> None:
+    with pytest.raises(LifecycleError) as raised:
+        make(kind, **{name: value})
+    message = str(raised.value)
+    assert name in message and expected in message, message
+    assert 'secret' not in message
+
+
+def test_a_whole_number_does_for_a_double(make: Any) -> None:
+    assert make(ActionLifecycleNode, bridge_timeout=3).parameter('bridge_timeout') == 3.0
+
+
+def test_dynamic_parameters_change_at_run_time_others_do_not(make: Any) -> None:
+    node = make(WorldModelBridge)
+    done, refused, fixed = node.set_parameters([
+        Parameter('slow_callback', value=0.5), Parameter('facts_rate', value=1e6),
+        Parameter('facts_file', value='other.yaml')])
+    assert done.successful and node.watchdog.limit == 0.5
+    assert not refused.successful and 'range' in refused.reason
+    assert not fixed.successful and 'read-only' in fixed.reason
+
+
+def test_unknown_parameters_in_a_file_are_named_and_bad_ones_end_the_process(
+    tmp_path: Path
+) -> None:
+    environment = {**os.environ, 'ROS_DOMAIN_ID': str(random.randint(1, 200)),
+                   'ROS_LOG_DIR': str(tmp_path)}
+
+    def output(text: str) -> tuple[int, str]:
+        path = tmp_path / 'parameters.yaml'
+        path.write_text(text)
+        process = subprocess.run(
+            ['timeout', '-s', 'INT', '6', str(COMPOSED), '--ros-args', '--params-file', str(path)],
+            env=environment, stderr=subprocess.PIPE, text=True, timeout=20)
+        return process.returncode, process.stderr
+
+    _, told = output(
+        '/**:\n  world_model_bridge:\n    ros__parameters: {facts_fiel: x.yaml}\n'
+        '  ros__parameters: {facts_rate: 1.0, journal_path: /tmp/j}\n')
+    assert "'facts_fiel' is not known and changes nothing; did you mean 'facts_file'" in told
+    assert told.count('is not known') == 1  # what one of the nodes has is meant for that one
+    code, told = output('/**:\n  ros__parameters: {facts_rate: fast}\n')
+    assert code == 2 and "parameter 'facts_rate': 'fast' is of type string" in told
+    assert 'Traceback' not in told
