@@ -1,85 +1,242 @@
 # Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-License-Identifier: Apache-2.0
+"""
+The questions that are open to people: put once, answered once, by whom and when.
 
-"""The questions that are open to a person, and who answered them."""
+With a journal each question of a flow is a note before anybody sees it, and each answer is one
+before it counts. So a question survives a restart with its id and its deadline, and whoever asks
+it again after one gets the answer that has come already.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+import logging
+from typing import Any, Protocol
 import uuid
 
+from .questions import said_by_person, worded
 from ..engine.errors import LifecycleError, nearest
-from ..lifecycle.ports import Clock, Question
+from ..ledger import Entry, Journal, JournalError, Row
+from ..lifecycle.ports import Clock, Handle, Question
+from ..lifecycle.states import ErrorCode
 
 REMEMBERED = 1000
-"""Answered requests of which it is still known who answered."""
+"""Closed requests of which it is still known how they ended."""
+NOBODY = 'nobody'
+"""Who gives the answer when the time is up."""
 
 
 class AnswerRefused(LifecycleError):
-    """An answer that can't be taken; the message says why."""
+    """An answer that can't be taken; the message says why, `code` is that of the response."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        self.code = code
+        super().__init__(message)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A question that is open."""
+    """A question that is open; its text is filled in."""
 
     id: str
     question: Question
     asked_at: float  #: ROS time in s
+    deadline: float  #: ROS time in s; 0: none
     answer: Callable[[str, str], None]
+    expired: Callable[[], None]
+
+
+class Listener(Protocol):
+    """Who is told of what is said at a desk."""
+
+    def asked(self, request: Request) -> None:
+        """Take in a new question."""
+
+    def answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
+        """Take in an answer; `actor` is NOBODY if it is the default. Empty: there is none."""
+
+    def withdrawn(self, request: Request) -> None:
+        """Take in that nobody waits for an answer any more."""
 
 
 class OperatorDesk:
-    """Keeps the open questions; `changed()` is called when one comes or goes."""
+    """
+    Keeps the open questions; `changed()` is called when one comes or goes.
 
-    def __init__(self, clock: Clock, changed: Callable[[], None]) -> None:
+    `facts()` gives the facts of now, for the templates of questions.
+    """
+
+    def __init__(
+        self, clock: Clock, changed: Callable[[], None], journal: Journal | None = None,
+        facts: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
         self.clock = clock
         self.changed = changed
+        self.journal = journal
+        self.facts = facts
         self.open: dict[str, Request] = {}
-        self._answered: dict[str, str] = {}
+        self.listener: Listener | None = None
+        self.log = logging.getLogger('action_lifecycle')
+        self._timers: dict[str, Handle] = {}
+        self._closed: dict[str, tuple[ErrorCode, str]] = {}
+        self._read: dict[tuple[str, str, str], _Before] = {}
 
-    def ask(self, question: Question, answer: Callable[[str, str], None]) -> _Asked:
-        """Put a question; `answer(option, actor)` is called once, or never if it is withdrawn."""
-        request = Request(uuid.uuid4().hex, question, self.clock.now(), answer)
+    def ask(
+        self, question: Question, answer: Callable[[str, str], None],
+        expired: Callable[[], None] = lambda: None,
+    ) -> _Asked:
+        """Put a question; see `lifecycle.ports.Operator`."""
+        before = self._read.pop((question.flow_id, question.action_id, question.key), None)
+        if before is not None and before.answer is not None:
+            answer(*before.answer)
+            return _Asked(self, before.id)
+        if before is not None and before.expired:
+            expired()
+            return _Asked(self, before.id)
+        request = self._new(question, answer, expired) if before is None else Request(
+            before.id, replace(question, text=before.text), before.asked_at, before.deadline,
+            answer, expired)
         self.open[request.id] = request
+        if question.timeout:
+            passed = 0.0 if before is None else before.elapsed()
+            self._timers[request.id] = self.clock.call_later(
+                max(0.0, question.timeout - passed), lambda: self._time_is_up(request))
         self.changed()
+        if before is None and self.listener is not None:
+            self.listener.asked(request)
         return _Asked(self, request.id)
 
-    def respond(self, request_id: str, answer: str, actor: str) -> None:
-        """Take an answer; `AnswerRefused` if it is not one of the options, late, or nameless."""
+    def _new(
+        self, question: Question, answer: Callable[[str, str], None], expired: Callable[[], None]
+    ) -> Request:
+        now = self.clock.now()
+        text = worded(question, self.facts, self.journal)
+        request = Request(
+            uuid.uuid4().hex, replace(question, text=text), now,
+            now + question.timeout if question.timeout else 0.0, answer, expired)
+        try:
+            self._note(request, 'asked', {
+                'text': text, 'kind': question.kind, 'key': question.key,
+                'options': list(question.options), 'deadline': request.deadline,
+                'default': question.default})
+        except JournalError as error:
+            self.log.error('question %s is not recorded, after a restart it is a new one: %s',
+                           request.id, error)
+        return request
+
+    def respond(self, request_id: str, answer: str, actor: str, comment: str = '') -> None:
+        """Take an answer; `AnswerRefused` if it is not an option, late, twice or nameless."""
         request = self.open.get(request_id)
         if request is None:
-            by = self._answered.get(request_id)
+            code, why = self._closed.get(request_id, (
+                ErrorCode.NOT_FOUND, f"there is no open request '{request_id[:100]}'"
+                + nearest(request_id[:100], self.open)))
+            raise AnswerRefused(code, why)
+        try:
+            said_by_person(request.question.options, answer, actor, comment)
+        except LifecycleError as error:
+            raise AnswerRefused(ErrorCode.INVALID_REQUEST, str(error)) from error
+        try:
+            self._note(request, 'answered', {'answer': answer, 'comment': comment}, actor)
+        except JournalError as error:
             raise AnswerRefused(
-                f"request '{request_id}' was answered by {by} already" if by
-                else f"there is no open request '{request_id}'" + nearest(request_id, self.open))
-        if not actor:
-            raise AnswerRefused('the answer does not say who gives it (actor)')
-        options = request.question.options
-        if options and answer not in options:
-            raise AnswerRefused(f"'{answer}' is not one of the options: {', '.join(options)}")
-        self._answered[request_id] = actor
-        while len(self._answered) > REMEMBERED:
-            del self._answered[next(iter(self._answered))]
-        self.withdraw(request_id)
+                ErrorCode.JOURNAL_FAILED, f'the answer can not be recorded: {error}') from error
+        self._answered(request, answer, actor, comment)
+
+    def _answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
+        self._close(request, _how_it_ended(request.id, answer, actor))
+        if self.listener is not None:
+            self.listener.answered(request, answer, actor, comment)
         request.answer(answer, actor)
+
+    def _time_is_up(self, request: Request) -> None:
+        if request.id not in self.open:
+            return
+        default = request.question.default
+        try:
+            self._note(request, 'expired', {'answer': default}, NOBODY)
+        except JournalError as error:  # whoever asked goes on all the same
+            self.log.error('the end of question %s is not recorded: %s', request.id, error)
+        if default:
+            self._answered(request, default, NOBODY, '')
+            return
+        self._close(request, _how_it_ended(request.id, '', NOBODY))
+        if self.listener is not None:
+            self.listener.answered(request, '', NOBODY, '')
+        request.expired()
 
     def withdraw(self, request_id: str) -> None:
         """Take a question back."""
-        if self.open.pop(request_id, None) is not None:
-            self.changed()
+        request = self.open.get(request_id)
+        if request is not None:
+            self._close(request, (ErrorCode.NOT_ALLOWED, f"request '{request_id}' was withdrawn: "
+                                  'nobody waits for the answer any more'))
+            if self.listener is not None:
+                self.listener.withdrawn(request)
+
+    def _close(self, request: Request, how: tuple[ErrorCode, str]) -> None:
+        self.open.pop(request.id)
+        timer = self._timers.pop(request.id, None)
+        if timer is not None:
+            timer.cancel()
+        self._remember(request.id, how)
+        self.changed()
+
+    def _remember(self, request_id: str, how: tuple[ErrorCode, str]) -> None:
+        self._closed[request_id] = how
+        while len(self._closed) > REMEMBERED:
+            del self._closed[next(iter(self._closed))]
+
+    def _note(
+        self, request: Request, event: str, data: Mapping[str, Any], actor: str = ''
+    ) -> None:
+        question = request.question
+        if self.journal is not None and question.flow_id:
+            self.journal.append(Entry(
+                kind='note', flow_id=question.flow_id, action_id=question.action_id,
+                event=f'question_{event}', data={'id': request.id, **data}, actor=actor,
+                final=True, ros_time=self.clock.now()))
+
+    def read_back(self, row: Row) -> None:
+        """Take in a note of before a restart."""
+        if not row.event.startswith('question_'):
+            return
+        data = row.data
+        if row.event == 'question_asked':
+            self._read[row.flow_id, row.action_id, data['key']] = _Before(
+                data['id'], data['text'], row.ros_time or 0.0, float(data['deadline']),
+                lambda: self.journal.elapsed_since(row) if self.journal else 0.0)
+            return
+        for before in self._read.values():
+            if before.id == data['id']:
+                if data['answer']:
+                    before.answer = data['answer'], row.actor
+                else:
+                    before.expired = True
+        self._remember(data['id'], _how_it_ended(data['id'], data['answer'], row.actor))
+
+
+@dataclass
+class _Before:
+    """A question as it was before a restart."""
+
+    id: str
+    text: str
+    asked_at: float
+    deadline: float
+    elapsed: Callable[[], float]
+    answer: tuple[str, str] | None = None
+    expired: bool = False
+
+
+def _how_it_ended(request_id: str, answer: str, actor: str) -> tuple[ErrorCode, str]:
+    if actor != NOBODY:
+        return (ErrorCode.NOT_ALLOWED,
+                f"request '{request_id}' was answered by {actor} already: {answer}")
+    taken = f': {answer} was taken' if answer else ''
+    return ErrorCode.DEADLINE_EXCEEDED, f"request '{request_id}': the time is up{taken}"
 
 
 class _Asked:

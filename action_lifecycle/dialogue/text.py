@@ -52,6 +52,16 @@ def presentable(value: Any, typed: bool) -> Any:
     return value
 
 
+def has_controls(text: str) -> bool:
+    """Whether a text has characters that a terminal obeys, or half characters."""
+    return _NOT_TEXT.search(text) is not None
+
+
+def printable(text: str) -> str:
+    """Return the text with U+FFFD for each character that a terminal would obey."""
+    return _NOT_TEXT.sub('\ufffd', text)
+
+
 def as_text(value: Any) -> str:
     """Return a rendered value as text: JSON for what is not text."""
     if value is None:

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 One action: its state machine, and what must be known of it to go on after a restart.
 
@@ -12,10 +24,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..engine import Graph, Machine
 from .ports import Evidence, Recorder
 from .spec import ActionSpec
-from .states import ActionState, ErrorCode, LedgerTaskStatus, Outcome, ledger_status
+from .states import ActionState, ErrorCode, ledger_status, LedgerTaskStatus, Outcome
+from ..engine import Graph, Machine
 
 ATTEMPT_EVENTS = frozenset({'start', 'retry', 'apply_fallback'})
 
@@ -25,7 +37,9 @@ class Action:
     An action of a flow.
 
     `attempt` counts the entries into `in_progress`; `tries` those since the parameters last
-    changed; `next_fallback` is the index of the strategy that comes next.
+    changed; `next_fallback` is the index of the strategy that comes next. `fields` are those that
+    a fallback has put in place of the spec's. `failed_with` is the error of the action itself,
+    while `error_code` may be that of a fallback.
     """
 
     def __init__(
@@ -43,6 +57,7 @@ class Action:
         self.next_fallback = 0
         self.strategy = ''
         self.parameters: dict[str, Any] = {}
+        self.fields: dict[str, Any] = {}
         self.goal_id = ''
         self.motions = 0
         self.interrupted = False
@@ -55,7 +70,7 @@ class Action:
         self.controller_said = ''
         self.sensors_said = ''
         self.evidence: list[Evidence] = []
-        self.error_code = ErrorCode.NONE
+        self.error_code = self.failed_with = ErrorCode.NONE
         self.error_msg = ''
         self.cancel_requested = False
         self.passed_completed = False
@@ -122,9 +137,11 @@ class Action:
             self.next_fallback = 0
             self.strategy = ''
             self.parameters = {}
+            self.fields = {}
             self.outcome = None
             self.cancel_requested = False
-            self.error_code, self.error_msg = ErrorCode.NONE, ''
+            self.error_code = self.failed_with = ErrorCode.NONE
+            self.error_msg = ''
         elif event in ('execute', 'repeat_motion'):
             self.goal_id = str(data['goal_id'])
             self.motions += 1
@@ -142,9 +159,14 @@ class Action:
             self.strategy = str(data['strategy'])
             self.next_fallback = int(data['next_fallback'])
             self.parameters = {**self.parameters, **data.get('parameters', {})}
+            self.fields = data.get('fields') or self.fields
         elif event == 'fail':
             self.error_code = ErrorCode[data['error_code']]
             self.error_msg = str(data.get('error_msg', ''))
+            if 'next_fallback' in data:  # a fallback failed, not the action
+                self.next_fallback = int(data['next_fallback'])
+            else:
+                self.failed_with = self.error_code
             self.cancel_requested = bool(data.get('cancel'))
         elif event == 'terminate':
             self.outcome = Outcome(data['outcome'])

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What the lifecycle needs from outside: time, the journal, the world.
 
@@ -13,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .spec import ConditionSpec, MotionSpec, VerifySpec
+from .spec import ActionSpec, ConditionSpec, MotionSpec, StrategySpec, VerifySpec
 from .states import ErrorCode
 
 Evidence = dict[str, Any]
@@ -122,6 +134,8 @@ class VerifyRequest:
     attempt: int
     description: str
     evidence: Sequence[Evidence]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    key: str = ''  #: which asking this is; the same after a restart
 
 
 @dataclass(frozen=True)
@@ -145,21 +159,52 @@ class Verifier(Protocol):
 
 @dataclass(frozen=True)
 class Question:
-    """What a person is asked about an action."""
+    """
+    What a person is asked about an action.
 
-    kind: str  #: verify, fallback or resume
+    `text` is a template; it sees `facts`, `evidence`, `history` and what `names` holds. A question
+    with the `key` of one that was put before a restart is that one: same id, same deadline, and
+    the same answer if it has come already.
+    """
+
+    kind: str  #: constants of OperatorRequest: verify, fallback, resume and so on
     flow_id: str
     action_id: str
     text: str
-    options: Sequence[str]
+    options: Sequence[str]  #: the only answers that are taken; empty: any text
     evidence: Sequence[Evidence] = ()
+    key: str = ''
+    timeout: float = 0.0  #: s; 0: no limit
+    default: str = ''  #: taken when the time is up
+    link: str = ''
+    names: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Operator(Protocol):
     """The person beside the robot."""
 
-    def ask(self, question: Question, answer: Callable[[str, str], None]) -> Handle:
-        """Ask; `answer` is called once with one of the options and who gave it."""
+    def ask(
+        self, question: Question, answer: Callable[[str, str], None],
+        expired: Callable[[], None] = lambda: None,
+    ) -> Handle:
+        """
+        Ask; `answer` is called once with one of the options and who gave it.
+
+        When the time is up the default counts as the answer; without one, `expired` is called.
+        """
+
+    def read_back(self, row: Any) -> None:
+        """Take in a note of the journal that was written before a restart."""
+
+
+class Specs(Protocol):
+    """What an action is to do, with what its fallbacks have changed."""
+
+    def render(self, parameters: Mapping[str, Any], fields: Mapping[str, Any]) -> ActionSpec:
+        """Return the spec with these parameters and fields; `LifecycleError` if it is faulty."""
+
+    def fields(self, strategy: StrategySpec) -> Mapping[str, Any]:
+        """Return the fields of another action or recipe; `LifecycleError` if there is none."""
 
 
 class Recorder(Protocol):

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What follows an error: the same again, a fallback, or the end."""
 
 from __future__ import annotations
@@ -20,20 +32,33 @@ def after_error(action: Action, rng: random.Random) -> float | Outcome | None:
     """
     Return the seconds until the same try again, the outcome if it ends, or None for a fallback.
 
-    An interrupted action always asks: whether its motion was executed is not known. Errors of
-    `NOT_TRIED_AGAIN` go to a fallback only if a person decides there.
+    An interrupted action always asks: whether its motion was executed is not known. What counts
+    is how the action itself failed, not that a fallback came to nothing.
     """
-    code, retry = action.error_code, action.spec.retry
-    strategies = action.spec.fallback[action.next_fallback:]
+    code, retry = action.failed_with, action.spec.retry
     if action.cancel_requested:
         return Outcome.CANCELED
-    if code is ErrorCode.STOP_UNCONFIRMED or action.strategy == 'give_up':
+    if code is ErrorCode.STOP_UNCONFIRMED or action.strategy == 'give_up' or (
+            action.error_code is ErrorCode.INTERNAL and code is not ErrorCode.INTERNAL):
         return Outcome.FAILED
     if code is ErrorCode.INTERRUPTED:
         return None
     if code not in NOT_TRIED_AGAIN and action.tries < retry.times:
         delay = min(retry.delay * retry.factor ** min(action.tries, 64), retry.max_delay)
         return delay * (1 + retry.jitter * rng.uniform(-1, 1))
-    if strategies and (code not in NOT_TRIED_AGAIN or strategies[0].strategy == 'ask'):
-        return None
-    return Outcome.FAILED
+    return Outcome.FAILED if next_strategy(action) is None else None
+
+
+def next_strategy(action: Action) -> int | None:
+    """
+    Return the index of the fallback that comes next, None when there is none.
+
+    After an error of `NOT_TRIED_AGAIN` only a person may let it go on, but for a goal that was
+    refused: with other values it may be good.
+    """
+    by_person = action.failed_with in NOT_TRIED_AGAIN \
+        and action.failed_with is not ErrorCode.GOAL_INVALID
+    for index in range(action.next_fallback, len(action.spec.fallback)):
+        if not by_person or action.spec.fallback[index].strategy in ('ask', 'give_up'):
+            return index
+    return None

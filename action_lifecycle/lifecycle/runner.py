@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What each state of an action sets going, and which event the answer fires.
 
@@ -10,15 +22,13 @@ thread that also calls it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 import functools
 import logging
 import random
-import uuid
-from collections.abc import Callable, Sequence
 from typing import Any
+import uuid
 
-from ..engine import LifecycleError, TransitionNotAllowed
-from ..engine.errors import ContentRefused
 from .action import Action
 from .fragment import fragment_of
 from .ports import (
@@ -31,15 +41,18 @@ from .ports import (
     MotionResult,
     Operator,
     Question,
+    Specs,
     Verifier,
     VerifyRequest,
     World,
 )
-from .recovery import after_error
-from .spec import ActionSpec, ConditionSpec, VerifySpec
+from .recovery import after_error, next_strategy
+from .spec import ConditionSpec, FallbackSpec, StrategySpec, VerifySpec
 from .states import ActionState, ErrorCode, Outcome
 from .verification import MAX_PENDING, Verification, Verified
 from .words import in_words
+from ..engine import LifecycleError, TransitionNotAllowed
+from ..engine.errors import ContentRefused
 
 RECORD_AGAIN = 1.0
 """Seconds until a change that the journal refused is tried again."""
@@ -59,7 +72,7 @@ class ActionRunner:
     Drives one action through its states.
 
     `ended(runner)` is called once the action is terminated and that is safe on disk.
-    `render(parameters)` gives the spec for changed parameters.
+    `specs` gives the spec for what fallbacks have changed.
     """
 
     def __init__(
@@ -69,7 +82,7 @@ class ActionRunner:
         clock: Clock,
         operator: Operator,
         verifier: Verifier,
-        render: Callable[[dict[str, Any]], ActionSpec],
+        specs: Specs,
         ended: Callable[[ActionRunner], None],
         rng: random.Random | None = None,
         recipe: bool = False,
@@ -79,7 +92,7 @@ class ActionRunner:
         self.clock = clock
         self.operator = operator
         self.verifier = verifier
-        self.render = render
+        self.specs = specs
         self.ended = ended
         self.rng = rng or random.Random()
         self.recipe = recipe  #: what worked is kept in a recipe
@@ -143,8 +156,7 @@ class ActionRunner:
 
         `elapsed` s have passed since the last change, `attempt_elapsed` since the attempt began.
         """
-        if self.action.parameters:
-            self.action.spec = self.render(self.action.parameters)
+        self._render()
         state = self.action.state
         if state is ActionState.EXECUTING_MOTION:
             self._watch_deadline(attempt_elapsed)
@@ -154,6 +166,9 @@ class ActionRunner:
         elif state is ActionState.PENDING:
             self._watch_deadline(attempt_elapsed)
             self._enter_pending(elapsed)
+        elif state is ActionState.STATUS_VERIFICATION_REQUESTED:
+            self._watch_deadline(attempt_elapsed)
+            self._enter_status_verification_requested(elapsed)
         else:
             if state is not ActionState.IN_PROGRESS:
                 self._watch_deadline(attempt_elapsed)
@@ -189,8 +204,7 @@ class ActionRunner:
 
     def _enter_in_progress(self) -> None:
         action = self.action
-        if action.parameters:
-            action.spec = self.render(action.parameters)
+        self._render()
         self._canceled_by = None
         self._watch_deadline(0.0)
         if action.spec.require:
@@ -316,26 +330,28 @@ class ActionRunner:
                    in_words(answer), evidence=list(answer.evidence), sensors_said=answer.verdict,
                    actor='sensors')
 
-    def _enter_status_verification_requested(self) -> None:
+    def _enter_status_verification_requested(self, elapsed: float = 0.0) -> None:
         action = self.action
         if action.sensors_said == 'confirmed':
-            self._verify(action.evidence)
+            self._verify(action.evidence, elapsed)
         else:
-            self._confirm('confirm', action.spec.confirm, action.changed_at, self._seen)
+            self._confirm('confirm', action.spec.confirm, action.changed_at,
+                          lambda answer: self._seen(answer, elapsed))
 
-    def _seen(self, answer: Confirmation) -> None:
+    def _seen(self, answer: Confirmation, elapsed: float) -> None:
         if answer.verdict == 'confirmed':
-            self._verify(answer.evidence)
+            self._verify(answer.evidence, elapsed)
         else:
             self._refused(answer)
 
-    def _verify(self, evidence: Sequence[Evidence]) -> None:
+    def _verify(self, evidence: Sequence[Evidence], elapsed: float) -> None:
         action, spec = self.action, self.action.spec
         request = VerifyRequest(
-            action.flow_id, action.action_id, action.attempt, spec.description, evidence)
+            action.flow_id, action.action_id, action.attempt, spec.description, evidence,
+            spec.parameters, f'verify:{action.attempt}:{action.pendings}')
         self._under_way.append(Verification(
             spec.verify or SENSORS_ONLY, spec.verify_when, request, self.verifier, self.clock,
-            self._unless_changed(lambda verified: self._verified(verified, evidence))))
+            self._unless_changed(lambda verified: self._verified(verified, evidence)), elapsed))
 
     def _verified(self, answer: Verified, evidence: Sequence[Evidence]) -> None:
         data: dict[str, Any] = {
@@ -373,37 +389,65 @@ class ActionRunner:
         if isinstance(step, Outcome):
             self._end(step, '', action.error_msg)
         elif step is None:
-            self._fire('request_fallback')
+            self._fire('request_fallback', cause=action.error_msg)
         else:
             self._later(max(0.0, step - elapsed), lambda: self._fire(
                 'retry', cause=f'try {action.tries + 2} of {action.spec.retry.times + 1}'))
 
     def _enter_fallback_requested(self) -> None:
         action = self.action
-        index = action.next_fallback
-        if action.error_code is ErrorCode.INTERRUPTED:
-            self._ask('resume', 'Was interrupted, and the sensors do not show its outcome. '
-                      'Execute the motion again?', index)
+        if action.failed_with is ErrorCode.INTERRUPTED:
+            self._ask(FallbackSpec(strategy='ask'), 'resume', 'Was interrupted, and the sensors '
+                      'do not show its outcome. Execute the motion again?', action.next_fallback)
             return
-        strategy = action.spec.fallback[index]
+        index = next_strategy(action)
+        # A person may ask for a fallback when there is none left: then a person is asked, too.
+        strategy = FallbackSpec(strategy='ask') if index is None else action.spec.fallback[index]
+        following = action.next_fallback if index is None else index + 1
         if strategy.strategy == 'ask':
-            self._ask('fallback', strategy.question or f'Failed: {action.error_msg}. Try again?',
-                      index + 1)
+            self._ask(strategy, 'fallback', strategy.question or 'Failed: {{ error }}. Try again?',
+                      following)
         else:
-            self._fire('receive_fallback', strategy=strategy.strategy, actor='policy',
-                       parameters=dict(strategy.parameters), next_fallback=index + 1)
+            self._take(strategy, following, 'policy', '')
 
-    def _ask(self, kind: str, text: str, next_fallback: int) -> None:
+    def _ask(self, asked: FallbackSpec, kind: str, text: str, following: int) -> None:
         action = self.action
+        options: Mapping[str, StrategySpec] = asked.options or {
+            name: StrategySpec(strategy=name) for name in ('retry', 'give_up')}
         self._under_way.append(self.operator.ask(
-            Question(kind, action.flow_id, action.action_id, text, ('retry', 'give_up'),
-                     action.evidence),
-            self._unless_changed(lambda answer, actor: self._fire(
-                'receive_fallback', strategy=answer, actor=actor, next_fallback=next_fallback))))
+            Question(kind, action.flow_id, action.action_id, text, tuple(options),
+                     action.evidence, key=f'{kind}:{action.attempt}:{action.next_fallback}',
+                     timeout=asked.timeout, default=asked.default,
+                     names={**action.spec.parameters, 'error': action.error_msg,
+                            'attempt': action.attempt, 'description': action.spec.description}),
+            self._unless_changed(lambda answer, actor: self._take(
+                options[answer], following, actor, answer)),
+            self._unless_changed(lambda: self._fallback_failed(
+                ErrorCode.FALLBACK_TIMEOUT, f'nobody answered within {asked.timeout:g} s',
+                following))))
+
+    def _take(self, strategy: StrategySpec, following: int, actor: str, answer: str) -> None:
+        """Take a strategy; one that can't be used fails as if it had been tried."""
+        action = self.action
+        try:
+            fields = dict(self.specs.fields(strategy))
+            self.specs.render({**action.parameters, **strategy.parameters},
+                              fields or action.fields)
+        except LifecycleError as error:
+            self._fallback_failed(
+                ErrorCode.PARSE_ERROR, f'fallback {strategy.strategy}: {error}', following)
+            return
+        data = {'answer': answer} if answer else {}
+        self._fire('receive_fallback', strategy=strategy.strategy, actor=actor,
+                   parameters=dict(strategy.parameters), fields=fields, next_fallback=following,
+                   cause=f'{answer or strategy.strategy}, by {actor}', **data)
+
+    def _fallback_failed(self, code: ErrorCode, reason: str, following: int) -> None:
+        self._fail(code, f'{reason}; before: {self.action.error_msg}', next_fallback=following)
 
     def _enter_fallback_received(self) -> None:
         if self.action.strategy == 'give_up':
-            self._fail(self.action.error_code, self.action.error_msg)
+            self._fail(self.action.failed_with, self.action.error_msg)
         else:
             self._fire('apply_fallback')
 
@@ -413,6 +457,12 @@ class ActionRunner:
         self.action.recorder.barrier(self._unless_changed(lambda: self.ended(self)))
 
     # Helpers
+
+    def _render(self) -> None:
+        """Bring the spec up to what fallbacks have changed."""
+        action = self.action
+        if action.parameters or action.fields:
+            action.spec = self.specs.render(action.parameters, action.fields)
 
     def _confirm(
         self, name: str, conditions: Sequence[ConditionSpec], after: float,
@@ -441,7 +491,10 @@ class ActionRunner:
         """Turn a fault of the software into an error of the action, if its state admits one."""
         self.log.exception('%s: %s', self.action.machine.name, error, exc_info=error)
         if 'fail' in self.action.machine.possible_events():
-            self._fail(ErrorCode.INTERNAL, f'{type(error).__name__}: {error}')
+            # In a fallback no further one is tried, it might fail in the same way for ever.
+            last = {'next_fallback': len(self.action.spec.fallback)} \
+                if self.action.state is ActionState.FALLBACK_REQUESTED else {}
+            self._fail(ErrorCode.INTERNAL, f'{type(error).__name__}: {error}', **last)
 
     def _stop(self, code: ErrorCode, reason: str, actor: str) -> None:
         """Leave the state in error, a motion only after it was seen to stop."""

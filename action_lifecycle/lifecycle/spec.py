@@ -1,13 +1,26 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What an action is to do, and how it is seen to be done: a flow file below `actions`."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Optional
+from typing import Any, Literal, Optional, Union
 
 from pydantic import Field
 
+from .schedule import ScheduleSpec
 from ..engine.document import StrictModel
 
 
@@ -26,7 +39,8 @@ class MotionSpec(StrictModel):
     """One goal for one ROS action server."""
 
     server: str = Field(description='Name of the action, such as gripper_controller/gripper_cmd.')
-    type: str = Field(description='Such as control_msgs/action/GripperCommand.')
+    type: str = Field(  # noqa: A003
+        description='Such as control_msgs/action/GripperCommand.')
     goal: dict[str, Any] = Field(
         default={}, description='Fields of the goal; {fact: NAME} and {expr: TEXT} are filled '
         'in from the facts when the goal is sent.')
@@ -50,26 +64,71 @@ class RetrySpec(StrictModel):
                           description='Part of the delay that is drawn at random.')
 
 
-class FallbackSpec(StrictModel):
-    """One strategy for when an action has failed and is not tried again unchanged."""
+class StrategySpec(StrictModel):
+    """What is done about an action that has failed and is not tried again unchanged."""
 
-    strategy: Literal['retry', 'ask', 'give_up'] = Field(
-        description='retry: with the parameters given here; ask: a person decides; give_up.')
+    strategy: Literal['retry', 'action', 'recipe', 'give_up'] = Field(
+        description='retry: once more, with the parameters given here; action: another motion '
+        'for the same purpose, with the fields given here; recipe: what worked elsewhere; '
+        'give_up: the action has failed.')
     parameters: dict[str, Any] = Field(
         default={}, description="New values of the action's parameters.")
-    question: str = Field(default='', description='What the person is asked.')
+    recipe: str = Field(default='', description='Name of a recipe, or NAME/ACTION when the action '
+                        'is called otherwise there.')
+    fields: dict[str, Any] = Field(
+        default={}, description='Fields in place of those of the action: require, motion, '
+        'maintain, stopped, confirm; they may also be written beside `strategy`.')
+
+
+class FallbackSpec(StrategySpec):
+    """One strategy of the list that is tried in order; it may be to ask a person."""
+
+    strategy: Literal['retry', 'action', 'recipe', 'give_up', 'ask'] = Field(  # type: ignore
+        description='As below; ask: a person chooses one of the options.')
+    question: str = Field(default='', description='Template of what the person is asked.')
+    options: dict[str, StrategySpec] = Field(
+        default={}, description='What the person may answer, and the strategy that it stands '
+        'for; default: retry and give_up.')
+    timeout: float = Field(default=0.0, ge=0, le=864000,
+                           description='Seconds for an answer; 0: no limit.')
+    default: str = Field(
+        default='', description='The option that is taken when nobody answers in time; without '
+        'one the next strategy is tried.')
 
 
 class VerifySpec(StrictModel):
     """One who says whether the action is done, after the sensors have confirmed it."""
 
     by: Literal['sensor', 'operator', 'service', 'checker'] = Field(
-        description='sensor: the evidence of `confirm`; operator: a person; service: a node that '
-        'offers action_lifecycle_msgs/srv/Verify; checker: a registered Python callable.')
+        description='sensor: the evidence of `confirm`; operator: a person; service: any ROS '
+        'service; checker: a registered Python callable.')
     service: str = Field(default='', description='Name of the service.')
+    type: str = Field(default='action_lifecycle_msgs/srv/Verify',  # noqa: A003
+                      description='Type of the service, such as std_srvs/srv/Trigger.')
+    request: dict[str, Any] = Field(
+        default={}, description='Fields of the request, with templates; not for Verify.')
+    verdict: str = Field(
+        default='', description='Expression over the fields of the response that is true, false, '
+        'completed, pending or error; not for Verify.')
+    reason: str = Field(
+        default='', description='Expression over the fields of the response that says why.')
     checker: str = Field(default='', description='Name of the checker.')
-    question: str = Field(default='', description='What the person is asked.')
+    question: str = Field(default='', description='Template of what the person is asked.')
     timeout: float = Field(default=30.0, gt=0, le=864000, description='Seconds for a verdict.')
+
+
+class WhenSpec(StrictModel):
+    """A condition that is judged when all that an action waits for has ended."""
+
+    condition: str = Field(
+        description="Expression over facts and `outcome`, `attempts`, `error_code` and `duration` "
+        'of the action it stands at. True: the action may start; false: it is skipped.')
+    unknown: Literal['wait', 'fail'] = Field(
+        default='wait', description='While it can not be told: wait, or fail at once.')
+    within: float = Field(default=60.0, ge=0, le=864000, description='Seconds to wait until the '
+                          'action has failed; 0: no limit.')
+    max_age: float = Field(default=0.0, ge=0, le=3600,
+                           description='Seconds; older samples are unknown. 0: as the fact says.')
 
 
 class ActionSpec(StrictModel):
@@ -78,13 +137,18 @@ class ActionSpec(StrictModel):
     description: str = ''
     parameters: dict[str, Any] = Field(
         default={}, description='Names for templates and expressions of this action.')
-    after: dict[str, Literal['unconditional', 'completion', 'success']] = Field(
-        default={}, description='What it waits for: actions of this flow, each with a kind.')
+    after: dict[str, Union[Literal['unconditional', 'completion', 'success'], WhenSpec]] = Field(
+        default={}, description='What it waits for: actions of this flow, each with a kind or a '
+        'condition.')
+    schedule: Optional[ScheduleSpec] = Field(
+        default=None, description='When it starts, once what it waits for is there.')
     resources: list[str] = Field(
         default=[], description='Held alone from start to end, such as arm.')
     priority: int = Field(default=0, ge=-1000, le=1000, description='Higher goes first.')
     timeout: float = Field(default=0.0, ge=0, le=864000,
                            description='Seconds an attempt may take; 0: no limit.')
+    deadline: float = Field(default=0.0, ge=0, le=31536000, description='Seconds from the start '
+                            'of the flow; what has not ended then has failed. 0: no limit.')
     require: list[ConditionSpec] = Field(default=[], description='Must be true before it starts.')
     motion: list[MotionSpec] = Field(
         default=[], description='Goals, executed one after the other.')

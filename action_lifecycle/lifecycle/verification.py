@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Verdicts: several verifiers of one action, their time limits, and what they say together.
 
@@ -10,7 +22,7 @@ and only then the verification fails. Nothing but `completed` ever completes an 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .ports import Clock, Evidence, Handle, Verdict, Verifier, VerifyRequest
 from .spec import VerifySpec
@@ -40,24 +52,31 @@ class _Asked:
     """One verifier that is being asked."""
 
     spec: VerifySpec
+    request: VerifyRequest
     handles: list[Handle] = field(default_factory=list)
     nonsense: str = ''
     answer: Verified | None = None
 
 
 class Verification:
-    """Asks every verifier; `done` is called once with what they say together."""
+    """
+    Asks every verifier; `done` is called once with what they say together.
+
+    `elapsed` s of their time limits are over already: they were asked before a restart.
+    """
 
     def __init__(
         self, specs: Sequence[VerifySpec], when: str, request: VerifyRequest, verifier: Verifier,
-        clock: Clock, done: Callable[[Verified], None],
+        clock: Clock, done: Callable[[Verified], None], elapsed: float = 0.0,
     ) -> None:
         self._all = when == 'all'
-        self._request = request
+        self._elapsed = elapsed
         self._verifier = verifier
         self._clock = clock
         self._done: Callable[[Verified], None] | None = done
-        self._asked = [_Asked(spec) for spec in specs]
+        self._asked = [
+            _Asked(spec, replace(request, key=f'{request.key}:{index}'))
+            for index, spec in enumerate(specs)]
         for asked in self._asked:
             if self._done is not None:
                 self._start(asked)
@@ -68,13 +87,13 @@ class Verification:
             self._answered(asked, Verified('completed', actor='sensors'))
             return
         asked.handles.append(self._clock.call_later(
-            asked.spec.timeout, lambda: self._timed_out(asked)))
+            max(0.0, asked.spec.timeout - self._elapsed), lambda: self._timed_out(asked)))
         self._ask(asked)
 
     def _ask(self, asked: _Asked) -> None:
         if asked.answer is None and self._done is not None:
             asked.handles.append(self._verifier.verify(
-                asked.spec, self._request, lambda verdict: self._heard(asked, verdict)))
+                asked.spec, asked.request, lambda verdict: self._heard(asked, verdict)))
 
     def _heard(self, asked: _Asked, verdict: Verdict) -> None:
         if asked.answer is not None:

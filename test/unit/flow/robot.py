@@ -79,6 +79,7 @@ class Clock:
 
 
 class _Later:
+
     def __init__(self, callback: Callable[[], None] | None) -> None:
         self.callback = callback
 
@@ -141,6 +142,7 @@ class Robot:
         self.verdicts: dict[tuple[str, str], list[str]] = {}
         self.answers: dict[str, list[str]] = {}
         self.asked: list[str] = []
+        self.facts: dict[str, Any] = {}
 
     def execute(
         self, request: MotionRequest, result: Callable[[MotionResult], None]
@@ -189,7 +191,7 @@ class Process:
         self.changes: list[tuple[str, str, str]] = []
         recorder = JournalRecorder(self.journal, clock, clock.call_soon, self._changed)
         recorder.barrier = clock.call_soon  # type: ignore[method-assign]
-        self.desk = OperatorDesk(clock, lambda: None)
+        self.desk = OperatorDesk(clock, lambda: None, self.journal, lambda: dict(robot.facts))
         self.orchestrator = Orchestrator(
             GRAPH, recorder, robot, clock, self.desk, robot, lambda run: None)
 

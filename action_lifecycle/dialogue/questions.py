@@ -1,0 +1,92 @@
+# Copyright 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""The words of questions and answers: templates filled in, sizes and characters checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .text import as_text, has_controls, printable
+from ..engine.errors import LifecycleError, nearest
+from ..flow.templates import render, TemplateError
+from ..ledger import Journal, JournalError
+from ..lifecycle.ports import Evidence, Question
+from ..lifecycle.words import describe
+
+MAX_QUESTION = 4096
+"""Longest text of a question, in characters; more is cut."""
+MAX_ANSWER = 4096
+MAX_ACTOR = 200
+HISTORY = 50
+"""Changes of the action, the last ones, that a template sees."""
+
+
+def worded(
+    question: Question, facts: Callable[[], Mapping[str, Any]], journal: Journal | None
+) -> str:
+    """Return the text of a question; one whose template fails says so, and what had happened."""
+    names = names_for(question, facts, journal)
+    try:
+        text = as_text(render(question.text, names))
+    except TemplateError as error:
+        seen = '; '.join(map(describe, question.evidence))
+        text = f'{question.text}\n({error})' + (f'\n{seen}' if seen else '')
+    text = printable(text)
+    return text if len(text) <= MAX_QUESTION else text[:MAX_QUESTION - 1] + '…'
+
+
+def names_for(
+    question: Question, facts: Callable[[], Mapping[str, Any]], journal: Journal | None
+) -> dict[str, Any]:
+    """Return what a template sees: parameters, facts, evidence and history."""
+    return {
+        **question.names, 'flow': question.flow_id, 'action': question.action_id,
+        'evidence': list(question.evidence),
+        'facts': {**facts_of(question.evidence), **facts()},
+        'history': _history(question, journal)}
+
+
+def facts_of(evidence: Sequence[Evidence]) -> dict[str, Any]:
+    """Return the values that evidence holds, by the names of the facts; None: never seen."""
+    return {fact['name']: value_of(fact) for item in evidence for fact in item.get('facts', ())}
+
+
+def value_of(fact: Mapping[str, Any]) -> Any:
+    """Return the value of a fact as evidence holds it."""
+    if fact.get('validity') == 'unknown':
+        return None
+    numbers = fact.get('numbers')
+    if numbers:
+        return numbers[0] if len(numbers) == 1 else list(numbers)
+    return fact.get('value')
+
+
+def _history(question: Question, journal: Journal | None) -> list[dict[str, Any]]:
+    if journal is None or not question.flow_id or 'history' not in question.text:
+        return []
+    try:
+        rows = list(journal.rows(
+            flow_id=question.flow_id, action_id=question.action_id, kind='transition'))
+    except JournalError:
+        return []
+    return [{'event': row.event, 'from': row.from_state, 'to': row.to_state,
+             'attempt': row.attempt, 'cause': row.cause, 'actor': row.actor}
+            for row in rows[-HISTORY:]]
+
+
+def said_by_person(options: Sequence[str], answer: str, actor: str, comment: str) -> None:
+    """Check what a person says; `LifecycleError` names what is wrong with it."""
+    if not actor.strip():
+        raise LifecycleError('actor: the answer does not say who gives it')
+    for name, text, longest in (('answer', answer, MAX_ANSWER), ('comment', comment, MAX_ANSWER),
+                                ('actor', actor, MAX_ACTOR)):
+        if len(text) > longest:
+            raise LifecycleError(f'{name}: {len(text)} characters, at most {longest} are taken')
+        if has_controls(text):
+            raise LifecycleError(f'{name}: control characters are not taken')
+    if options and answer not in options:
+        raise LifecycleError(f'answer: {answer[:100]!r} is not one of the options: '
+                             + ', '.join(options) + nearest(answer[:100], options))
+    if not answer.strip():
+        raise LifecycleError('answer: is empty')

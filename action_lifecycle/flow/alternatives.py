@@ -1,0 +1,189 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What an action may become by its fallbacks: other parameters, another motion, a recipe.
+
+All of them are filled in and checked when the flow is loaded, so that none fails in the night.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TYPE_CHECKING
+
+from .templates import names_read, render, TemplateError
+from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
+from ..lifecycle.spec import ActionSpec, StrategySpec
+
+if TYPE_CHECKING:
+    from .loading import Flow
+
+Path = tuple['str | int', ...]
+
+FIELDS = ('require', 'motion', 'maintain', 'stopped', 'confirm')
+"""Fields of an action that another action or a recipe puts in place of its own."""
+QUESTION_NAMES = frozenset({
+    'facts', 'evidence', 'history', 'error', 'attempt', 'description', 'flow', 'action'})
+"""What the templates of questions and requests see beside the parameters."""
+_LATE = {'fallback': frozenset({'question', *FIELDS, 'fields'}),
+         'verify': frozenset({'question', 'request'})}
+
+Recipes = Callable[[str, str], Mapping[str, Any]]
+"""Returns the fields of an action in a recipe, by their names."""
+
+
+def no_recipes(name: str, action_id: str) -> Mapping[str, Any]:
+    """Say that there are no recipes."""
+    raise LifecycleError(f"recipe '{name}': no recipes are known here")
+
+
+class Alternatives:
+    """The specs of one action, as its fallbacks make them; see `lifecycle.ports.Specs`."""
+
+    def __init__(self, flow: Callable[[], Flow], action_id: str, recipes: Recipes) -> None:
+        self._flow = flow
+        self._action_id = action_id
+        self._recipes = recipes
+
+    def render(self, parameters: Mapping[str, Any], fields: Mapping[str, Any]) -> ActionSpec:
+        """Return the spec with these parameters and fields in place of its own."""
+        return self._flow().render(self._action_id, parameters, fields)
+
+    def fields(self, strategy: StrategySpec) -> Mapping[str, Any]:
+        """Return the fields that a strategy puts in place."""
+        return fields_of(strategy, self._action_id, self._recipes)
+
+
+def fields_of(strategy: StrategySpec, action_id: str, recipes: Recipes) -> Mapping[str, Any]:
+    """Return the fields of another action or of a recipe, templates and all."""
+    if strategy.strategy != 'recipe':
+        return strategy.fields
+    name, _, other = strategy.recipe.partition('/')
+    found = recipes(name, other or action_id)
+    return {name: found[name] for name in (*FIELDS, 'parameters') if name in found}
+
+
+def render_late(name: str, items: Any, names: Mapping[str, Any], path: Path) -> Any:
+    """Fill in the entries of `fallback` or `verify`, but not what is filled in when asked."""
+    if isinstance(items, list):
+        return [render_late(name, item, names, (*path, index)) for index, item in enumerate(items)]
+    if not isinstance(items, dict):
+        return render(items, names, path)
+    return {
+        key: value if key in _LATE[name]
+        else {option: render_late(name, item, names, (*path, key, option))
+              for option, item in value.items()} if key == 'options' and isinstance(value, dict)
+        else render(value, names, (*path, key))
+        for key, value in items.items()}
+
+
+def strategy_in_full(raw: Any) -> Any:
+    """Write the short forms of a strategy out in full: `ask`, `{recipe: NAME}`, `{motion: …}`."""
+    if isinstance(raw, str):
+        return {'strategy': raw}
+    if not isinstance(raw, dict):
+        return raw
+    full = {key: value for key, value in raw.items() if key not in FIELDS}
+    fields = {key: raw[key] for key in FIELDS if key in raw}
+    if fields:
+        full['fields'] = {**full.get('fields', {}), **fields}
+    if 'strategy' not in full and ('recipe' in full or fields):
+        full['strategy'] = 'recipe' if 'recipe' in full else 'action'
+    options = full.get('options')
+    if isinstance(options, list) and all(isinstance(item, str) for item in options):
+        options = {name: name for name in options}
+    if isinstance(options, dict):
+        full['options'] = {name: strategy_in_full(item) for name, item in options.items()}
+    return full
+
+
+def strategies(action: ActionSpec) -> Iterator[tuple[Path, StrategySpec]]:
+    """Yield every strategy of an action with its place: those of the list and of the options."""
+    for index, strategy in enumerate(action.fallback):
+        yield ('fallback', index), strategy
+        for name, option in strategy.options.items():
+            yield ('fallback', index, 'options', name), option
+
+
+def alternative_specs(
+    flow: Flow, action_id: str, action: ActionSpec, recipes: Recipes
+) -> Iterator[tuple[Path, ActionSpec]]:
+    """Yield what each strategy makes of the action, with its place; raises what is wrong."""
+    for path, strategy in strategies(action):
+        if strategy.parameters or strategy.strategy in ('action', 'recipe'):
+            try:
+                fields = fields_of(strategy, action_id, recipes)
+                changed = flow.render(action_id, strategy.parameters, fields)
+            except DocumentError:
+                raise
+            except LifecycleError as error:
+                raise DocumentError([flow.document.fault(
+                    ('actions', action_id, *path), f"action '{action_id}': {error}")]) from error
+            yield path, changed
+
+
+def fallback_faults(flow: Flow, action_id: str, action: ActionSpec) -> Iterator[Fault]:
+    """Yield what is wrong with an action's strategies, and with what is filled in when asked."""
+    own = set(flow.own_parameters(action_id))
+    for path, strategy in strategies(action):
+        where = ('actions', action_id, *path)
+        for message, key in _strategy_faults(strategy, own):
+            yield flow.document.fault((*where, *key), f"action '{action_id}': {message}")
+    names = {*action.parameters, *QUESTION_NAMES}
+    late: list[tuple[Path, Any]] = [
+        *((('fallback', index, 'question'), strategy.question)
+          for index, strategy in enumerate(action.fallback)),
+        *((('verify', index, key), getattr(verifier, key))
+          for index, verifier in enumerate(action.verify) for key in ('question', 'request'))]
+    for path, template in late:
+        where = ('actions', action_id, *path)
+        try:
+            for name, place in names_read(template, where).items():
+                if name not in names:
+                    yield flow.document.fault(
+                        place, f"action '{action_id}': the template reads '{name}', which is not "
+                        'known when it is asked' + nearest(name, names))
+        except TemplateError as error:
+            yield flow.document.fault(error.path, f"action '{action_id}': {error}")
+
+
+def _strategy_faults(strategy: StrategySpec, own: set[str]) -> Iterator[tuple[str, Path]]:
+    kind: str = strategy.strategy
+    for name in strategy.parameters:
+        if name not in own:
+            yield (f"the action has no parameter '{name}'" + nearest(name, own),
+                   ('parameters', name))
+    for name in strategy.fields:
+        if name not in FIELDS:
+            yield f"'{name}' can not be put in place" + nearest(name, FIELDS), ('fields',)
+    if bool(strategy.fields) != (kind == 'action'):
+        yield (f"'{kind}' takes no fields of an action" if strategy.fields
+               else f"'action' needs one of {', '.join(FIELDS)}"), ()
+    if bool(strategy.recipe) != (kind == 'recipe'):
+        yield ("'recipe' needs the name of one" if kind == 'recipe'
+               else f"'{kind}' takes no recipe"), ()
+    options = getattr(strategy, 'options', {})
+    default = getattr(strategy, 'default', '')
+    if options and kind != 'ask':
+        yield f"'{kind}' takes no options, only 'ask' does", ('options',)
+    for name in options:
+        if not name.strip() or len(name) > 100:
+            yield f'option {name!r}: expected up to 100 characters', ('options', name)
+    known = options or ('retry', 'give_up')
+    if default and default not in known:
+        yield f"the default '{default}' is not one of the options" + nearest(
+            default, known), ('default',)
+    if default and not getattr(strategy, 'timeout', 0.0):
+        yield "a default is taken when the time is up: 'timeout' is missing", ('default',)
