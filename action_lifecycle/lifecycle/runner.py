@@ -348,7 +348,7 @@ class ActionRunner:
         action, spec = self.action, self.action.spec
         request = VerifyRequest(
             action.flow_id, action.action_id, action.attempt, spec.description, evidence,
-            spec.parameters, f'verify:{action.attempt}:{action.pendings}')
+            spec.parameters, f'verify:{action.seq}')
         self._under_way.append(Verification(
             spec.verify or SENSORS_ONLY, spec.verify_when, request, self.verifier, self.clock,
             self._unless_changed(lambda verified: self._verified(verified, evidence)), elapsed))
@@ -416,7 +416,7 @@ class ActionRunner:
             name: StrategySpec(strategy=name) for name in ('retry', 'give_up')}
         self._under_way.append(self.operator.ask(
             Question(kind, action.flow_id, action.action_id, text, tuple(options),
-                     action.evidence, key=f'{kind}:{action.attempt}:{action.next_fallback}',
+                     action.evidence, key=f'{kind}:{action.seq}',
                      timeout=asked.timeout, default=asked.default,
                      names={**action.spec.parameters, 'error': action.error_msg,
                             'attempt': action.attempt, 'description': action.spec.description}),
