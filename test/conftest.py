@@ -16,7 +16,16 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 import logging
+
+# What these would test can't be imported without its extra, or without ROS.
+collect_ignore: list[str] = []
+if not find_spec('mujoco'):
+    collect_ignore += ['unit/sim', 'node/test_cell_node.py', 'node/test_kill_matrix.py',
+                       'node/test_kill_rounds.py']
+if not find_spec('rclpy'):
+    collect_ignore += ['node', 'launch', 'unit/tools']
 
 try:
     # Once imported, launch makes each new logger one that passes nothing on, to caplog neither.

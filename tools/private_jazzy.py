@@ -76,7 +76,8 @@ class SetupError(Exception):
 
 
 def ensure(environment: dict[str, str]) -> None:
-    """Build what is missing or out of date; return at once when nothing is.
+    """
+    Build what is missing or out of date; return at once when nothing is.
 
     The environment is the one to find Python, the compilers and pip's settings in.
     """
@@ -173,7 +174,8 @@ class _Build:
                    str(folder)])
 
     def _run(self, command: list[str]) -> None:
-        """Run a command with its output in the log; raise SetupError in words when it fails.
+        """
+    Run a command with its output in the log; raise SetupError in words when it fails.
 
         The command holds the lock too: if this process is killed, the next one waits for its end.
         """
@@ -210,7 +212,8 @@ def _point_exports_at_this_python() -> None:
 
 
 def _leave_out_cpp_type_support() -> None:
-    """Build interfaces for Python only, in two thirds of the time.
+    """
+    Build interfaces for Python only, in two thirds of the time.
 
     There is no rclcpp here, so no C++ node could use the rest. The two C++ type supports that
     nothing in Python links to are not registered with rosidl_generate_interfaces.

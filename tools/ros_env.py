@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Run a command in a ROS 2 environment with this workspace overlaid.
+"""
+Run a command in a ROS 2 environment with this workspace overlaid.
 
 usage: tools/ros-env [CMD…]
 

@@ -47,7 +47,7 @@ class _ReadyState(State):
 class AgentState(_ReadyState):
     """Lets the agent answer: `agent.call_llm(context)`; its output is the update."""
 
-    type = 'agent'
+    type = 'agent'  # noqa: A003
     Fields = NoFields
 
     async def run(self, context: Any, agent: Any = None) -> Any:
@@ -62,7 +62,7 @@ class UserState(_ReadyState):
     An agent that has no such method makes the session pause; the answer comes with its `resume`.
     """
 
-    type = 'user'
+    type = 'user'  # noqa: A003
     Fields = NoFields
 
     async def run(self, context: Any, agent: Any = None) -> Any:
@@ -75,7 +75,7 @@ class UserState(_ReadyState):
 class DecisionState(_ReadyState):
     """Does nothing; it stands where a chooser decides."""
 
-    type = 'decision'
+    type = 'decision'  # noqa: A003
     Fields = NoFields
 
     def run(self, context: Any, agent: Any = None) -> None:
@@ -86,7 +86,7 @@ class DecisionState(_ReadyState):
 class TerminalState(_ReadyState):
     """Ends the session."""
 
-    type = 'terminal'
+    type = 'terminal'  # noqa: A003
     Fields = NoFields
     is_terminal = True
 
@@ -110,7 +110,7 @@ class MotionState(_ReadyState):
     A failure leads to `failed`; where there is none, it is an error.
     """
 
-    type = 'motion'
+    type = 'motion'  # noqa: A003
     Fields = MotionFields
     leads_to = ('succeeded', 'failed')
 
@@ -147,7 +147,7 @@ class ConfirmState(_ReadyState):
     Only True confirms. All else leads to `refuted`; where there is none, it is an error.
     """
 
-    type = 'confirm'
+    type = 'confirm'  # noqa: A003
     Fields = ConfirmFields
     leads_to = ('confirmed', 'refuted')
 

@@ -64,7 +64,7 @@ class Choice:
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """The JSON Schema of a structured answer; by default it admits only the names."""
+        """Return the JSON Schema of a structured answer; by default it admits only the names."""
         return one_of('next_state', self.names) if self.answer is None else self.answer
 
 

@@ -56,8 +56,8 @@ _SPECIAL: dict[str, object] = {
        for sign in ('', '+', '-') for word in ('.inf', '.Inf', '.INF')},
     '.nan': float('nan'), '.NaN': float('nan'), '.NAN': float('nan'),
 }
-_TAGS = {f'tag:yaml.org,2002:{name}' for name in ('str', 'int', 'float', 'bool', 'null',
-                                                   'map', 'seq')}
+_TAGS = {f'tag:yaml.org,2002:{name}'
+         for name in ('str', 'int', 'float', 'bool', 'null', 'map', 'seq')}
 _STR = 'tag:yaml.org,2002:str'
 
 

@@ -27,7 +27,7 @@ _KEYWORDS = ('as', 'class', 'classDef', 'click', 'default', 'direction', 'end', 
              'scale', 'state', 'style')  #: of Mermaid's state diagrams
 
 
-def render_graph(graph: Graph, format: str = 'mermaid') -> str:
+def render_graph(graph: Graph, format: str = 'mermaid') -> str:  # noqa: A002
     """Return the graph as text: `mermaid`, `dot` (Graphviz) or `table` (Markdown)."""
     if format not in FORMATS:
         raise LifecycleError(f"unknown format '{format}'" + nearest(format, FORMATS)

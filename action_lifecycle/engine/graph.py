@@ -36,10 +36,10 @@ class GraphState:
 
     name: str
     description: str
-    type: str
+    type: str  # noqa: A003
     final: bool
     enter: tuple[str, ...]
-    exit: tuple[str, ...]
+    exit: tuple[str, ...]  # noqa: A003
     config: Mapping[str, Any]
 
 

@@ -53,7 +53,7 @@ class TransitionModel(StrictModel):
 class NextModel(StrictModel):
     """Transitions whose events are named after their targets."""
 
-    next: list[StrictStr]
+    next: list[StrictStr]  # noqa: A003
     default: Optional[StrictStr] = None
 
 
@@ -61,10 +61,10 @@ class StateModel(StrictModel):
     """The fields of every state; its type may declare more."""
 
     description: StrictStr = ''
-    type: StrictStr = ''
+    type: StrictStr = ''  # noqa: A003
     final: StrictBool = False
     enter: Names = Field(default_factory=list)
-    exit: Names = Field(default_factory=list)
+    exit: Names = Field(default_factory=list)  # noqa: A003
     transition: Optional[NextModel] = None
 
 

@@ -56,7 +56,6 @@ class Hooks(NamedTuple):
     scoped: bool
 
 
-
 def find_hooks(graph: Graph, transition: Transition, listeners: Iterable[object]) -> Hooks:
     """Find all that a transition calls; `LifecycleError` when a name in the file leads nowhere."""
     event, source, target = transition.event, transition.source, transition.target

@@ -225,7 +225,7 @@ class _Loading:
                 target = state.config.get(field)
                 if target is not None and target not in targets[name]:
                     self._fault((*self.base, name, field), f"field '{field}': '{target}' is none "
-                                "of the next states" + nearest(target, targets[name]))
+                                'of the next states' + nearest(target, targets[name]))
 
     def _model(self, model: type[ModelT], data: Any, path: Place) -> ModelT | None:
         if not isinstance(data, dict):

@@ -54,17 +54,17 @@ class Change(NamedTuple):
 
     @property
     def event(self) -> str:
-        """The event that is named in the graph file."""
+        """Return the event that is named in the graph file."""
         return self.transition.event
 
     @property
     def source(self) -> str:
-        """The state that is left."""
+        """Return the state that is left."""
         return self.transition.source
 
     @property
     def target(self) -> str:
-        """The state that is entered."""
+        """Return the state that is entered."""
         return self.transition.target
 
 
@@ -119,12 +119,12 @@ class Machine:
 
     @property
     def state(self) -> str:
-        """The name of the current state."""
+        """Return the name of the current state."""
         return self._state
 
     @property
     def history(self) -> tuple[Transition, ...]:
-        """The latest transitions, the oldest first, at most `history_limit`."""
+        """Return the latest transitions, the oldest first, at most `history_limit`."""
         return tuple(self._history)
 
     def add_listener(self, listener: object) -> None:

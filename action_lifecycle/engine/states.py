@@ -46,7 +46,7 @@ class State:
     type without it takes any. `leads_to` names those of them whose values are next states.
     """
 
-    type: ClassVar[str] = ''
+    type: ClassVar[str] = ''  # noqa: A003
     Fields: ClassVar[FieldsModel | None] = None
     leads_to: ClassVar[tuple[str, ...]] = ()
     is_terminal: bool = False

@@ -79,7 +79,7 @@ class Session:
 
     @property
     def state(self) -> State:
-        """The current state; it stays the same object for the whole session."""
+        """Return the current state; it stays the same object for the whole session."""
         name = self.machine.state
         if name not in self._states:
             self._states[name] = self.handler.get_state(name)

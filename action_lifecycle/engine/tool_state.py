@@ -74,7 +74,7 @@ class ToolState(State):
     with the link; when it resumes, the same call is made again.
     """
 
-    type = 'tool'
+    type = 'tool'  # noqa: A003
     Fields = ToolFields
     leads_to = ('failed',)
 

@@ -142,7 +142,7 @@ class Dag(Generic[KindT]):
         self, found: dict[str, str], other: Mapping[str, str],
         neighbors: Callable[[str], Iterable[str]], ranks: tuple[float, float],
     ) -> Iterator[tuple[str, str]]:
-        """Take one edge a step; yield where it comes from and, if it meets the other side, whom."""
+        """Take one edge a step; yield where it comes from and, if the other side is met, whom."""
         front = list(found)
         while front:
             here = front.pop()

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 import logging
 from typing import Any
@@ -28,6 +28,9 @@ from ..lifecycle.states import ActionState
 
 BARRIER_AGAIN = 1.0
 """Seconds until a power barrier that failed is asked for again."""
+
+TEXT_PART = 250_000
+"""Characters of a flow's text in one row."""
 
 _COLUMNS = ('cause', 'actor')
 
@@ -50,7 +53,7 @@ class JournalRecorder:
         self.clock = clock
         self.call_soon = call_soon
         self.changed = changed
-        self._row: Row | None = None
+        self.row: Row | None = None  #: the last one of a flow or an action
 
     def transition(self, action: Action, change: Any) -> None:
         """
@@ -70,35 +73,42 @@ class JournalRecorder:
             from_state=change.source, to_state=change.target, data=data,
             final=change.target == ActionState.TERMINATED, ros_time=self.clock.now(), **columns)
         if locks:
-            self._row = self.journal.append_many([entry, *locks])[0]
+            self.row = self.journal.append_many([entry, *locks])[0]
         else:
-            self._row = self.journal.append(entry)
+            self.row = self.journal.append(entry)
 
     def published(self, action: Action, change: Any) -> None:
         """Tell of the change that has just been appended."""
-        assert self._row is not None
-        action.dated(self._row.seq, self._row.ros_time or 0.0)
-        self.changed(action, self._row)
+        assert self.row is not None
+        action.dated(self.row.seq, self.row.ros_time or 0.0)
+        self.changed(action, self.row)
 
-    def flow(
-        self, flow_id: str, event: str, source: str, target: str, data: Mapping[str, Any],
-        *, actor: str = '', cause: str = '', final: bool = False,
-    ) -> Row:
-        """Append one change of a flow."""
-        return self.journal.append(Entry(
-            kind='flow', flow_id=flow_id, event=event, from_state=source, to_state=target,
-            data=data, final=final, actor=actor, cause=cause, ros_time=self.clock.now()))
+    def flow_changed(self, run: Any, change: Any) -> None:
+        """
+        Append one change of a flow, before it takes effect.
 
-    def accepted(
-        self, flow_id: str, data: Mapping[str, Any], order: Sequence[str], actor: str
-    ) -> None:
-        """Append, in one commit, that a flow is accepted (START) and scheduled (CONTINUE)."""
+        The first one (with `flow`, all that the flow consists of) is two rows in one commit:
+        accepted, in START, and what came of it. A text that is too long for a row has more rows.
+        """
+        data = dict(change.data)
+        flow = data.pop('flow', None)
+        columns = {name: str(data.pop(name, '')) for name in _COLUMNS}
+        final = bool(data.pop('final', False))
         now = self.clock.now()
-        self.journal.append_many([
-            Entry(kind='flow', flow_id=flow_id, event='accepted', to_state='START', data=data,
-                  actor=actor, ros_time=now),
-            Entry(kind='flow', flow_id=flow_id, event='scheduled', from_state='START',
-                  to_state='CONTINUE', data={'order': list(order)}, ros_time=now)])
+        entry = Entry(
+            kind='flow', flow_id=run.flow_id, event=data.pop('event', change.event.lower()),
+            from_state=change.source, to_state=change.target, data=data, final=final,
+            ros_time=now, **columns)
+        if flow is None:
+            self.row = self.journal.append(entry)
+            return
+        text = flow['text']
+        parts = [text[start:start + TEXT_PART] for start in range(0, len(text), TEXT_PART)]
+        head = Entry(kind='flow', flow_id=run.flow_id, event='accepted', to_state='START',
+                     data={**flow, 'text': parts[0], 'parts': len(parts)}, ros_time=now, **columns)
+        more = [Entry(kind='flow', flow_id=run.flow_id, event='text', to_state='START',
+                      data={'text': part}, ros_time=now) for part in parts[1:]]
+        self.row = self.journal.append_many([head, *more, entry])[-1]
 
     def note(
         self, flow_id: str, event: str, data: Mapping[str, Any], *, actor: str = '',

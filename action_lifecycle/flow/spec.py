@@ -21,14 +21,15 @@ from typing import Any, Optional
 from pydantic import Field
 
 from ..engine.document import StrictModel
+from ..lifecycle.schedule import ScheduleSpec
 
 
 class ParameterSpec(StrictModel):
     """A parameter of a flow; its type is that of the default."""
 
     default: Any = Field(default=None, description='Null: it must be given.')
-    min: Optional[float] = Field(default=None, description='Smallest value.')
-    max: Optional[float] = Field(default=None, description='Largest value.')
+    min: Optional[float] = Field(default=None, description='Smallest value.')  # noqa: A003
+    max: Optional[float] = Field(default=None, description='Largest value.')  # noqa: A003
     choices: list[Any] = Field(default=[], description='The only values; empty: any.')
     unit: str = ''
     description: str = ''
@@ -48,5 +49,12 @@ class FlowSpec(StrictModel):
     parameters: dict[str, ParameterSpec] = {}
     max_motions: int = Field(
         default=4, ge=1, le=1000, description='Actions at work at the same time.')
+    schedule: Optional[ScheduleSpec] = Field(
+        default=None, description='When it starts by itself; else at once.')
+    steering: bool = Field(
+        default=False, description='The planner is told what has completed, and may answer with '
+        'an edit.')
+    deadline: float = Field(default=0.0, ge=0, le=31536000, description='Seconds from its start; '
+                            'what has not ended then has failed. 0: no limit.')
     defaults: dict[str, Any] = Field(default={}, description='Fields that every action has.')
     actions: dict[str, dict[str, Any]]

@@ -97,7 +97,7 @@ class LocalEngine:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The process ids of the workers that live."""
+        """Return the process ids of the workers that live."""
         with self._lock:
             return tuple(process.pid for process in self._processes)
 

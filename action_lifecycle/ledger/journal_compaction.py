@@ -32,16 +32,16 @@ from .journal_schema import LAST_INDEXED, LAST_OF_EACH
 SNAPSHOT = 'snapshot'
 PLANNED = 20  # batches planned at once: to see what is open takes a look at the whole index
 
-LAST_SNAPSHOT = f'''(SELECT max(seq) FROM (
+LAST_SNAPSHOT = f"""(SELECT max(seq) FROM (
     SELECT max(seq) AS seq FROM entry
     WHERE indexed = 1 AND flow_id = '' AND action_id = '' AND kind = '{SNAPSHOT}'
     UNION ALL
     SELECT max(seq) FROM entry NOT INDEXED WHERE seq > {LAST_INDEXED} AND kind = '{SNAPSHOT}'
-))'''
+))"""
 
 _OPENS = f"final = 0 AND kind NOT IN ('note', '{SNAPSHOT}')"
 
-_REMOVABLE = f'''
+_REMOVABLE = f"""
 WITH open AS MATERIALIZED (
     SELECT seq, kind, flow_id, action_id FROM entry
     WHERE {_OPENS} AND seq IN ({LAST_OF_EACH})
@@ -52,7 +52,7 @@ AND seq NOT IN (SELECT seq FROM open)
 AND (flow_id, action_id) NOT IN (SELECT flow_id, action_id FROM open WHERE action_id <> '')
 AND flow_id NOT IN (SELECT flow_id FROM open WHERE kind = 'flow')
 ORDER BY seq LIMIT ?
-'''
+"""
 
 
 class Removal(NamedTuple):

@@ -29,7 +29,7 @@ from .journal_row import JournalError, Row
 FORMATS = ('jsonl', 'csv')
 
 
-def export_rows(path: str | os.PathLike[str], format: str, stream: TextIO) -> int:
+def export_rows(path: str | os.PathLike[str], format: str, stream: TextIO) -> int:  # noqa: A002
     """
     Write all rows to `stream`, one a line, and return how many.
 

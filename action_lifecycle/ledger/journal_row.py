@@ -105,7 +105,7 @@ class Row(NamedTuple):
     boot_time: float
     wall_time: float
     prev_hash: str
-    hash: str
+    hash: str  # noqa: A003
 
     @property
     def data(self) -> dict[str, Any]:

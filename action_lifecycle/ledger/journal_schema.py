@@ -30,7 +30,7 @@ COLUMNS = ', '.join(Row._fields)
 # later, in order and many at a time (see CheckpointThread): all up to `last_indexed` are in it.
 STEPS: list[tuple[str, ...]] = [
     (
-        '''CREATE TABLE entry (
+        """CREATE TABLE entry (
             seq INTEGER PRIMARY KEY,
             kind TEXT NOT NULL,
             flow_id TEXT NOT NULL,
@@ -50,7 +50,7 @@ STEPS: list[tuple[str, ...]] = [
             prev_hash TEXT NOT NULL,
             hash TEXT NOT NULL,
             indexed INTEGER NOT NULL DEFAULT 0
-        ) STRICT''',
+        ) STRICT""",
         'CREATE TABLE progress (last_indexed INTEGER NOT NULL) STRICT',
         'INSERT INTO progress VALUES (0)',
         'CREATE INDEX entry_subject ON entry (flow_id, action_id, kind) WHERE indexed = 1',
@@ -61,14 +61,14 @@ STEPS: list[tuple[str, ...]] = [
 LAST_INDEXED = '(SELECT last_indexed FROM progress)'
 
 # The sequence number of the last row of each subject.
-LAST_OF_EACH = f'''
+LAST_OF_EACH = f"""
 SELECT max(seq) FROM (
     SELECT flow_id, action_id, kind, max(seq) AS seq FROM entry WHERE indexed = 1
     GROUP BY flow_id, action_id, kind
     UNION ALL
     SELECT flow_id, action_id, kind, seq FROM entry NOT INDEXED WHERE seq > {LAST_INDEXED}
 ) GROUP BY flow_id, action_id, kind
-'''
+"""
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:

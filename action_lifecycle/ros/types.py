@@ -12,6 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
+# flake8: noqa: A005
+
 """Message and action classes by name, and their fields."""
 
 from __future__ import annotations

@@ -100,17 +100,17 @@ class Cell:
 
     @property
     def time(self) -> float:
-        """Simulated seconds since the start."""
+        """Return simulated seconds since the start."""
         return self._now * 1e-9
 
     @property
     def time_ns(self) -> int:
-        """Simulated nanoseconds since the start."""
+        """Return simulated nanoseconds since the start."""
         return self._now
 
     @property
     def joints(self) -> npt.NDArray[np.float64]:
-        """True position, velocity and effort (3, 5) of x, y, z, yaw and the gap, as drives see."""
+        """Return true position, velocity and effort (3, 5) of x, y, z, yaw and the gap."""
         return self._measured
 
     @property

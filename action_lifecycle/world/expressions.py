@@ -150,7 +150,7 @@ class _Compiler:
         self.used: dict[str, int] = {}
         self.nodes = 0
 
-    def compile(self, condition: bool, kinds: Mapping[str, Kind]) -> Expression:
+    def compile(self, condition: bool, kinds: Mapping[str, Kind]) -> Expression:  # noqa: A003
         tree = self.parse()
         fast = self.rewrite(tree, condition, 0)
         kind = Kind.ANY if self.faults else check(tree, kinds, condition, self.fault)

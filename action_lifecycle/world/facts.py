@@ -122,7 +122,7 @@ class FactSet(Mapping[str, AnyFact]):
 
     @property
     def estop(self) -> SafetySpec | None:
-        """The e-stop, None when the file says that there is none."""
+        """Return the e-stop, None when the file says that there is none."""
         return self.file.estop if isinstance(self.file.estop, SafetySpec) else None
 
     def bases(self, names: Iterable[str]) -> list[str]:
@@ -137,7 +137,7 @@ class FactSet(Mapping[str, AnyFact]):
         return list(found)
 
     def topics(self, names: Iterable[str]) -> set[str]:
-        """Return the topics (as written) that these facts need."""
+        """Return the topics, as written, that these facts need."""
         topics: set[str] = set()
         for name in self.bases(names):
             fact = self.facts[name]
@@ -402,5 +402,3 @@ def usable(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
         except ValueError:
             continue
     return found
-
-

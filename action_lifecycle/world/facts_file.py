@@ -56,7 +56,8 @@ class FactSpec(StrictModel):
     """One fact: from a topic, from tf, a constant or an expression; exactly one of the four."""
 
     topic: Optional[str] = Field(None, description="Relative names: in the bridge's namespace.")
-    type: Optional[str] = Field(None, description='Such as sensor_msgs/msg/JointState.')
+    type: Optional[str] = Field(  # noqa: A003
+        None, description='Such as sensor_msgs/msg/JointState.')
     field: Optional[str] = Field(None, description='Such as position[name=gripper] or ranges.')
     tf: Optional[TfSpec] = None
     constant: Optional[Any] = None
@@ -78,7 +79,7 @@ class SafetySpec(StrictModel):
     """A topic that must be there for motions to run."""
 
     topic: str
-    type: str
+    type: str  # noqa: A003
     field: Optional[str] = Field(None, description='A bool or number; none: only that it comes.')
     stop_when: Union[StrictBool, StrictInt, StrictFloat, StrictStr] = Field(
         True, description='Value of the field that stops; true: any number but 0, too.')

@@ -120,6 +120,7 @@ def check(node: ast.expr, kinds: Mapping[str, Kind], condition: bool, tell: Tell
 
 
 class _Walk:
+
     def __init__(self, kinds: Mapping[str, Kind], tell: Tell) -> None:
         self.kinds = kinds
         self.tell = tell

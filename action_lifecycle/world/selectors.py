@@ -12,6 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
+# flake8: noqa: A005
+
 """
 Paths into messages: `position[name=elbow]`, `ranges[10:20]`, `poses[0].position`, `data[:, 3]`.
 
@@ -150,7 +152,8 @@ def compile_path(path: str, type_name: str, *, count: bool = False) -> tuple[Rea
 def _read(steps: Sequence[Step]) -> Reader:
     """Return a function that follows the steps."""
     if all(isinstance(step, FieldStep) for step in steps):
-        return operator.attrgetter('.'.join(step.name for step in steps))  # type: ignore[union-attr]
+        names = '.'.join(step.name for step in steps)  # type: ignore[union-attr]
+        return operator.attrgetter(names)
     readers: list[Reader] = []
     position = 0
     while position < len(steps):

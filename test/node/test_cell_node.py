@@ -24,15 +24,11 @@ import subprocess
 import sys
 import time
 
-import pytest
-
-pytest.importorskip('mujoco')
-pytest.importorskip('rclpy')
-
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from geometry_msgs.msg import PoseStamped, WrenchStamped
+import pytest
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 import rclpy

@@ -23,8 +23,6 @@ import shutil
 
 import pytest
 
-pytest.importorskip('rclpy')
-
 from .fleet_rig import Fleet, FLOW, IDLE
 
 pytestmark = pytest.mark.skipif(

@@ -22,7 +22,7 @@ from action_lifecycle.engine import LifecycleError, load_graph, render_graph
 from action_lifecycle.engine.resources import config_file
 import pytest
 
-ODD = load_graph('''\
+ODD = load_graph("""\
 initial: pick up
 states:
   pick up: {description: 'say "hello"'}
@@ -31,11 +31,11 @@ states:
 transitions:
   - {event: 'go; now', from: pick up, to: end, cond: [a, b], unless: c}
   - {event: x|y, from: end, to: done}
-''', name='odd.yaml')
+""", name='odd.yaml')
 
 
 def test_mermaid_escapes_what_it_would_not_take() -> None:
-    assert render_graph(ODD, 'mermaid') == '''\
+    assert render_graph(ODD, 'mermaid') == """\
 stateDiagram-v2
     state "pick up" as s0
     state "end" as s1
@@ -43,11 +43,11 @@ stateDiagram-v2
     s0 --> s1: go now [a, b, not c]
     s1 --> done: x|y
     done --> [*]
-'''
+"""
 
 
 def test_dot_quotes_names() -> None:
-    assert render_graph(ODD, 'dot') == '''\
+    assert render_graph(ODD, 'dot') == """\
 digraph "odd" {
     rankdir=LR;
     "" [shape=point];
@@ -58,16 +58,16 @@ digraph "odd" {
     "pick up" -> "end" [label="go; now [a, b, not c]"];
     "end" -> "done" [label="x|y"];
 }
-'''
+"""
 
 
 def test_table_has_a_row_for_each_transition() -> None:
-    assert render_graph(ODD, 'table') == '''\
+    assert render_graph(ODD, 'table') == """\
 | from    | event  | to   | if          |
 |---------|--------|------|-------------|
 | pick up | go now | end  | a, b, not c |
 | end     | x\\|y   | done |             |
-'''
+"""
 
 
 def test_unknown_format_is_named() -> None:

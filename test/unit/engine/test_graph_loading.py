@@ -83,14 +83,14 @@ def test_graph_without_final_state_loads_with_a_warning() -> None:
 
 
 def test_trap_beside_a_final_state_is_an_error() -> None:
-    assert faults_of('''\
+    assert faults_of("""\
 initial: a
 states:
   a: {transition: {next: [b, end]}}
   b: {transition: {next: [c]}}
   c: {transition: {next: [b]}}
   end: {final: true}
-''') == ["g.yaml:4:3: state 'b' is a trap: no way leads from it to a final state",
+""") == ["g.yaml:4:3: state 'b' is a trap: no way leads from it to a final state",
          "g.yaml:5:3: state 'c' is a trap: no way leads from it to a final state"]
 
 
@@ -101,7 +101,7 @@ def test_terminal_type_is_final() -> None:
 
 
 def test_all_faults_come_at_once() -> None:
-    assert faults_of('''\
+    assert faults_of("""\
 initial: strat
 states:
   start: {type: usr, transition: {next: [middle, endd]}}
@@ -113,7 +113,7 @@ transitions:
   - {event: go, from: start, to: middle}
 invariants:
   end: {must_pass: nowhere}
-''') == [
+""") == [
         "g.yaml:1:1: initial: no state 'strat'; did you mean 'start'?",
         "g.yaml:3:11: state 'start': unknown state type 'usr'; did you mean 'user'? (known: "
         'agent, confirm, decision, motion, terminal, tool, user)',
@@ -200,7 +200,7 @@ def test_missing_file_is_a_graph_error(tmp_path: Path) -> None:
 
 
 def test_invariant_that_is_evaded_is_an_error() -> None:
-    text = '''\
+    text = """\
 initial: a
 states: {a: {}, check: {}, done: {final: true}}
 transitions:
@@ -209,7 +209,7 @@ transitions:
   - {event: skip, from: a, to: done, unless: strict}
 invariants:
   done: {must_pass: check, given: [strict]}
-'''
+"""
     assert load_graph(text).invariants[0].must_pass == 'check'
     assert faults_of(text.replace(', given: [strict]', '')) \
         == ["g.yaml:2:28: state 'done' can be reached without passing 'check'"]

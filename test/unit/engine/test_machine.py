@@ -23,7 +23,7 @@ from action_lifecycle.engine import LifecycleError, load_graph, Machine, Transit
 from action_lifecycle.engine.resources import config_file
 import pytest
 
-DOOR = load_graph('''\
+DOOR = load_graph("""\
 initial: shut
 states:
   shut: {exit: creak}
@@ -35,7 +35,7 @@ transitions:
   - {event: push, from: shut, to: broken, cond: strong}
   - {event: pull, from: open, to: shut}
   - {event: kick, from: [shut, open], to: broken}
-''')
+""")
 
 PLACES = [
     'validators', 'check', 'cond', 'unless', 'unlocked', 'jammed', 'before_transition',
@@ -133,6 +133,7 @@ def test_error_after_the_commit_goes_to_on_error(place: str) -> None:
 
 def test_on_error_can_fire_the_event_that_follows() -> None:
     class Listener(Lock):
+
         def on_enter_open(self) -> None:
             raise ValueError('the hinge')
 
@@ -146,6 +147,7 @@ def test_data_reach_every_hook_that_declares_them() -> None:
     got: dict[str, Any] = {}
 
     class Listener(Lock):
+
         def before_push(self, hand: str, force: float = 1.0) -> None:
             got['before'] = hand, force
 
@@ -171,6 +173,7 @@ def test_data_reach_every_hook_that_declares_them() -> None:
 
 def test_data_may_not_take_the_name_of_what_hooks_are_given() -> None:
     class Listener(Lock):
+
         def on_push(self, event: str) -> None:
             pass
 
@@ -228,6 +231,7 @@ def test_first_transition_whose_guards_hold_is_taken() -> None:
 
 def test_all_listeners_that_have_a_guard_must_agree() -> None:
     class Other:
+
         def unlocked(self) -> bool:
             return False
 
@@ -251,6 +255,7 @@ def test_name_that_no_listener_has_is_an_error_before_anything_runs(missing: str
 
 def test_guard_may_use_data_and_is_asked_without_them_too() -> None:
     class Listener(Lock):
+
         def unlocked(self, key: str = '') -> bool:  # type: ignore[override]
             return key == 'right'
 
@@ -264,6 +269,7 @@ def test_guard_may_use_data_and_is_asked_without_them_too() -> None:
 
 def test_refusal_is_raised_even_if_the_guard_of_another_event_fails() -> None:
     class Listener(Lock):
+
         def unlocked(self, key: str) -> bool:  # type: ignore[override]
             return key == 'right'
 
@@ -368,6 +374,7 @@ def test_self_transition_leaves_and_enters() -> None:
     seen = []
 
     class Listener:
+
         def on_exit_a(self) -> None:
             seen.append('exit')
 

@@ -23,14 +23,14 @@ from typing import Any
 from action_lifecycle.engine import LifecycleError, load_graph, Machine, TransitionNotAllowed
 import pytest
 
-LAMP = load_graph('''\
+LAMP = load_graph("""\
 initial: off
 states: {off: {}, on: {}, gone: {final: true}}
 transitions:
   - {event: press, from: off, to: on, cond: powered}
   - {event: press, from: on, to: off, cond: powered}
   - {event: smash, from: [off, on], to: gone}
-''')
+""")
 
 
 class Listener:

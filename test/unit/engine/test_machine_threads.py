@@ -126,6 +126,7 @@ def test_other_thread_waits_its_turn_and_is_judged_by_the_state_it_finds() -> No
     entered, go_on = threading.Event(), threading.Event()
 
     class Slow(Guards):
+
         def on_start(self) -> None:
             entered.set()
             assert go_on.wait(10)

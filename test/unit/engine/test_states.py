@@ -24,7 +24,7 @@ from action_lifecycle.engine.document import StrictModel
 from action_lifecycle.engine.states import REGISTRY, StateRegistry
 import pytest
 
-GREETING = '''\
+GREETING = """\
 from action_lifecycle.engine import State, register_state
 
 
@@ -40,7 +40,7 @@ class GreetingState(State):
 
     def run(self, context, agent=None):
         return self.greeting
-'''
+"""
 
 
 @pytest.fixture(autouse=True)

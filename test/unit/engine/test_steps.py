@@ -43,13 +43,13 @@ import pytest
 
 DATA = Path(__file__).parent / 'data'
 
-FORK = '''\
+FORK = """\
 a:
   type: decision
   transition: {next: [left, right]}
 left: {type: terminal, description: Go left}
 right: {type: terminal, description: Go right}
-'''
+"""
 
 
 def handler(text: str) -> StateHandler:
@@ -203,14 +203,14 @@ def test_agent_that_chooses_is_asked_as_the_seed_does() -> None:
     assert walk(FORK, [], Chooses()).state == 'left'
 
 
-LISTED = '''\
+LISTED = """\
 initial: a
 states: {a: {type: decision}, b: {type: terminal}, c: {type: terminal}, d: {type: terminal}}
 transitions:
   - {event: to_b, from: a, to: b, cond: may_b}
   - {event: to_c, from: a, to: c}
   - {event: to_d, from: a, to: d, priority: 5, description: The best}
-'''
+"""
 
 
 class May:
@@ -399,7 +399,7 @@ def test_other_error_of_a_tool_is_raised_and_the_state_stays() -> None:
     assert session.machine.state == 'a'
 
 
-WORK = '''\
+WORK = """\
 pick:
   type: motion
   motion: {type: control_msgs/action/GripperCommand}
@@ -415,7 +415,7 @@ look:
   transition: {next: [pick, done]}
 done: {type: terminal}
 give_up: {type: terminal}
-'''
+"""
 
 
 class Robot:
@@ -473,7 +473,7 @@ def test_session_goes_on_from_a_stored_state_and_journals() -> None:
 
 
 def test_state_may_be_left_only_by_an_edge_that_its_guards_admit() -> None:
-    text = '''\
+    text = """\
 initial: move
 states:
   move: {type: motion, motion: {}, succeeded: b, failed: c}
@@ -482,9 +482,10 @@ states:
 transitions:
   - {event: ok, from: move, to: b}
   - {event: bad, from: move, to: c, cond: may_b}
-'''
+"""
 
     class Agent(May):
+
         def execute_motion(self, motion: Any, context: Any) -> bool:
             return False
 
@@ -494,7 +495,7 @@ transitions:
 
 def test_state_that_is_not_ready_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     class Patient(State):
-        type = 'patient'
+        type = 'patient'  # noqa: A003
 
         def check_transition_ready(self, context: Any) -> bool:
             return len(context) == 3

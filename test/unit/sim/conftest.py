@@ -19,13 +19,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-import pytest
-
-pytest.importorskip('mujoco')
-
 from action_lifecycle.sim.cell import Cell, CellConfig
 from action_lifecycle.sim.messages import gripper_goal, Sample, trajectory_goal
 from action_lifecycle.sim.motion import ACTIVE, Motion, SUCCEEDED
+import pytest
 
 TRAY = {'part_a': (-0.2, -0.12), 'part_b': (-0.2, 0.0), 'part_c': (-0.2, 0.12)}
 GRASP, PLACE, CLEAR = 0.052, 0.053, 0.20

@@ -31,6 +31,7 @@ safety: [{topic: door, type: std_msgs/msg/Bool, field: data, stop_when: false, m
 
 
 class Watcher:
+
     def __init__(self) -> None:
         self.changes: list[SafetyStatus] = []
         self.monitor = SafetyMonitor(FACTS, self.changes.append)

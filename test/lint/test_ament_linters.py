@@ -1,0 +1,49 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The linters of ament, as `colcon test` of a ROS package runs them, over all that we wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CODE = [name for name in ('action_lifecycle', 'action_lifecycle_msgs', 'bench', 'docs', 'launch',
+                          'setup.py', 'test', 'tools') if (ROOT / name).exists()]
+
+
+@pytest.mark.parametrize('linter', ['copyright', 'flake8', 'pep257'])
+def test_python_passes(linter: str) -> None:
+    _run(linter, CODE)
+
+
+@pytest.mark.skipif(shutil.which('xmllint') is None,
+                    reason='no xmllint here: apt-get install libxml2-utils')
+def test_xml_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv('XML_CATALOG_FILES', str(ROOT / 'test/lint/catalog.xml'))
+    _run('xmllint', ['package.xml', *(name for name in CODE if '.' not in name)])
+
+
+def _run(linter: str, places: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, '-W', 'ignore', '-m', f'ament_{linter}.main', *places], cwd=ROOT,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100)
+    assert done.returncode == 0, '\n'.join(
+        line for line in done.stdout.splitlines()
+        if line and line[0] != '*' and not line.startswith('checking'))
