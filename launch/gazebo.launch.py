@@ -1,0 +1,98 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Starts the cell in Gazebo and the three nodes; not run yet, see docs/gazebo.md."""
+
+from pathlib import Path
+import tempfile
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
+from launch.actions import (
+    DeclareLaunchArgument,
+    ExecuteProcess,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+)
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.substitutions import FindPackageShare
+
+BRINGUP = ('namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
+           'log_level', 'compose', 'flow')
+CONTROLLERS = ('joint_state_broadcaster', 'arm_controller', 'gripper_controller')
+
+
+def generate_launch_description() -> LaunchDescription:
+    """Return Gazebo with the cell, its bridge, its controllers, and the nodes."""
+    share = FindPackageShare('action_lifecycle')
+    return LaunchDescription([
+        DeclareLaunchArgument('namespace', default_value='', description='Of the robot.'),
+        DeclareLaunchArgument('headless', default_value='true', choices=['true', 'false'],
+                              description='Gazebo without a window.'),
+        DeclareLaunchArgument('flow', default_value='', description='A flow to run; empty: none.'),
+        DeclareLaunchArgument(
+            'params_file',
+            default_value=PathJoinSubstitution([share, 'config', 'action_lifecycle.yaml']),
+            description='Parameters of all three nodes.'),
+        DeclareLaunchArgument('journal_path', default_value='/tmp/action_lifecycle_gazebo.journal',
+                              description='The journal.'),
+        DeclareLaunchArgument('ledger_url', default_value='', description='Redis of the fleet.'),
+        DeclareLaunchArgument('autostart', default_value='true', choices=['true', 'false'],
+                              description='Configure and activate the nodes at start.'),
+        DeclareLaunchArgument('use_respawn', default_value='false', choices=['true', 'false'],
+                              description='Start a node again that has ended.'),
+        DeclareLaunchArgument('compose', default_value='false', choices=['true', 'false'],
+                              description='All three nodes in one process.'),
+        DeclareLaunchArgument('log_level', default_value='info', description='Of the nodes.'),
+        OpaqueFunction(function=_gazebo),
+        IncludeLaunchDescription(
+            PathJoinSubstitution([share, 'launch', 'bringup.launch.py']),
+            launch_arguments={
+                'use_sim_time': 'true',
+                'facts_file': PathJoinSubstitution([share, 'config', 'facts', 'cell.yaml']),
+                **{name: LaunchConfiguration(name) for name in BRINGUP}}.items()),
+    ])
+
+
+def _gazebo(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    namespace = LaunchConfiguration('namespace').perform(context)
+    root = f'/{namespace}'.rstrip('/')  # empty without a namespace
+    headless = LaunchConfiguration('headless').perform(context) == 'true'
+    folder = Path(get_package_share_directory('action_lifecycle')) / 'config' / 'gazebo'
+    world = Path(tempfile.mkdtemp(prefix='action_lifecycle_')) / 'cell.sdf'
+    world.write_text((folder / 'cell.sdf').read_text()
+                     .replace('$(controllers)', str(folder / 'controllers.yaml'))
+                     .replace('$(namespace)', root))
+    tf = [('/tf', 'tf'), ('/tf_static', 'tf_static')]
+    return [
+        IncludeLaunchDescription(
+            PathJoinSubstitution([FindPackageShare('ros_gz_sim'), 'launch', 'gz_sim.launch.py']),
+            launch_arguments={'gz_args': f"-r {'-s ' if headless else ''}{world}",
+                              'on_exit_shutdown': 'true'}.items()),
+        Node(package='robot_state_publisher', executable='robot_state_publisher',
+             namespace=namespace, remappings=tf, parameters=[{
+                 'use_sim_time': True,
+                 'robot_description': (folder / 'gantry.urdf').read_text()}]),
+        Node(package='ros_gz_bridge', executable='parameter_bridge', name='gz_bridge',
+             namespace=namespace, parameters=[{
+                 'use_sim_time': True, 'config_file': str(folder / 'bridge.yaml')}]),
+        Node(package='controller_manager', executable='spawner', namespace=namespace,
+             arguments=[*CONTROLLERS, '--controller-manager', f'{root}/controller_manager']),
+        # Gazebo has no e-stop; this heartbeat stands for one that nobody presses.
+        ExecuteProcess(
+            cmd=['ros2', 'topic', 'pub', '--rate', '10', f'{root}/estop', 'std_msgs/msg/Bool',
+                 '{data: false}'],
+            name='estop'),
+    ]
