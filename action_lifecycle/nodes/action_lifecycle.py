@@ -20,7 +20,7 @@ import logging
 from typing import Any
 
 from action_lifecycle_msgs import msg
-from action_lifecycle_msgs.srv import ClearStop, Respond, SendEvent
+from action_lifecycle_msgs.srv import ClearStop, SendEvent
 
 from .action_health import actions_health, journal_health, safety_health
 from .clock import NodeClock
@@ -28,12 +28,12 @@ from .files import action_graph, journal_path, share
 from .flow_check import FlowCheck
 from .flow_server import FlowServer
 from .ledger_link import declare_ledger, LedgerLink
-from .messages import change_to, flow_to, request_to, status_to, to_time
+from .messages import change_to, flow_to, status_to, to_time
+from .operators import KnownFacts, Operators
 from .queries import Queries
 from .send_event import event_data
 from .verifiers import NodeVerifier
 from .world_client import BridgeClient
-from ..dialogue import AnswerRefused, OperatorDesk
 from ..engine.errors import LifecycleError, TransitionNotAllowed
 from ..flow.orchestrator import FlowRun, Orchestrator
 from ..flow.recorder import JournalRecorder
@@ -114,13 +114,14 @@ class ActionLifecycleNode(ManagedNode):
         self.defer(self.world.destroy)
         self.ledger = LedgerLink(self, self.clock, self.journal, self.world, self._lease_of)
         self.defer(self.ledger.close)
-        self.desk = OperatorDesk(self.clock, lambda: self._publish_soon('requests'))
+        self.operators = Operators(
+            self, self.clock, self.journal, KnownFacts(self, bridge))
+        self.desk = self.operators.desk
         self.flows = FlowServer(
             self, FlowCheck(self, bridge, self.parameter('bridge_timeout')),
             list(self.parameter('flow_folders')))
         Queries(self, self.journal, action_graph())
         self.add_service(SendEvent, '~/send_event', self._send_event)
-        self.add_service(Respond, '~/respond', self._respond)
         self.add_service(ClearStop, '~/clear_stop', self._clear_stop)
         self._clear_bridge = self.add_client(ClearStop, f'{bridge}/clear_stop')
         self.add_subscription(msg.SafetyState, f'{bridge}/safety', self._safety, state_qos())
@@ -131,9 +132,6 @@ class ActionLifecycleNode(ManagedNode):
                         self._actions_message),
             'flows': (self.add_publisher(msg.FlowStatusArray, '~/flow', state_qos()),
                       self._flows_message),
-            'requests': (self.add_publisher(
-                msg.OperatorRequestArray, '~/operator_requests', state_qos()),
-                self._requests_message),
             'safety': (self.add_publisher(msg.SafetyState, '~/safety', state_qos()),
                        self._safety_message),
         }
@@ -161,6 +159,7 @@ class ActionLifecycleNode(ManagedNode):
             self.get_logger().info(f'goes on with flow {restored.flow_id}')
         for topic in self._latched:
             self._publish(topic)
+        self.operators.publish()
 
     def halt(self) -> None:
         """Stop all motions; every action stays in the state it is in."""
@@ -243,11 +242,6 @@ class ActionLifecycleNode(ManagedNode):
         runs = self.orchestrator.runs.values() if self.orchestrator else ()
         return msg.FlowStatusArray(stamp=to_time(now), flows=[flow_to(run, now) for run in runs])
 
-    def _requests_message(self) -> msg.OperatorRequestArray:
-        return msg.OperatorRequestArray(
-            stamp=to_time(self.now()),
-            requests=[request_to(request) for request in self.desk.open.values()])
-
     def _safety_message(self) -> msg.SafetyState:
         message = self._bridge_safety
         message.locked_resources = list(
@@ -279,15 +273,6 @@ class ActionLifecycleNode(ManagedNode):
         response.state = action.state.value
         response.possible_events = list(action.machine.possible_events())
         response.seq = action.seq
-        return response
-
-    def _respond(self, request: Any, response: Any) -> Any:
-        try:
-            self.desk.respond(request.id, request.answer, request.actor)
-            response.accepted = True
-        except AnswerRefused as error:
-            response.error_code = int(ErrorCode.INVALID_REQUEST)
-            response.error_msg = str(error)
         return response
 
     async def _clear_stop(self, request: Any, response: Any) -> Any:

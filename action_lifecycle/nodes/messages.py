@@ -166,6 +166,16 @@ def request_to(request: Request) -> msg.OperatorRequest:
     question = request.question
     return msg.OperatorRequest(
         id=request.id, kind=question.kind, stamp=to_time(request.asked_at),
-        flow_id=question.flow_id, action_id=question.action_id, question=question.text,
-        options=list(question.options),
+        deadline=to_time(request.deadline), flow_id=question.flow_id,
+        action_id=question.action_id, question=question.text, link=question.link,
+        options=list(question.options), default_answer=question.default,
         evidence=[evidence_to(item) for item in question.evidence])
+
+
+def fact_value(fact: msg.Fact) -> Any:
+    """Return what a fact is worth to a person: a number, a list, a text; None: never seen."""
+    if fact.validity == msg.Fact.UNKNOWN:
+        return None
+    if fact.value_json:
+        return json.loads(fact.value_json)
+    return fact.numbers[0] if len(fact.numbers) == 1 else list(fact.numbers)

@@ -1,0 +1,95 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The open questions of a node to people: the latched topic, and the service that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.srv import Respond
+
+from .clock import NodeClock
+from .messages import fact_value, request_to, to_time
+from ..dialogue import AnswerRefused, OperatorDesk
+from ..ledger import Journal
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.qos import state_qos
+from ..ros.timers import Timeout
+
+PERIOD = 0.1
+"""Seconds, at least, between two messages of the topic."""
+
+
+class Operators:
+    """
+    Offers `~/operator_requests` and `~/respond` for one desk; to be made in `configure`.
+
+    `publish` is to be called in `activate`: what is latched tells that nothing is open.
+    """
+
+    def __init__(
+        self, node: ManagedNode, clock: NodeClock, journal: Journal | None = None,
+        facts: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
+        self.desk = OperatorDesk(clock, self._changed, journal, facts)
+        self._node = node
+        self._published = 0.0
+        self._pending: Timeout | None = None
+        self._publisher = node.add_publisher(
+            msg.OperatorRequestArray, '~/operator_requests', state_qos())
+        node.add_service(Respond, '~/respond', self._respond)
+        node.defer(self._destroy)
+
+    def publish(self) -> None:
+        """Publish what is open now."""
+        self._pending = None
+        self._published = self._node.steady()
+        self._publisher.publish(msg.OperatorRequestArray(
+            stamp=to_time(self._node.now()),
+            requests=[request_to(request) for request in self.desk.open.values()]))
+
+    def _destroy(self) -> None:
+        if self._pending is not None:
+            self._pending.cancel()
+
+    def _changed(self) -> None:
+        if self._pending is None:
+            wait = self._published + PERIOD - self._node.steady()
+            self._pending = Timeout(self._node, max(0.0, wait), self.publish)
+
+    def _respond(self, request: Any, response: Any) -> Any:
+        try:
+            self.desk.respond(request.id, request.answer, request.actor, request.comment)
+            response.accepted = True
+        except AnswerRefused as error:
+            response.error_code = int(error.code)
+            response.error_msg = str(error)
+        return response
+
+
+class KnownFacts:
+    """The facts as the bridge last told them, for the templates of questions."""
+
+    def __init__(self, node: ManagedNode, bridge: str) -> None:
+        self._state = msg.WorldState()
+        node.add_subscription(msg.WorldState, f'{bridge}/facts', self._take, state_qos())
+
+    def _take(self, state: msg.WorldState) -> None:
+        self._state = state
+
+    def __call__(self) -> Mapping[str, Any]:
+        """Return their values by name; None for what was never seen."""
+        return {fact.name: fact_value(fact) for fact in self._state.facts}
