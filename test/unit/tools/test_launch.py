@@ -28,7 +28,7 @@ import psutil
 import pytest
 
 TOOL = Path(__file__).parents[3] / 'tools/launch'
-DESCRIPTION = '''
+DESCRIPTION = """
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, Shutdown
 from launch.substitutions import LaunchConfiguration
@@ -42,7 +42,7 @@ def generate_launch_description():
         ExecuteProcess(cmd=['python3', '-c', LaunchConfiguration('script')],
                        name='decides', on_exit=[Shutdown()]),
     ])
-'''
+"""
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 from ros_env import ROSDEP_KEYS
+import yaml
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = ElementTree.parse(ROOT / 'package.xml').getroot()
@@ -102,6 +103,16 @@ def test_requirements_are_pinned_to_one_version_and_sorted(name: str) -> None:
         assert all(re.fullmatch(r'[a-z0-9-]+==[0-9][0-9a-z.]*', pin) for pin in pins), pins
         names = [pin.partition('==')[0] for pin in pins]
         assert names == sorted(set(names))
+
+
+def test_each_dependency_resolves_by_rosdep_on_jazzy_and_newer() -> None:
+    recorded = yaml.safe_load((Path(__file__).parent / 'rosdep_keys.yaml').read_text('utf-8'))
+    keys = {element.text or '' for package in (PACKAGE, INTERFACES) for element in package
+            if element.tag.endswith('depend')} - {'action_lifecycle_msgs'}
+    assert keys - set(recorded['keys']) == set(), 'tools/record_rosdep --help says what to do'
+    needed = {'ubuntu', 'debian'}, {'jazzy', 'kilted', 'lyrical', 'rolling'}
+    assert [key for key, found in recorded['keys'].items()
+            if not any(names <= set(found) for names in needed)] == []
 
 
 def test_the_packages_have_one_version_and_one_license() -> None:
