@@ -1,0 +1,436 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Scheduled jobs: flows that start by themselves, and actions that wait for their time.
+
+A job and each step of it stand in the journal before they take effect, as rows of kind 'job' named
+by the job's id, the last of which has all that is needed to go on; what a flow is to run with
+stands once, in a row of kind 'job_order'. Each time of a schedule is taken once, whatever the
+clock does: it is looked for only behind the last one that was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+import logging
+from typing import Any
+
+from .extensions import Extension
+from .orchestrator import FlowRun, Orchestrator
+from ..engine.document import as_written
+from ..engine.errors import LifecycleError, nearest
+from ..ledger import Entry
+from ..lifecycle.ports import Handle
+from ..lifecycle.runner import ActionRunner
+from ..lifecycle.schedule import Schedule, ScheduleSpec
+from ..lifecycle.states import Outcome
+
+LOOK = {'wall': 1.0, 'ros': 0.2}
+"""Seconds, at most, between two looks at a clock; ROS time may go faster than any other."""
+GRACE = 5.0
+"""A time that has passed by more than this (s) was missed."""
+AGAIN = 1.0
+"""Seconds until what the journal refused is tried again."""
+MAX_OWED = 1000
+"""Missed runs that are made up for; those before are left out."""
+
+
+@dataclass(frozen=True)
+class JobRun:
+    """One run of a scheduled flow that is to start now."""
+
+    job_id: str
+    flow_id: str
+    due: float  #: s of the job's clock
+    order: Mapping[str, Any]  #: as it was given to `create`
+
+
+@dataclass
+class Job:
+    """
+    A scheduled flow, or an action of a running flow that waits for its time.
+
+    Times are in s of the job's clock. `taken`: the last time of the schedule that was looked at;
+    `owed`: times that have come and whose runs have not started (of an action: not ended).
+    """
+
+    job_id: str
+    name: str
+    spec: ScheduleSpec
+    created: float
+    flow_id: str = ''
+    action_id: str = ''
+    shift: float = 0.0
+    seen: float = 0.0
+    taken: float | None = None
+    count: int = 0
+    owed: list[float] = field(default_factory=list)
+    runs: int = 0
+    missed: int = 0
+    last: float | None = None
+    running: list[str] = field(default_factory=list)
+    last_flow_id: str = ''
+    last_result: str = ''
+    ended_seq: int = 0
+    waiting: bool = False  #: an action that is ready but for its time
+
+    def __post_init__(self) -> None:
+        self.schedule = Schedule(self.spec, self.created, self.shift)
+
+    def data(self) -> dict[str, Any]:
+        """Return it as the journal has it."""
+        return {**{name: getattr(self, name) for name in _STORED}, 'spec': as_written(self.spec)}
+
+    @property
+    def next(self) -> float | None:  # noqa: A003
+        """Return when it comes next; None: never more."""
+        if self.spec.times and self.count >= self.spec.times:
+            return None
+        return self.schedule.after(self.taken)
+
+    @property
+    def over(self) -> bool:
+        """Return whether nothing of it runs or will run."""
+        return self.next is None and not self.owed and not self.running
+
+    def moved(self, now: float) -> bool:
+        """Take in what the clock says; return whether it jumped and took intervals along."""
+        back = self.seen - now
+        begins = self.seen == 0.0 < now  # ROS time that nobody had told yet
+        self.seen = now
+        if not self.schedule.shifts or not (back > 0 or begins):
+            return False
+        self.shift -= back
+        self.schedule.shift = self.shift
+        if self.taken is not None:
+            self.taken -= back
+        return True
+
+    def take(self, now: float) -> bool:
+        """Take all times that have come; return whether there were any."""
+        came: list[float] = []
+        self._pass_over(now)
+        while (moment := self.next) is not None and moment <= now:
+            self.taken = moment
+            self.count += 1
+            came.append(moment)
+        if not came:
+            return False
+        on_time = came[-1] >= now - GRACE
+        late = came[:-1] if on_time else came
+        made_up: list[float] = []
+        if self.spec.missed == 'all':
+            made_up = late[-MAX_OWED:]
+        elif self.spec.missed == 'once' and late and not on_time:
+            made_up = late[-1:]
+        busy = bool(self.running or self.owed)
+        self.missed += len(late) - len(made_up)
+        if on_time and busy and self.spec.overlap == 'skip':
+            self.missed += 1
+        elif on_time:
+            made_up = [*made_up, came[-1]]
+        self.owed = [*self.owed, *made_up]
+        return True
+
+    def _pass_over(self, now: float) -> None:
+        """Leave out what is too much to be made up for, without going through it."""
+        moment, period = self.next, self.spec.every
+        if moment is None or not isinstance(period, float):
+            return
+        many = int((now - moment) // period) - MAX_OWED
+        if self.spec.times:
+            many = min(many, self.spec.times - self.count - 1)
+        if many > 0:
+            self.taken = moment + (many - 1) * period
+            self.count += many
+            self.missed += many
+
+
+_STORED = ('job_id', 'name', 'created', 'flow_id', 'action_id', 'shift', 'seen', 'taken', 'count',
+           'owed', 'runs', 'missed', 'last', 'running', 'last_flow_id', 'last_result',
+           'ended_seq')
+
+
+class Jobs(Extension):
+    """
+    All scheduled jobs of a robot.
+
+    `start(run, refused)` begins one run of a flow with the id that is given; `refused(why)` is
+    called if it can't. `wall_time` is in s since 1970; ROS time is the orchestrator's clock.
+    """
+
+    def __init__(
+        self, orchestrator: Orchestrator, wall_time: Callable[[], float],
+        start: Callable[[JobRun, Callable[[str], None]], None],
+    ) -> None:
+        self.jobs: dict[str, Job] = {}
+        self._orchestrator = orchestrator
+        self._recorder = orchestrator.recorder
+        self._wall_time = wall_time
+        self._start = start
+        self._orders: dict[str, Mapping[str, Any]] = {}
+        self._timer: Handle | None = None
+        self._log = logging.getLogger('action_lifecycle')
+        orchestrator.extensions.append(self)
+
+    # What others ask of it
+
+    def create(self, job_id: str, name: str, spec: ScheduleSpec, order: Mapping[str, Any],
+               actor: str = '') -> Job:
+        """Schedule a flow; `order`: JSON that comes back with each run."""
+        if job_id in self.jobs:
+            raise LifecycleError(f"there is a job '{job_id}' already")
+        now = self._now(spec)
+        job = Job(job_id, name, spec, now, seen=now)
+        ros = self._recorder.clock.now()
+        self._recorder.journal.append_many([
+            Entry(kind='job_order', action_id=job_id, event='created', data=order, actor=actor,
+                  ros_time=ros),
+            Entry(kind='job', action_id=job_id, event='created', data=job.data(), actor=actor,
+                  ros_time=ros)])
+        self.jobs[job_id] = job
+        self._orders[job_id] = order
+        self._look()
+        return job
+
+    def cancel(self, job_id: str, actor: str, reason: str) -> None:
+        """Take a job away; what runs of it goes on, an action that waits is canceled."""
+        job = self.jobs.get(job_id)
+        if job is None:
+            raise LifecycleError(f"no scheduled job '{job_id}'" + nearest(job_id, self.jobs))
+        if job.action_id:
+            self._orchestrator.fire(
+                job.flow_id, job.action_id, 'cancel', actor=actor, cause=reason)
+        self._close(job, 'canceled', actor, reason)
+
+    def restore(self) -> None:
+        """Read the open jobs back; the flows must have been read back before."""
+        journal = self._recorder.journal
+        self._orders.update(
+            {row.action_id: row.data for row in journal.open_rows('job_order')})
+        for row in journal.open_rows('job'):
+            job = _read(row.data)
+            if job.job_id in self.jobs:
+                continue  # an action that was read back already asked for it
+            run = self._orchestrator.runs.get(job.flow_id)
+            if job.action_id and (run is None or run.ended):
+                self._close(job, 'left over', '', 'its flow has ended')
+                continue
+            self.jobs[job.job_id] = job
+            for flow_id in list(job.running):
+                self._find(job, flow_id)
+        self._look()
+
+    def halt(self) -> None:
+        """Start nothing any more; the jobs stay in the journal."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self.jobs = {}
+
+    # What the orchestrator asks of it
+
+    def may_start(self, run: FlowRun, action_id: str) -> bool:
+        """Whether the time of an action has come."""
+        spec = run.flow.actions[action_id].schedule
+        if spec is None:
+            return True
+        job = self._of_action(run, action_id) or self._new(run, action_id, spec)
+        if job.owed:
+            return True
+        job.waiting = True
+        self._recorder.clock.call_later(0.0, self._look)
+        return False
+
+    def again(self, run: FlowRun, runner: ActionRunner) -> bool:
+        """Whether an action that has ended is to run at further times."""
+        action = runner.action
+        job = None if action.spec.schedule is None else self._of_action(run, action.action_id)
+        if job is None:
+            return False
+        if job.ended_seq != action.seq:  # else the process died before it was assigned anew
+            job.ended_seq = action.seq
+            job.runs += 1
+            job.last = job.owed[0] if job.owed else job.taken
+            job.last_result = action.outcome.value if action.outcome else ''
+            job.owed = job.owed[1:]
+        if action.outcome is not Outcome.SUCCEEDED or job.over:
+            self._close(job, 'done')
+            return False
+        found = job
+        if not self._assigned_anew(found, runner):
+            self._recorder.clock.call_later(AGAIN, lambda: self._try_anew(found, runner))
+        return True
+
+    def _assigned_anew(self, job: Job, runner: ActionRunner) -> bool:
+        try:
+            if self._note(job, 'ended'):
+                runner.fire('reassign', actor='job', cause=job.spec.in_words())
+                return True
+        except LifecycleError as error:
+            self._log.error('%s is not assigned anew: %s', job.job_id, error)
+        return False
+
+    def _try_anew(self, job: Job, runner: ActionRunner) -> None:
+        if self.jobs.get(job.job_id) is not job:
+            return
+        if self._assigned_anew(job, runner):
+            job.waiting = True
+            self._look()
+        else:
+            self._recorder.clock.call_later(AGAIN, lambda: self._try_anew(job, runner))
+
+    def flow_ended(self, run: FlowRun) -> None:
+        """Take in the end of a run, or of the flow whose actions waited."""
+        for job in list(self.jobs.values()):
+            if job.action_id and job.flow_id == run.flow_id:
+                self._close(job, 'left over', '', 'its flow has ended')
+            elif run.flow_id in job.running:
+                self._ended(job, run.flow_id, run.constellation_state())
+
+    # Steps
+
+    def _look(self) -> None:
+        """Take what has come, start what is owed, look again in time."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for job in list(self.jobs.values()):
+            now = self._now(job.spec)
+            if job.moved(now):
+                self._note(job, 'clock went back')
+            before = job.data()
+            if job.take(now) and not self._note(job, 'due'):
+                job.__dict__.update({name: before[name] for name in _STORED})
+                continue
+            self._start_owed(job)
+            if job.over and not job.action_id:
+                self._close(job, 'done')
+        delays = [min(LOOK[job.spec.clock], max(
+            0.02, (LOOK[job.spec.clock] if job.next is None else job.next - job.seen)))
+            for job in self.jobs.values()]
+        if delays:
+            self._timer = self._recorder.clock.call_later(min(delays), self._look)
+
+    def _start_owed(self, job: Job) -> None:
+        if job.action_id:
+            self._start_action(job)
+            return
+        while job.owed and (not job.running or job.spec.overlap == 'allow'):
+            due = job.owed[0]
+            before = job.data()
+            flow_id = f'{job.job_id}.{job.runs + 1}'
+            job.owed = job.owed[1:]
+            job.runs += 1
+            job.last = due
+            job.last_flow_id, job.last_result = flow_id, ''
+            job.running = [*job.running, flow_id]
+            if not self._note(job, 'started'):
+                job.__dict__.update({name: before[name] for name in _STORED})
+                return
+            self._begin(job, flow_id, due)
+
+    def _start_action(self, job: Job) -> None:
+        if not job.waiting:
+            return
+        if job.owed:
+            job.waiting = False
+            self._orchestrator.due(job.flow_id, job.action_id)
+        elif job.next is None:  # its time was missed, and is not made up for
+            job.waiting = False
+            run = self._orchestrator.runs[job.flow_id]
+            run.runners[job.action_id].skip('job', f'{job.spec.in_words()} has passed')
+
+    def _begin(self, job: Job, flow_id: str, due: float) -> None:
+        self._start(JobRun(job.job_id, flow_id, due, self._orders[job.job_id]),
+                    lambda why: self._refused(job, flow_id, why))
+
+    def _refused(self, job: Job, flow_id: str, why: str) -> None:
+        self._log.error("job '%s': run %s does not start: %s", job.job_id, flow_id, why)
+        self._ended(job, flow_id, 'failed', why)
+
+    def _ended(self, job: Job, flow_id: str, result: str, cause: str = '') -> None:
+        job.running = [other for other in job.running if other != flow_id]
+        if flow_id == job.last_flow_id:
+            job.last_result = result
+        if self.jobs.get(job.job_id) is job and self._note(job, 'ended', cause=cause):
+            self._recorder.clock.call_later(0.0, self._look)
+
+    def _find(self, job: Job, flow_id: str) -> None:
+        """After a restart: go on with a run, take in its end, or start it if it never did."""
+        run = self._orchestrator.runs.get(flow_id)
+        if run is not None and not run.ended:
+            return
+        rows = list(self._recorder.journal.rows(flow_id=flow_id, kind='flow'))
+        if not rows:
+            self._begin(job, flow_id, job.last or 0.0)
+        else:
+            self._ended(job, flow_id, 'completed' if rows[-1].to_state == 'FINISH' else 'failed')
+
+    def _of_action(self, run: FlowRun, action_id: str) -> Job | None:
+        """Return the job of an action, from memory or from the journal."""
+        job_id = _id_of(run.flow_id, action_id)
+        if job_id not in self.jobs:
+            for row in self._recorder.journal.open_rows('job'):
+                if row.action_id == job_id:
+                    self.jobs[job_id] = _read(row.data)
+        return self.jobs.get(job_id)
+
+    def _new(self, run: FlowRun, action_id: str, spec: ScheduleSpec) -> Job:
+        now = self._now(spec)
+        job = Job(_id_of(run.flow_id, action_id), run.flow.name, spec, now, run.flow_id,
+                  action_id, seen=now)
+        self.jobs[job.job_id] = job
+        self._note(job, 'created')
+        return job
+
+    def _close(self, job: Job, event: str, actor: str = '', cause: str = '') -> None:
+        """Journal the end of a job."""
+        entries = [Entry(kind='job', action_id=job.job_id, event=event, data=job.data(),
+                         actor=actor, cause=cause, final=True,
+                         ros_time=self._recorder.clock.now())]
+        if not job.action_id:
+            entries.append(Entry(kind='job_order', action_id=job.job_id, event=event, final=True))
+        try:
+            self._recorder.journal.append_many(entries)
+        except LifecycleError as error:
+            if event == 'canceled':
+                raise
+            self._log.error("the end of job '%s' is not recorded: %s", job.job_id, error)
+            return
+        self.jobs.pop(job.job_id, None)
+        self._orders.pop(job.job_id, None)
+
+    def _note(self, job: Job, event: str, cause: str = '') -> bool:
+        """Journal a step; if that is refused it has not happened, and is tried again."""
+        try:
+            self._recorder.journal.append(Entry(
+                kind='job', action_id=job.job_id, event=event, data=job.data(), cause=cause,
+                ros_time=self._recorder.clock.now()))
+        except LifecycleError as error:
+            self._log.error("job '%s': %s is not recorded: %s", job.job_id, event, error)
+            return False
+        return True
+
+    def _now(self, spec: ScheduleSpec) -> float:
+        return self._wall_time() if spec.clock == 'wall' else self._recorder.clock.now()
+
+
+def _read(data: Mapping[str, Any]) -> Job:
+    return Job(**{**data, 'spec': ScheduleSpec(**data['spec'])})
+
+
+def _id_of(flow_id: str, action_id: str) -> str:
+    return f'{flow_id}/{action_id}'

@@ -1,0 +1,433 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Scheduled jobs: each time of a schedule is run once, whatever clocks and processes do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.flow import parse_flow
+from action_lifecycle.flow.jobs import JobRun, Jobs
+from action_lifecycle.ledger import JournalError
+from action_lifecycle.lifecycle.schedule import ScheduleSpec
+from action_lifecycle.lifecycle.states import Outcome
+from hypothesis import given, HealthCheck, settings
+from hypothesis import strategies as st
+import pytest
+
+from .robot import Clock, Process, Robot
+
+Start = Callable[[], Process]
+FLOW = 'flow: one\nactions:\n  pick: {motion: {server: arm, type: a/action/B}, confirm: z > 0}\n'
+
+
+class Scheduled:
+    """A process with jobs; its wall clock is that of the rig, set forward or back by `wall`."""
+
+    def __init__(self, start: Start, clock: Clock, wall: list[float]) -> None:
+        self.process = start()
+        self.orchestrator = self.process.orchestrator
+        self.clock = clock
+        self.started: list[str] = []
+        self.jobs = Jobs(self.orchestrator, lambda: clock.time + wall[0], self.begin)
+        self.orchestrator.restore()
+        self.jobs.restore()
+
+    def begin(self, run: JobRun, refused: Callable[[str], None]) -> None:
+        self.started.append(run.flow_id)
+        try:
+            self.orchestrator.submit(
+                parse_flow(run.order['text'], 'f.yaml'), run.flow_id,
+                origin={'kind': 'job', 'job': run.job_id})
+        except LifecycleError as error:
+            refused(str(error))
+
+    def create(self, text: str = FLOW, job_id: str = 'j', **schedule: Any) -> Any:
+        return self.jobs.create(
+            job_id, 'one', ScheduleSpec(**{'clock': 'wall', **schedule}), {'text': text})
+
+    def flows(self) -> list[str]:
+        """Return the flows that the journal has, in order."""
+        return [row.flow_id for row in self.process.journal.rows(kind='flow')
+                if row.event == 'accepted']
+
+
+@pytest.fixture
+def wall() -> list[float]:
+    return [0.0]
+
+
+@pytest.fixture
+def life(start: Start, clock: Clock, robot: Robot, wall: list[float]
+         ) -> Callable[[], Scheduled]:
+    lives: list[Scheduled] = []
+
+    def one_more() -> Scheduled:
+        if lives:
+            lives[-1].process.kill()
+        lives.append(Scheduled(start, clock, wall))
+        return lives[-1]
+
+    return one_more
+
+
+Life = Callable[[], Scheduled]
+
+
+def iso(moment: float) -> str:
+    import datetime
+    return datetime.datetime.fromtimestamp(moment, datetime.timezone.utc).isoformat()
+
+
+def test_a_flow_starts_at_its_time_and_once(life: Life, clock: Clock) -> None:
+    here = life()
+    here.create(start_at=iso(1100.0))
+    clock.run(99.0)
+    assert not here.flows() and here.jobs.jobs['j'].next == 1100.0
+    clock.run(100.0)
+    assert here.flows() == ['j.1']
+    assert not here.jobs.jobs and not here.process.journal.open_rows('job')
+    assert not here.process.journal.open_rows('job_order')
+
+
+def test_a_flow_runs_every_so_often(life: Life, clock: Clock) -> None:
+    here = life()
+    here.create(every=60.0, times=3)
+    clock.run(1000.0)
+    assert here.flows() == ['j.1', 'j.2', 'j.3']
+    accepted = [row.wall_time for row in here.process.journal.rows(kind='flow')
+                if row.event == 'accepted']
+    assert accepted == pytest.approx([1060.0, 1120.0, 1180.0], abs=1.1)
+
+
+def test_by_ros_time_too(life: Life, clock: Clock) -> None:
+    here = life()
+    here.create(clock='ros', start_at=1010.0, every=5.0, times=2)
+    clock.run(100.0)
+    assert here.flows() == ['j.1', 'j.2']
+
+
+@pytest.mark.parametrize(('missed', 'flows', 'left_out'), [
+    ('skip', [], 3), ('once', ['j.1'], 2), ('all', ['j.1', 'j.2', 'j.3'], 0)])
+def test_runs_missed_while_nobody_was_there(
+    life: Life, clock: Clock, missed: str, flows: list[str], left_out: int
+) -> None:
+    here = life()
+    here.create(start_at=iso(1100.0), every=100.0, missed=missed)
+    clock.run(50.0)
+    here.process.kill()
+    clock.run(300.0)  # 1100, 1200 and 1300 pass
+    here = life()
+    clock.run(40.0)
+    assert here.flows() == flows
+    assert here.jobs.jobs['j'].missed == left_out
+    clock.run(20.0)
+    assert len(here.flows()) == len(flows) + 1  # and 1400 is on time
+
+
+def test_what_is_made_up_for_runs_one_after_the_other(
+    life: Life, clock: Clock, robot: Robot
+) -> None:
+    robot.by_hand.add('motion')
+    here = life()
+    here.create(every=100.0, times=3, missed='all')
+    here.process.kill()
+    clock.run(1000.0)
+    here = life()
+    clock.run(10.0)
+    assert here.flows() == ['j.1']
+    robot.motions[-1].end()
+    clock.run(10.0)
+    assert here.flows() == ['j.1', 'j.2']
+
+
+def test_a_week_of_missed_seconds_is_taken_in_at_once(life: Life, clock: Clock) -> None:
+    here = life()
+    job = here.create(every=1.0, missed='skip')
+    here.process.kill()
+    clock.time += 7 * 86400.0
+    here = life()
+    job = here.jobs.jobs['j']
+    assert job.count == pytest.approx(7 * 86400, abs=2)
+    assert job.missed + len(here.flows()) == job.count
+
+
+@pytest.mark.parametrize(('overlap', 'running', 'flows'), [
+    ('skip', 1, 1), ('queue', 1, 3), ('allow', 3, 3)])
+def test_runs_that_would_overlap(
+    life: Life, clock: Clock, robot: Robot, overlap: str, running: int, flows: int
+) -> None:
+    robot.by_hand.add('motion')
+    here = life()
+    here.create(every=10.0, times=3, overlap=overlap)
+    clock.run(35.0)
+    assert len(here.flows()) == running
+    for _ in range(3):
+        for motion in robot.motions:
+            if not motion.canceled:
+                motion.canceled = True
+                motion.end()
+        clock.run(5.0)
+    assert len(here.flows()) == flows
+
+
+def test_a_wall_clock_set_back_an_hour_runs_nothing_twice(
+    life: Life, clock: Clock, wall: list[float]
+) -> None:
+    here = life()
+    here.create(start_at=iso(1100.0), job_id='once')
+    here.create(start_at=iso(1000.0), every=600.0, job_id='often')
+    clock.run(650.0)
+    assert here.flows() == ['often.1', 'once.1', 'often.2']
+    wall[0] = -3600.0
+    clock.run(3550.0)
+    assert len(here.flows()) == 3  # 1100 and 1600 came a second time
+    clock.run(700.0)
+    assert here.flows()[3:] == ['often.3']
+
+
+def test_intervals_go_on_when_their_clock_goes_back(
+    life: Life, clock: Clock, wall: list[float]
+) -> None:
+    here = life()
+    here.create(every=600.0)
+    clock.run(610.0)
+    wall[0] = -1500.0
+    clock.run(580.0)
+    assert here.flows() == ['j.1']
+    clock.run(20.0)
+    assert here.flows() == ['j.1', 'j.2']
+    here = life()  # and so they do after a restart
+    wall[0] = -3000.0
+    clock.run(1210.0)
+    assert len(here.flows()) == 4
+
+
+def test_ros_time_that_begins_anew_while_the_process_is_dead_runs_nothing_twice(
+    life: Life, clock: Clock
+) -> None:
+    here = life()
+    here.create(clock='ros', start_at=1010.0, job_id='once')
+    here.create(clock='ros', every=20.0, job_id='often')
+    clock.run(25.0)
+    assert here.flows() == ['once.1', 'often.1']
+    here.process.kill()
+    clock.time = 5.0
+    here = life()
+    clock.run(10.0)
+    assert len(here.flows()) == 2
+    clock.run(10.0)
+    assert here.flows()[2:] == ['often.2']
+
+
+def test_a_clock_that_jumps_ahead_counts_as_missed(
+    life: Life, clock: Clock, wall: list[float]
+) -> None:
+    here = life()
+    here.create(every=60.0, missed='skip')
+    clock.run(1.0)
+    wall[0] = 3630.0
+    clock.run(2.0)
+    assert not here.flows() and here.jobs.jobs['j'].missed == 60
+
+
+@pytest.mark.parametrize('after', range(1, 16))
+def test_killed_at_any_row_each_time_is_run_exactly_once(
+    start: Start, clock: Clock, robot: Robot, wall: list[float], life: Life, after: int
+) -> None:
+    here = life()
+    here.create(every=20.0, times=3, missed='all', overlap='queue')
+    journal = here.process.journal
+    written = 0
+
+    def counted(append: Any) -> Any:
+        def until_dead(entries: Any) -> Any:
+            nonlocal written
+            written += 1
+            if written > after:
+                raise JournalError('dead')
+            return append(entries)
+        return until_dead
+
+    journal.append = counted(journal.append)  # type: ignore[method-assign]
+    journal.append_many = counted(journal.append_many)  # type: ignore[method-assign]
+    clock.run(50.0)
+    here = life()
+    clock.run(400.0)
+    assert here.flows() == ['j.1', 'j.2', 'j.3']
+    assert robot.executed('pick') == 3
+    assert not here.process.journal.open_rows('job')
+
+
+def test_a_journal_that_refuses_for_a_while_delays_a_run_and_loses_none(
+    life: Life, clock: Clock
+) -> None:
+    here = life()
+    here.create(every=20.0, times=1)
+    append = here.process.journal.append
+
+    def refuse(entry: Any) -> Any:
+        raise JournalError('disk full')
+
+    here.process.journal.append = refuse  # type: ignore[method-assign]
+    clock.run(22.0)
+    assert not here.flows()
+    here.process.journal.append = append  # type: ignore[method-assign]
+    clock.run(10.0)
+    assert here.flows() == ['j.1']
+
+
+def test_a_run_that_can_not_start_is_told_and_the_next_one_comes(
+    life: Life, clock: Clock
+) -> None:
+    here = life()
+    here.create('flow: one\n', every=20.0, times=2)
+    clock.run(25.0)
+    assert here.jobs.jobs['j'].last_result == 'failed'
+    clock.run(25.0)
+    assert here.started == ['j.1', 'j.2']
+
+
+def test_a_canceled_job_starts_nothing_any_more_also_after_a_restart(
+    life: Life, clock: Clock
+) -> None:
+    here = life()
+    here.create(every=20.0)
+    clock.run(25.0)
+    here.jobs.cancel('j', 'me', 'enough')
+    here = life()
+    clock.run(100.0)
+    assert here.flows() == ['j.1'] and not here.jobs.jobs
+    with pytest.raises(LifecycleError, match="no scheduled job 'j'"):
+        here.jobs.cancel('j', 'me', '')
+    last = list(here.process.journal.rows(kind='job'))[-1]
+    assert (last.event, last.actor, last.cause) == ('canceled', 'me', 'enough')
+
+
+# Actions of a flow
+
+
+def flow_with(schedule: str) -> str:
+    return FLOW + ('  place:\n    after: pick\n    motion: {server: arm, type: a/action/B}\n'
+                   f'    confirm: z > 0\n    schedule: {{{schedule}}}\n')
+
+
+def test_an_action_waits_for_its_time_behind_what_it_waits_for(
+    life: Life, clock: Clock, robot: Robot
+) -> None:
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('start_at: 1050, clock: ros'), 'f'), 'f')
+    clock.run(49.0)
+    assert robot.executed('pick') == 1 and robot.executed('place') == 0
+    (job,) = here.jobs.jobs.values()
+    assert (job.job_id, job.flow_id, job.action_id) == ('f/place', 'f', 'place')
+    clock.run(10.0)
+    assert run.state == 'FINISH' and robot.executed('place') == 1
+    assert not here.jobs.jobs and not here.process.journal.open_rows('job')
+
+
+def test_an_action_runs_as_many_times_as_it_says(
+    life: Life, clock: Clock, robot: Robot
+) -> None:
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('every: 10, times: 3, clock: ros'), 'f'), 'f')
+    clock.run(25.0)
+    assert robot.executed('place') == 2 and not run.ended
+    clock.run(20.0)
+    assert robot.executed('place') == 3 and run.state == 'FINISH'
+    assert here.process.states('place').count('assigned') == 2
+
+
+def test_an_action_that_fails_does_not_run_again(
+    life: Life, clock: Clock, robot: Robot
+) -> None:
+    robot.verdicts['place', 'confirm'] = ['confirmed', 'refuted']
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('every: 10, times: 3, clock: ros'), 'f'), 'f')
+    clock.run(100.0)
+    assert robot.executed('place') == 2 and run.state == 'FAIL'
+    assert not here.jobs.jobs
+
+
+@pytest.mark.parametrize(('missed', 'outcome'), [
+    ('skip', Outcome.SKIPPED), ('once', Outcome.SUCCEEDED)])
+def test_an_action_whose_time_has_passed(
+    life: Life, clock: Clock, missed: str, outcome: Outcome
+) -> None:
+    here = life()
+    run = here.orchestrator.submit(parse_flow(
+        flow_with(f'start_at: 900, clock: ros, missed: {missed}'), 'f'), 'f')
+    clock.run(20.0)
+    assert run.ended and run.actions[1].outcome is outcome
+    assert not here.jobs.jobs
+
+
+def test_a_canceled_job_of_an_action_cancels_the_action(life: Life, clock: Clock) -> None:
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('start_at: 5000, clock: ros'), 'f'), 'f')
+    clock.run(10.0)
+    here.jobs.cancel('f/place', 'me', 'enough')
+    clock.run(1.0)
+    assert run.actions[1].outcome is Outcome.CANCELED and run.ended
+    assert not here.process.journal.open_rows('job')
+
+
+def test_a_canceled_flow_takes_the_jobs_of_its_actions_along(life: Life, clock: Clock) -> None:
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('start_at: 5000, clock: ros'), 'f'), 'f')
+    clock.run(10.0)
+    here.orchestrator.cancel('f', 'me', 'enough')
+    clock.run(1.0)
+    assert run.ended and not here.jobs.jobs
+
+
+@settings(max_examples=25, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_killed_at_random_an_action_runs_as_many_times_as_it_says(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    clock = Clock()
+    robot = Robot(clock)
+    path: Path = tmp_path_factory.mktemp('jobs') / 'journal'
+    lives: list[Scheduled] = []
+
+    def one_more() -> Process:
+        return Process(path, clock, robot)
+
+    lives.append(Scheduled(one_more, clock, [0.0]))
+    lives[-1].orchestrator.submit(parse_flow(
+        flow_with('every: 10, times: 3, clock: ros, missed: all, overlap: queue'), 'f'), 'f')
+    for _ in range(data.draw(st.integers(1, 4))):
+        clock.run(data.draw(st.floats(0.0, 15.0)))
+        lives[-1].process.kill()
+        for motion in robot.motions:  # what ran at its controller comes to its end
+            motion.result = lambda result: None
+        clock.run(data.draw(st.floats(0.0, 25.0)))
+        lives.append(Scheduled(one_more, clock, [0.0]))
+    clock.run(500.0)
+    ended = [row for row in lives[-1].process.journal.rows(
+        flow_id='f', action_id='place', kind='transition') if row.to_state == 'terminated']
+    assert [row.data['outcome'] for row in ended] == ['succeeded'] * 3
+    assert not lives[-1].process.journal.open_flows()
+    lives[-1].process.journal.close()
