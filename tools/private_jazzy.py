@@ -175,7 +175,7 @@ class _Build:
 
     def _run(self, command: list[str]) -> None:
         """
-    Run a command with its output in the log; raise SetupError in words when it fails.
+        Run a command with its output in the log; raise SetupError in words when it fails.
 
         The command holds the lock too: if this process is killed, the next one waits for its end.
         """

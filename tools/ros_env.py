@@ -41,7 +41,7 @@ PATHS = ('PATH', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'AMENT_PREFIX_PATH', 'CMAKE_PR
 # import name -> rosdep key, of what the package needs and a ROS installation may lack
 ROSDEP_KEYS = {'pydantic': 'python3-pydantic', 'yaml': 'python3-yaml', 'numpy': 'python3-numpy',
                'redis': 'python3-redis', 'jinja2': 'python3-jinja2', 'rich': 'python3-rich',
-               'jsonschema': 'python3-jsonschema'}
+               'jsonschema': 'python3-jsonschema', 'dateutil': 'python3-dateutil'}
 
 OLD_ROS = (
     'ROS 2 {} is sourced, and this needs Jazzy or newer: use a shell where a newer one is '

@@ -90,8 +90,9 @@ def test_each_exec_depend_is_imported() -> None:
 def test_each_python_dependency_is_pinned_for_the_private_ros() -> None:
     text = (ROOT / 'tools/requirements-dev.txt').read_text(encoding='utf-8')
     pinned = set(re.findall(r'^([a-z0-9-]+)==', text, re.MULTILINE))
-    python = {key.removeprefix('python3-').replace('yaml', 'pyyaml')
-              for key in _dependencies('exec_depend', 'test_depend') if key.startswith('python3-')}
+    named = {'yaml': 'pyyaml', 'dateutil': 'python-dateutil'}  # otherwise as the rosdep key
+    python = {named.get(key[8:], key[8:]) for key in _dependencies('exec_depend', 'test_depend')
+              if key.startswith('python3-')}
     assert python - pinned == set()
 
 
