@@ -17,8 +17,9 @@
 from .conversation import Conversation, Reply, Work
 from .desk import AnswerRefused, OperatorDesk, Request
 from .dialogue import Dialogue, DialogueError, Entry, Persistence
+from .questions import ask_for_verdict
 
 __all__ = [
-    'AnswerRefused', 'Conversation', 'Dialogue', 'DialogueError', 'Entry', 'OperatorDesk',
-    'Persistence', 'Reply', 'Request', 'Work',
+    'AnswerRefused', 'ask_for_verdict', 'Conversation', 'Dialogue', 'DialogueError', 'Entry',
+    'OperatorDesk', 'Persistence', 'Reply', 'Request', 'Work',
 ]

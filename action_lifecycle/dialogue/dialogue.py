@@ -109,12 +109,12 @@ class Dialogue:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What was said, the oldest first."""
+        """Return what was said, the oldest first."""
         return tuple(self._entries.copy())
 
     @property
     def dialogue_persistence(self) -> Persistence:
-        """What the transition that runs will leave; also settable by name."""
+        """Return what the transition that runs will leave; also settable by name."""
         return self._persistence
 
     @dialogue_persistence.setter

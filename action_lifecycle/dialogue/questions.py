@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The words of questions and answers: templates filled in, sizes and characters checked."""
 
 from __future__ import annotations
@@ -7,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .text import as_text, has_controls, printable
+from .text import as_text
 from ..engine.errors import LifecycleError, nearest
 from ..flow.templates import render, TemplateError
 from ..ledger import Journal, JournalError
-from ..lifecycle.ports import Evidence, Question
-from ..lifecycle.words import describe
+from ..lifecycle.ports import Evidence, Handle, Operator, Question, Verdict, VerifyRequest
+from ..lifecycle.spec import VerifySpec
+from ..lifecycle.words import describe, has_controls, printable
 
 MAX_QUESTION = 4096
 """Longest text of a question, in characters; more is cut."""
@@ -32,8 +45,7 @@ def worded(
     except TemplateError as error:
         seen = '; '.join(map(describe, question.evidence))
         text = f'{question.text}\n({error})' + (f'\n{seen}' if seen else '')
-    text = printable(text)
-    return text if len(text) <= MAX_QUESTION else text[:MAX_QUESTION - 1] + '…'
+    return printable(text, MAX_QUESTION)
 
 
 def names_for(
@@ -90,3 +102,21 @@ def said_by_person(options: Sequence[str], answer: str, actor: str, comment: str
                              + ', '.join(options) + nearest(answer[:100], options))
     if not answer.strip():
         raise LifecycleError('answer: is empty')
+
+
+VERDICTS = ('completed', 'pending', 'error')
+
+
+def ask_for_verdict(
+    operator: Operator, spec: VerifySpec, request: VerifyRequest,
+    verdict: Callable[[Verdict], None],
+) -> Handle:
+    """Have a person say whether an action is done; its time limit is the caller's business."""
+    return operator.ask(
+        Question(
+            'verify', request.flow_id, request.action_id,
+            spec.question or 'Is it done? {{ description }}', VERDICTS, request.evidence,
+            key=request.key, timeout=spec.timeout,
+            names={**request.parameters, 'attempt': request.attempt, 'error': '',
+                   'description': request.description}),
+        lambda answer, actor: verdict(Verdict(answer, f'{answer}, says {actor}', actor=actor)))

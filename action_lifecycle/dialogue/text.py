@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import json
-import re
 from typing import Any
 
-_NOT_TEXT = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]')
+from ..lifecycle.words import has_controls
 
 
 def verbatim(value: Any) -> str:
@@ -42,7 +41,7 @@ def presentable(value: Any, typed: bool) -> Any:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _binary(len(bytes(value)))
     if isinstance(value, str):
-        if typed and _NOT_TEXT.search(value):
+        if typed and has_controls(value):
             return _binary(len(value.encode('utf-8', 'surrogatepass')))
         return value
     if isinstance(value, Mapping):
@@ -50,16 +49,6 @@ def presentable(value: Any, typed: bool) -> Any:
     if isinstance(value, (list, tuple)):
         return [presentable(item, typed) for item in value]
     return value
-
-
-def has_controls(text: str) -> bool:
-    """Whether a text has characters that a terminal obeys, or half characters."""
-    return _NOT_TEXT.search(text) is not None
-
-
-def printable(text: str) -> str:
-    """Return the text with U+FFFD for each character that a terminal would obey."""
-    return _NOT_TEXT.sub('\ufffd', text)
 
 
 def as_text(value: Any) -> str:

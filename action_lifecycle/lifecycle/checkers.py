@@ -16,8 +16,8 @@
 Checkers: Python callables that say whether an action is done.
 
 Registered by `@register_checker('name')`, or by another package through the entry-point group
-`action_lifecycle.checkers`. A checker gets a `VerifyRequest` and returns a `Verdict` at once: it
-runs in the node's only thread.
+`action_lifecycle.checkers`. A checker gets a `VerifyRequest` and returns a `Verdict`. It runs in a
+thread of its own, so it may take its time, up to the `timeout` of the flow.
 """
 
 from __future__ import annotations
@@ -53,3 +53,14 @@ def find_checker(name: str) -> Checker:
     if name not in known:
         raise LifecycleError(f"there is no checker '{name}'" + nearest(name, known))
     return known[name]
+
+
+def check(name: str, request: VerifyRequest) -> Verdict:
+    """Return what a checker says; whatever it raises is its verdict, anything else nonsense."""
+    try:
+        found = find_checker(name)(request)
+    except Exception as error:
+        return Verdict('error', f'{type(error).__name__}: {error}', actor=name)
+    if not isinstance(found, Verdict):
+        return Verdict('', f'checker returned {found!r:.200}', actor=name)
+    return found

@@ -27,9 +27,12 @@ from dataclasses import dataclass, field, replace
 from .ports import Clock, Evidence, Handle, Verdict, Verifier, VerifyRequest
 from .spec import VerifySpec
 from .states import ErrorCode
+from .words import printable
 
 MAX_PENDING = 3
 """How often a verifier that needs more time is asked again."""
+MAX_REASON = 2000
+"""Longest reason that is kept, in characters."""
 NONSENSE_AGAIN = 1.0
 """Seconds until a verifier that said nonsense is asked again."""
 
@@ -99,14 +102,15 @@ class Verification:
         if asked.answer is not None:
             return
         if verdict.verdict not in _WORDS:
-            asked.nonsense = f'{verdict.verdict!r} {verdict.reason}'.strip()
+            asked.nonsense = printable(
+                f'{verdict.verdict!r} {verdict.reason}'.strip(), MAX_REASON)
             asked.handles.append(self._clock.call_later(
                 NONSENSE_AGAIN, lambda: self._ask(asked)))
             return
         code = ErrorCode.VERIFY_FAILED if verdict.verdict == 'error' else ErrorCode.NONE
         self._answered(asked, Verified(
-            verdict.verdict, verdict.reason, verdict.actor or asked.spec.by, verdict.evidence,
-            code))
+            verdict.verdict, printable(str(verdict.reason), MAX_REASON),
+            verdict.actor or asked.spec.by, verdict.evidence, code))
 
     def _timed_out(self, asked: _Asked) -> None:
         if asked.answer is not None:

@@ -12,13 +12,27 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the sensors said, in a line for people."""
+"""What the sensors and others said, in a line for people."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from .ports import Confirmation
+
+_CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]')
+
+
+def has_controls(text: str) -> bool:
+    """Tell whether a text has characters that a terminal obeys, or half characters."""
+    return _CONTROLS.search(text) is not None
+
+
+def printable(text: str, longest: int) -> str:
+    """Return at most so much of a text, with U+FFFD for what a terminal would obey."""
+    text = _CONTROLS.sub('\ufffd', text)
+    return text if len(text) <= longest else text[:longest - 1] + '…'
 
 
 def in_words(answer: Confirmation) -> str:

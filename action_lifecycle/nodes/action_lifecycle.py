@@ -114,8 +114,8 @@ class ActionLifecycleNode(ManagedNode):
         self.defer(self.world.destroy)
         self.ledger = LedgerLink(self, self.clock, self.journal, self.world, self._lease_of)
         self.defer(self.ledger.close)
-        self.operators = Operators(
-            self, self.clock, self.journal, KnownFacts(self, bridge))
+        self.facts = KnownFacts(self, bridge)
+        self.operators = Operators(self, self.clock, self.journal, self.facts)
         self.desk = self.operators.desk
         self.flows = FlowServer(
             self, FlowCheck(self, bridge, self.parameter('bridge_timeout')),
@@ -154,7 +154,8 @@ class ActionLifecycleNode(ManagedNode):
             raise LifecycleError('motions of before are still being stopped')
         self.orchestrator = self.flows.orchestrator = Orchestrator(
             action_graph(), self.recorder, self.ledger.world, self.clock, self.desk,
-            NodeVerifier(self, self.desk), self._flow_changed)
+            NodeVerifier(
+                self, self.desk, self.facts, self.clock.call_soon), self._flow_changed)
         for restored in self.orchestrator.restore():
             self.get_logger().info(f'goes on with flow {restored.flow_id}')
         for topic in self._latched:

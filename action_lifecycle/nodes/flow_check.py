@@ -23,8 +23,11 @@ from action_lifecycle_msgs.msg import CheckFault
 from action_lifecycle_msgs.srv import Check
 
 from .messages import condition_to, motion_to, to_code
+from .verify_service import service_faults
 from ..engine.errors import DocumentError, Fault, LifecycleError
+from ..flow.alternatives import alternative_specs, no_recipes, Recipes
 from ..flow.loading import Flow
+from ..lifecycle.checkers import find_checker
 from ..lifecycle.spec import ActionSpec, ConditionSpec
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
@@ -53,6 +56,7 @@ class FlowCheck:
         self._node = node
         self._wait = wait
         self._client = node.add_client(Check, f'{bridge}/check')
+        self.recipes: Recipes = no_recipes
         self._started = 0.0
         self._seen: set[tuple[tuple[int, int], str]] = set()
 
@@ -64,13 +68,21 @@ class FlowCheck:
         for action_id, action in flow.actions.items():
             found = await self._faults(flow, ('actions', action_id), action)
             faults += found
-            for index, strategy in enumerate(action.fallback):
-                if strategy.parameters and not found:
-                    faults += await self._faults(
-                        flow, ('actions', action_id, 'fallback', index),
-                        flow.render(action_id, strategy.parameters))
+            faults += _verifier_faults(flow, action_id, action)
+            for path, other in self._alternatives(flow, action_id, action, found):
+                faults += await self._faults(flow, ('actions', action_id, *path), other)
         if faults:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
+
+    def _alternatives(
+        self, flow: Flow, action_id: str, action: ActionSpec, found: list[Fault]
+    ) -> list[tuple[Path, ActionSpec]]:
+        """Return what fallbacks make of an action, unless it is faulty itself."""
+        try:
+            return [] if found else list(
+                alternative_specs(flow, action_id, action, self.recipes))
+        except DocumentError as error:
+            raise FlowRefused(ErrorCode.FLOW_INVALID, str(error)) from error
 
     async def _faults(self, flow: Flow, path: Path, action: ActionSpec) -> list[Fault]:
         conditions = list(_conditions(action))
@@ -102,6 +114,21 @@ class FlowCheck:
                 faults.append(
                     flow.document.fault((*path, *where), f"action '{path[1]}', {message}"))
         return faults
+
+
+def _verifier_faults(flow: Flow, action_id: str, action: ActionSpec) -> Iterator[Fault]:
+    """Yield the verifiers that are not there, or whose types do not fit."""
+    for index, verifier in enumerate(action.verify):
+        path = ('actions', action_id, 'verify', index)
+        if verifier.by == 'checker':
+            try:
+                find_checker(verifier.checker)
+            except LifecycleError as error:
+                yield flow.document.fault(
+                    (*path, 'checker'), f"action '{action_id}': {error}")
+        elif verifier.by == 'service':
+            for key, message in service_faults(verifier, action.parameters):
+                yield flow.document.fault((*path, key), f"action '{action_id}': {message}")
 
 
 def _key(text: str) -> str | int:

@@ -11,104 +11,157 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-
-"""Verifiers other than the sensors: a person, a service of any node, a Python callable."""
+"""Verifiers other than the sensors: a person, a service of any type, a Python callable."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+import threading
 from typing import Any
 
 from action_lifecycle_msgs.srv import Verify
 
 from .messages import evidence_from, evidence_to
-from ..dialogue import OperatorDesk
+from .operators import KnownFacts
+from .verify_service import filled_request, judged, VERIFY
+from ..dialogue import ask_for_verdict, OperatorDesk
+from ..dialogue.questions import facts_of
 from ..engine.errors import LifecycleError
-from ..lifecycle.checkers import find_checker
-from ..lifecycle.ports import Handle, Question, Verdict, VerifyRequest
+from ..lifecycle.checkers import check
+from ..lifecycle.ports import Handle, Verdict, VerifyRequest
 from ..lifecycle.spec import VerifySpec
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.timers import Timeout
+from ..ros.types import service_class
 
-ANSWERS = ('completed', 'pending', 'error')
 LOOK = 0.2
-"""Seconds between looks whether the service has appeared."""
+"""Seconds between looks whether the service is there."""
 
 
 class NodeVerifier:
     """Asks whom a flow names; see `lifecycle.ports.Verifier`."""
 
-    def __init__(self, node: ManagedNode, desk: OperatorDesk) -> None:
+    def __init__(
+        self, node: ManagedNode, desk: OperatorDesk, facts: KnownFacts,
+        call_soon: Callable[[Callable[[], None]], None],
+    ) -> None:
         self._node = node
         self._desk = desk
-        self._clients: dict[str, Any] = {}
+        self._facts = facts
+        self._call_soon = call_soon
+        self._clients: dict[tuple[str, str], Any] = {}
 
     def verify(
         self, spec: VerifySpec, request: VerifyRequest, verdict: Callable[[Verdict], None]
     ) -> Handle:
         """Ask; a service that is not there is waited for, until the caller's time is up."""
         if spec.by == 'operator':
-            question = Question(
-                'verify', request.flow_id, request.action_id,
-                spec.question or f'Is it done? {request.description}', ANSWERS, request.evidence)
-            return self._desk.ask(
-                question, lambda answer, actor: verdict(Verdict(answer, actor=actor)))
+            return ask_for_verdict(self._desk, spec, request, verdict)
         if spec.by == 'service':
-            return _ServiceCall(self._node, self._client(spec.service), request, verdict)
-        return Timeout(self._node, 0.0, lambda: verdict(_check(spec.checker, request)))
+            client = self._client(spec)
+            facts = {**facts_of(request.evidence), **self._facts()}
+            return _ServiceCall(self._node, client, spec, request, facts, verdict)
+        return _Check(spec.checker, request, verdict, self._call_soon)
 
-    def _client(self, name: str) -> Any:
-        if name not in self._clients:
-            self._clients[name] = self._node.add_client(Verify, name)
-        return self._clients[name]
+    def _client(self, spec: VerifySpec) -> Any:
+        key = spec.type, spec.service
+        if key not in self._clients:
+            self._clients[key] = self._node.add_client(service_class(spec.type), spec.service)
+        return self._clients[key]
 
 
-def _check(name: str, request: VerifyRequest) -> Verdict:
-    try:
-        found = find_checker(name)(request)
-    except Exception as error:  # whatever a user's checker raises is its verdict
-        return Verdict('error', f'{type(error).__name__}: {error}', actor=name)
-    if not isinstance(found, Verdict):
-        return Verdict('', f'checker returned {found!r}', actor=name)
-    return found
+class _Check:
+    """
+    One call of a checker, in a thread of its own.
+
+    However long it takes, the node goes on; when the caller's time is up nobody listens any more.
+    """
+
+    def __init__(
+        self, name: str, request: VerifyRequest, verdict: Callable[[Verdict], None],
+        call_soon: Callable[[Callable[[], None]], None],
+    ) -> None:
+        self._verdict: Callable[[Verdict], None] | None = verdict
+        self._call_soon = call_soon
+        threading.Thread(
+            target=self._run, args=(name, request), name=f'checker {name}', daemon=True).start()
+
+    def _run(self, name: str, request: VerifyRequest) -> None:
+        found = check(name, request)
+        self._call_soon(lambda: self._found(found))
+
+    def _found(self, verdict: Verdict) -> None:
+        if self._verdict is not None:
+            self._verdict(verdict)
+
+    def cancel(self) -> None:
+        """Take no answer any more."""
+        self._verdict = None
 
 
 class _ServiceCall:
-    """One call of a Verify service."""
+    """One call of a service; sent again when the server has gone away meanwhile."""
 
     def __init__(
-        self, node: ManagedNode, client: Any, request: VerifyRequest,
-        verdict: Callable[[Verdict], None],
+        self, node: ManagedNode, client: Any, spec: VerifySpec, request: VerifyRequest,
+        facts: dict[str, Any], verdict: Callable[[Verdict], None],
     ) -> None:
         self._node = node
         self._client = client
+        self._spec = spec
         self._request = request
+        self._facts = facts
         self._verdict = verdict
         self._over = False
+        self._sent: Any = None
         self._timer: Timeout | None = None
-        self._send()
+        self._look()
+
+    def _look(self) -> None:
+        there = self._client.service_is_ready()
+        if self._sent is None and there:
+            self._send()
+        elif self._sent is not None and not there:
+            self._client.remove_pending_request(self._sent)
+            self._sent = None
+        if not self._over:
+            self._timer = Timeout(self._node, LOOK, self._look)
 
     def _send(self) -> None:
-        if not self._client.service_is_ready():
-            self._timer = Timeout(self._node, LOOK, self._send)
+        try:
+            message = self._message()
+        except LifecycleError as error:
+            self._end(Verdict('', str(error), actor=self._client.srv_name))
             return
+        self._sent = self._client.call_async(message)
+        self._sent.add_done_callback(self._node.guarded(self._answered))
+
+    def _message(self) -> Any:
         request = self._request
-        self._client.call_async(Verify.Request(
+        if self._spec.type != VERIFY:
+            return filled_request(self._spec, request, self._facts)
+        return Verify.Request(
             flow_id=request.flow_id, action_id=request.action_id, attempt=request.attempt,
             description=request.description,
-            evidence=[evidence_to(item) for item in request.evidence],
-        )).add_done_callback(self._node.guarded(self._answered))
+            evidence=[evidence_to(item) for item in request.evidence])
 
     def _answered(self, future: Any) -> None:
-        if self._over:
+        if self._over or future is not self._sent:
             return
-        answer = future.result()
+        answer, name = future.result(), self._client.srv_name
+        if self._spec.type != VERIFY:
+            self._end(judged(self._spec, self._request, answer, name))
+            return
         try:
             evidence = [evidence_from(item) for item in answer.evidence]
         except (KeyError, ValueError, LifecycleError) as error:
-            self._verdict(Verdict('', f'evidence that makes no sense: {error!r}'))
-            return
-        self._verdict(Verdict(answer.verdict, answer.reason, evidence, self._client.srv_name))
+            self._end(Verdict('', f'evidence that makes no sense: {error!r}', actor=name))
+        else:
+            self._end(Verdict(answer.verdict, answer.reason, evidence, name))
+
+    def _end(self, verdict: Verdict) -> None:
+        self.cancel()
+        self._verdict(verdict)
 
     def cancel(self) -> None:
         """Take no answer any more."""

@@ -37,6 +37,11 @@ def message_class(name: str) -> Any:
     return _load(name, 'msg', 'sensor_msgs/msg/JointState')
 
 
+def service_class(name: str) -> Any:
+    """Return the class of `package/srv/Name`."""
+    return _load(name, 'srv', 'std_srvs/srv/Trigger')
+
+
 def action_class(name: str) -> Any:
     """Return the class of `package/action/Name`."""
     return _load(name, 'action', 'control_msgs/action/GripperCommand')

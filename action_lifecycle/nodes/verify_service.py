@@ -1,0 +1,106 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""A service of any type as a verifier: its request from a template, its verdict by expression."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from rosidl_runtime_py.convert import message_to_ordereddict
+
+from ..engine.errors import LifecycleError, nearest
+from ..flow.templates import names_read, render, TemplateError
+from ..lifecycle.ports import Verdict, VerifyRequest
+from ..lifecycle.spec import VerifySpec
+from ..ros.goals import fill, LATER
+from ..ros.types import fields_of, service_class, UnknownType
+
+VERIFY = 'action_lifecycle_msgs/srv/Verify'
+DEFAULT = 'success'
+"""Field that is the verdict of other services unless the flow names another."""
+
+
+def filled_request(
+    spec: VerifySpec, request: VerifyRequest, facts: Mapping[str, Any]
+) -> Any:
+    """Return the request message; `LifecycleError` names what does not fit."""
+    names = {
+        **request.parameters, 'flow': request.flow_id, 'action': request.action_id,
+        'attempt': request.attempt, 'description': request.description, 'error': '',
+        'evidence': list(request.evidence), 'facts': dict(facts), 'history': []}
+    message = service_class(spec.type).Request()
+    try:
+        faults = list(fill(message, render(spec.request, names), 'request'))
+    except TemplateError as error:
+        raise LifecycleError(f'request: {error}') from error
+    if faults:
+        raise LifecycleError('; '.join(map(str, faults)))
+    return message
+
+
+def judged(spec: VerifySpec, request: VerifyRequest, response: Any, actor: str) -> Verdict:
+    """Return the verdict that a response amounts to; one without a word for nonsense."""
+    fields = message_to_ordereddict(response)
+    names = {**request.parameters, 'response': fields, **fields}
+    try:
+        found = render(_expression(spec.verdict or DEFAULT), names)
+        reason = render(_expression(spec.reason), names) if spec.reason \
+            else fields.get('message', '')
+    except TemplateError as error:
+        return Verdict('', str(error), actor=actor)
+    words = {True: 'completed', False: 'error'}
+    verdict = words[found] if isinstance(found, bool) else found
+    if not isinstance(verdict, str):
+        return Verdict('', f'{spec.verdict} is {found!r}', actor=actor)
+    return Verdict(verdict, str(reason), actor=actor)
+
+
+def service_faults(
+    spec: VerifySpec, parameters: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a verifier by service, as far as types tell, each with its key."""
+    try:
+        kind = service_class(spec.type)
+    except UnknownType as error:
+        yield 'type', str(error)
+        return
+    if spec.type == VERIFY:
+        return
+    known = _later(spec.request)
+    for fault in fill(kind.Request(), known, 'request'):
+        yield 'request', str(fault)
+    fields = fields_of(kind.Response)
+    names = {*fields, *parameters, 'response'}
+    for key, text in (('verdict', spec.verdict or DEFAULT), ('reason', spec.reason)):
+        try:
+            for name in names_read(_expression(text)) if text else ():
+                if name not in names:
+                    yield key, (f"'{name}' is no field of the response" + nearest(name, names)
+                                + f" (fields: {', '.join(fields) or 'none'})")
+        except TemplateError as error:
+            yield key, str(error)
+
+
+def _expression(text: str) -> str:
+    return '{{ ' + text + ' }}'
+
+
+def _later(data: Any) -> Any:
+    """Return the data with LATER for each template."""
+    if isinstance(data, dict):
+        return {key: _later(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_later(value) for value in data]
+    return LATER if isinstance(data, str) and '{{' in data else data
