@@ -13,3 +13,12 @@
 # limitations under the License.
 
 """Language models that choose and plan, through any endpoint that speaks the OpenAI protocol."""
+
+from .chooser import ModelChooser
+from .model import LanguageModel, ModelError, ModelSettings
+from .planner import ModelPlanner, PlanAnswer, PlanRequest
+
+__all__ = [
+    'LanguageModel', 'ModelChooser', 'ModelError', 'ModelPlanner', 'ModelSettings', 'PlanAnswer',
+    'PlanRequest',
+]
