@@ -1,0 +1,202 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What an action may not do to a robot, with action node and bridge, over DDS, on one journal.
+
+Nodes that are killed are in test_kill_matrix.py and test_flow_on_cell.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+import time
+from typing import Any
+
+from action_lifecycle.ledger import JournalReader, Row
+from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
+from action_lifecycle_msgs.action import ExecuteFlow
+from action_lifecycle_msgs.msg import ErrorCode, SafetyState
+from action_lifecycle_msgs.srv import ClearStop
+import pytest
+from rclpy.action import ActionClient
+from rclpy.parameter import Parameter
+from std_msgs.msg import Bool
+
+from .bridge_rig import FACTS, Rig
+
+FLOW = """
+flow: close
+actions:
+  close:
+    resources: [gripper]
+    motion:
+      server: gripper
+      type: control_msgs/action/GripperCommand
+      server_timeout: 0.5
+      goal: {command: {position: POSITION, max_effort: 10.0}}
+    maintain: {condition: MAINTAIN, within: 1.0}
+    confirm: {condition: gap > 0.01, hold: 0.1, within: 0.5}
+"""
+
+
+class Stack(Rig):
+    """The rig with an action node."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, FACTS.replace(
+            'max_effort: [0, 40]', 'max_effort: [0, 40], command.position: [0, 1]'))
+        self.path = folder / 'journal'
+        self.lifecycle = ActionLifecycleNode(context=self.context, parameter_overrides=[
+            Parameter('journal_path', value=str(self.path))])
+        self.nodes.insert(0, self.lifecycle)
+        self.executor.add_node(self.lifecycle)
+        self.flows = ActionClient(self.asker, ExecuteFlow, 'action_lifecycle/execute_flow')
+        self.clear = self.asker.create_client(ClearStop, 'action_lifecycle/clear_stop')
+        self.gap = 0.02
+
+    def start(self) -> None:
+        super().start()
+        assert self.lifecycle.start()
+        self.until(self.flows.server_is_ready)
+        self.until(lambda: self.lifecycle.world.safety_known)
+
+    def begin(self, *, position: str = '0.0', maintain: str = 'gap > -1') -> Any:
+        """Start the flow; returns the future of its result."""
+        text = FLOW.replace('POSITION', position).replace('MAINTAIN', maintain)
+        handle = self.wait(self.flows.send_goal_async(ExecuteFlow.Goal(flow=text)))
+        assert handle.accepted
+        return handle.get_result_async()
+
+    def end(self, future: Any) -> ExecuteFlow.Result:
+        return self.wait(future, 15.0).result
+
+    def rows(self) -> list[Row]:
+        with JournalReader(self.path) as journal:
+            return list(journal.rows(action_id='close', kind='transition'))
+
+    def error(self) -> Row:
+        """Return the row of the change to error; the action was never completed."""
+        rows = self.rows()
+        assert 'completed' not in [row.to_state for row in rows]
+        assert rows[-1].data['outcome'] != 'succeeded'
+        return next(row for row in rows if row.to_state == 'error')
+
+    def close(self) -> None:
+        self.lifecycle.trigger_shutdown()
+        super().close()
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Iterator[Stack]:
+    stack = Stack(tmp_path)
+    yield stack
+    stack.close()
+
+
+def test_what_the_controller_reports_and_the_sensors_deny_is_never_completed(
+    stack: Stack,
+) -> None:
+    stack.start()
+    stack.gap = 0.001
+    result = stack.end(stack.begin())
+    assert result.state == 'FAIL' and stack.gripper.goals
+    row = stack.error()
+    assert row.data['error_code'] == 'REFUTED'
+    evidence = row.data['evidence'][0]
+    assert (evidence['expression'], evidence['verdict']) == ('gap > 0.01', 'false')
+    assert evidence['facts'][0]['numbers'] == [0.001]
+    said = [row.data.get('controller_said') for row in stack.rows()]
+    assert 'succeeded' in said
+
+
+@pytest.mark.parametrize('how', ['stamped before', 'silent'])
+def test_samples_from_before_the_end_of_the_motion_do_not_complete_it(
+    stack: Stack, how: str,
+) -> None:
+    stack.start()
+    stack.gripper.behaviour = 'wait'
+    future = stack.begin()
+    stack.until(lambda: stack.gripper.goals)
+    stack.gap = None
+    old = stack.now()
+    if how == 'stamped before':
+        stack.robot.create_timer(0.02, lambda: stack.publish_gap(0.05, stamp=old))
+    stack.spin(0.1)
+    stack.gripper.let_go()
+    assert stack.end(future).state == 'FAIL'
+    assert stack.error().data['error_code'] in ('CONFIRM_STALE', 'CONFIRM_TIMEOUT')
+
+
+def test_a_maintained_condition_that_breaks_cancels_within_100_ms(stack: Stack) -> None:
+    stack.start()
+    stack.gripper.behaviour = 'wait'
+    future = stack.begin(maintain='gap > 0.01')
+    stack.until(lambda: stack.gripper.goals)
+    stack.gap = None
+    stack.publish_gap(0.001)
+    assert stack.until(lambda: stack.gripper.canceled) < 0.1
+    assert stack.end(future).state == 'FAIL'
+    row = stack.error()
+    assert row.data['error_code'] == 'MAINTAIN_VIOLATED'
+    assert 'gap > 0.01 is false (gap 0.001 m)' in row.data['error_msg']
+
+
+@pytest.mark.parametrize('how', ['set', 'silent'])
+def test_no_goal_leaves_while_the_estop_is_set_or_silent(stack: Stack, how: str) -> None:
+    stack.start()
+    if how == 'set':
+        stack.estop.publish(Bool(data=True))
+    else:
+        stack.beating = False
+    stack.until(lambda: stack.safety[-1].state == SafetyState.STOPPED)
+    assert stack.end(stack.begin()).state == 'FAIL' and not stack.gripper.goals
+    assert stack.error().data['error_code'] == {'set': 'ESTOP', 'silent': 'SAFETY_STALE'}[how]
+    stack.beating = True
+    stack.spin(0.2)  # good again, and still latched
+    assert stack.end(stack.begin()).state == 'FAIL' and not stack.gripper.goals
+    nobody = stack.call(stack.clear, ClearStop.Request(reason='looked'))
+    assert not nobody.accepted and nobody.error_code == ErrorCode.INVALID_REQUEST
+    cleared = stack.call(stack.clear, ClearStop.Request(actor='anna', reason='looked'))
+    assert cleared.accepted, cleared.error_msg
+    assert stack.end(stack.begin()).state == 'FINISH' and len(stack.gripper.goals) == 1
+    with JournalReader(stack.path) as journal:
+        notes = [row for row in journal.rows() if row.event == 'clear_stop']
+    assert [row.actor for row in notes] == ['anna']
+
+
+def test_nobody_clears_a_stop_while_the_bridge_is_away(stack: Stack) -> None:
+    assert stack.lifecycle.start()
+    start = time.monotonic()
+    answer = stack.call(stack.clear, ClearStop.Request(actor='anna'))
+    assert answer.error_code == ErrorCode.NOT_READY and not answer.accepted
+    assert time.monotonic() - start < 8.0
+
+
+@pytest.mark.parametrize(('position', 'words'), [
+    ('.nan', 'goal.command.position'), ('-.inf', 'goal.command.position'),
+    ('[1]', 'goal.command.position: expected a number'),
+    ("{expr: 'gap * 1000'}", 'goal.command.position: 20 is out of its limits'),
+    ("{expr: 'gap / 0'}", 'goal.command.position'),
+    ('{fact: present}', "goal.command.position: present: fact 'present' is unknown"),
+])
+def test_a_goal_that_is_no_number_or_beyond_its_limits_is_refused_by_its_field(
+    stack: Stack, position: str, words: str,
+) -> None:
+    stack.start()
+    result = stack.end(stack.begin(position=position))
+    assert result.state != 'FINISH' and not stack.gripper.goals
+    told = result.error_msg or stack.error().data['error_msg']
+    assert words in told
