@@ -21,11 +21,13 @@ import json
 import sys
 
 from .exits import BAD_INPUT, DONE
+from .motions import motion_faults
 from ..engine import graph_schema, load_graph
 from ..engine.document import Document, json_schema, read_document, SCHEMA_DIALECT
 from ..engine.draw import render_graph
 from ..engine.errors import DocumentError
-from ..flow.loading import check_names, load_flow
+from ..flow.checks import check_names
+from ..flow.loading import load_flow
 from ..flow.schema import flow_schema
 from ..world import FactSet, load_facts
 from ..world.facts import any_field, FieldKind
@@ -51,6 +53,8 @@ def _check(file: str, facts: FactSet | None) -> str:
         flow = load_flow(file)
         if facts is not None:
             check_names(flow, facts.kinds)
+        if faults := dict.fromkeys(motion_faults(flow, facts.limits if facts else {})):
+            raise DocumentError(faults)
     elif kind == 'facts':
         load_facts(file, _field_kind())
     else:
@@ -78,6 +82,10 @@ def _kind(document: Document) -> str:
 
 def draw(file: str, form: str) -> int:
     """Print a graph as a mermaid or dot diagram or as a table."""
+    document = read_document(file)
+    if (kind := _kind(document)) != 'graph':
+        raise DocumentError([document.fault(
+            (kind,), f'this is a {kind} file; only graphs are drawn')])
     print(render_graph(load_graph(file), form))
     return DONE
 

@@ -15,7 +15,8 @@
 """Flows: a DAG of actions, from a file to its end."""
 
 from .loading import Flow, load_flow, parse_flow
-from .orchestrator import FlowRun, Orchestrator
+from .orchestrator import Orchestrator
 from .recorder import JournalRecorder
+from .run import FlowRun
 
 __all__ = ['Flow', 'FlowRun', 'JournalRecorder', 'Orchestrator', 'load_flow', 'parse_flow']

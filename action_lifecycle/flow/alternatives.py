@@ -25,6 +25,7 @@ from typing import Any, TYPE_CHECKING
 
 from .templates import names_read, render, TemplateError
 from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
+from ..lifecycle.action import Action
 from ..lifecycle.spec import ActionSpec, StrategySpec
 
 if TYPE_CHECKING:
@@ -52,18 +53,19 @@ def no_recipes(name: str, action_id: str) -> Mapping[str, Any]:
 class Alternatives:
     """The specs of one action, as its fallbacks make them; see `lifecycle.ports.Specs`."""
 
-    def __init__(self, flow: Callable[[], Flow], action_id: str, recipes: Recipes) -> None:
+    def __init__(self, flow: Callable[[], Flow], action: Action, recipes: Recipes) -> None:
         self._flow = flow
-        self._action_id = action_id
+        self._action = action
         self._recipes = recipes
 
     def render(self, parameters: Mapping[str, Any], fields: Mapping[str, Any]) -> ActionSpec:
         """Return the spec with these parameters and fields in place of its own."""
-        return self._flow().render(self._action_id, parameters, fields)
+        return self._flow().render(
+            self._action.action_id, parameters, fields, self._action.seen or None)
 
     def fields(self, strategy: StrategySpec) -> Mapping[str, Any]:
         """Return the fields that a strategy puts in place."""
-        return fields_of(strategy, self._action_id, self._recipes)
+        return fields_of(strategy, self._action.action_id, self._recipes)
 
 
 def fields_of(strategy: StrategySpec, action_id: str, recipes: Recipes) -> Mapping[str, Any]:

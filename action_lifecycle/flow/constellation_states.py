@@ -1,93 +1,77 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
-"""
-The states of an agent that makes a constellation (a flow) and edits it while it runs.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
 
-The agent sets its `status`; `next_state` follows it only along config/graphs/constellation.yaml,
-and never out of a final state.
+"""
+The states of a flow: START makes it ready, CONTINUE follows it and edits it, two are final.
+
+The agent is a `FlowRun`, the context what it runs on (`Host`). A state sets the agent's `status`;
+`next_state` follows it only along config/graphs/constellation.yaml, and never out of a final
+state. Nothing here waits: a state is handled when there is something for it.
 """
 
 from __future__ import annotations
 
-import asyncio
-import datetime
-import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable
+from collections.abc import Sequence
 from enum import Enum
-from functools import cache
-from typing import Any, ClassVar, Protocol, TypeVar
+import logging
+from typing import ClassVar, Protocol, TypeVar
 
-from ..engine import Graph, LifecycleError, TransitionNotAllowed, load_graph
+from .dag import CycleError
+from .run import constellation_graph, FlowRun
+from ..engine import LifecycleError, TransitionNotAllowed
 from ..engine.errors import nearest
-from ..engine.resources import config_file
-
-HISTORY_LIMIT = 1000
+from ..lifecycle.runner import ActionRunner
+from ..lifecycle.states import ErrorCode
 
 _LOG = logging.getLogger(__name__)
 
 
 class ConstellationAgentStatus(Enum):
-    """What the agent does."""
+    """What a flow does."""
 
-    START = 'START'  #: make the constellation, check it, start it in the background
-    CONTINUE = 'CONTINUE'  #: collect what completed into one edit
+    START = 'START'  #: it is checked, sorted and scheduled
+    CONTINUE = 'CONTINUE'  #: its actions run; what completed is collected into one edit
     FINISH = 'FINISH'  #: everything is done
-    FAIL = 'FAIL'  #: it could not be made, or something can't be mended
+    FAIL = 'FAIL'  #: it could not be started, or something can't be mended
 
 
-class Constellation(Protocol):
-    """What the states need to know of a constellation."""
+class Host(Protocol):
+    """What a flow runs on."""
 
-    constellation_id: str
+    def schedule(self, run: FlowRun) -> None:
+        """Analyse and sort the flow; `LifecycleError` or `CycleError` when it can't be run."""
 
-    def validate_dag(self) -> tuple[bool, list[str]]:
-        """Return whether it can be run, and what is wrong with it."""
+    def weave(self, run: FlowRun, completed: Sequence[ActionRunner]) -> bool:
+        """Take in, at once, all actions that have ended; return whether the flow is at its end."""
 
-
-class TaskEvent(Protocol):
-    """A task has completed or failed; `data['constellation']` is as it was then."""
-
-    task_id: str
-    data: dict[str, Any]
-
-
-class ConstellationAgent(Protocol):
-    """What the states ask of an agent. A final state, once entered, is never left."""
-
-    status: str
-    current_constellation: Any
-    task_completion_queue: asyncio.Queue[Any]
-    orchestration: asyncio.Task[Any] | None
-    history: list[dict[str, Any]]
-
-    def process_creation(self, context: Any) -> Awaitable[Any]:
-        """Make a constellation; None when there is none to make."""
-
-    def orchestrate(self, constellation: Any) -> Awaitable[Any]:
-        """Run a constellation to its end; each task that ends is put into the queue."""
-
-    def merge(self, constellation: Any) -> Any:
-        """Return a constellation with all that was edited or has happened meanwhile."""
-
-    def process_editing(
-        self, context: Any, task_ids: list[str], before_constellation: Any
-    ) -> Awaitable[None]:
-        """Make one edit for these tasks, and set `status` to what follows."""
+    def give_up(self, run: FlowRun, why: str) -> None:
+        """Stop what moves; the flow can't go on."""
 
 
 class AgentState(ABC):
     """One state of an agent."""
 
     @abstractmethod
-    async def handle(self, agent: Any, context: Any = None) -> None:
+    def handle(self, agent: FlowRun, context: Host) -> None:
         """Do what the state is there for; sets the agent's status."""
 
     @abstractmethod
-    def next_state(self, agent: Any) -> AgentState:
+    def next_state(self, agent: FlowRun) -> AgentState:
         """Return the state that the agent's status asks for."""
 
-    def next_agent(self, agent: Any) -> Any:
+    def next_agent(self, agent: FlowRun) -> FlowRun:
         """Return the agent that goes on; the same one."""
         return agent
 
@@ -130,20 +114,14 @@ class ConstellationAgentStateManager:
 
     @property
     def none_state(self) -> AgentState:
-        """The state of an agent that has done nothing yet."""
+        """Return the state of an agent that has done nothing yet."""
         return self.get_state(constellation_graph().initial)
-
-
-@cache
-def constellation_graph() -> Graph:
-    """Return the graph that all states keep to."""
-    return load_graph(config_file('graphs/constellation.yaml'))
 
 
 class ConstellationAgentState(AgentState):
     """A state on the constellation graph."""
 
-    def next_state(self, agent: ConstellationAgent) -> AgentState:
+    def next_state(self, agent: FlowRun) -> AgentState:
         """
         Return the state of the agent's status; `TransitionNotAllowed` when no edge leads there.
 
@@ -168,27 +146,19 @@ class ConstellationAgentState(AgentState):
 
 @ConstellationAgentStateManager.register
 class StartConstellationAgentState(ConstellationAgentState):
-    """Makes the constellation if there is none, checks it, and starts it in the background."""
+    """Makes a flow ready: its dependencies, their order, its jobs."""
 
-    async def handle(self, agent: ConstellationAgent, context: Any = None) -> None:
+    def handle(self, agent: FlowRun, context: Host) -> None:
         """Leave the agent in CONTINUE; in FAIL when there is nothing that can be run."""
-        if constellation_graph().state(agent.status).final:
-            return
         try:
-            if agent.current_constellation is None:
-                agent.current_constellation = await agent.process_creation(context)
-            constellation = agent.current_constellation
-            if constellation is None:
-                raise LifecycleError('no constellation could be made')
-            sound, faults = constellation.validate_dag()
-            if not sound:
-                raise LifecycleError('; '.join(faults))
-        except Exception:
-            _LOG.exception('no constellation to run')
+            context.schedule(agent)
+        except (LifecycleError, CycleError) as error:
+            agent.broken = str(error)
+            agent.error_code = ErrorCode.FLOW_CYCLE if isinstance(error, CycleError) \
+                else ErrorCode.FLOW_INVALID
             agent.status = ConstellationAgentStatus.FAIL.value
-            return
-        agent.orchestration = asyncio.ensure_future(agent.orchestrate(constellation))
-        agent.status = ConstellationAgentStatus.CONTINUE.value
+        else:
+            agent.status = ConstellationAgentStatus.CONTINUE.value
 
     @classmethod
     def name(cls) -> str:
@@ -198,35 +168,21 @@ class StartConstellationAgentState(ConstellationAgentState):
 
 @ConstellationAgentStateManager.register
 class ContinueConstellationAgentState(ConstellationAgentState):
-    """Waits for a task to end and makes one edit for all that have ended by then."""
+    """Takes in all that has completed by now, in one edit."""
 
-    async def handle(self, agent: ConstellationAgent, context: Any = None) -> None:
-        """Leave the agent in what the edit says; in FAIL when the edit or the run fails."""
+    def handle(self, agent: FlowRun, context: Host) -> None:
+        """Leave the agent in FINISH or FAIL when all is done, else where it is."""
+        completed, agent.completions = agent.completions, []
         try:
-            events = [await self._first_event(agent)]
-            while not agent.task_completion_queue.empty():
-                events.append(agent.task_completion_queue.get_nowait())
-            await agent.process_editing(
-                context, [event.task_id for event in events],
-                agent.merge(events[-1].data.get('constellation')))
-        except Exception:
-            _LOG.exception('the constellation can not go on')
-            agent.status = ConstellationAgentStatus.FAIL.value
-
-    async def _first_event(self, agent: ConstellationAgent) -> TaskEvent:
-        """Wait for an event, but not longer than anything runs that could send one."""
-        event = asyncio.ensure_future(agent.task_completion_queue.get())
-        running = {agent.orchestration} if agent.orchestration is not None else set()
-        try:
-            await asyncio.wait({event, *running}, return_when=asyncio.FIRST_COMPLETED)
-            if not event.done() and agent.orchestration is not None:
-                agent.orchestration.result()
-                if agent.task_completion_queue.empty():
-                    raise LifecycleError('the run ended without a last event')
-            found: TaskEvent = await event
-            return found
-        finally:
-            event.cancel()
+            at_its_end = context.weave(agent, completed)
+        except Exception as error:
+            _LOG.exception('flow %s can not go on', agent.flow_id)
+            context.give_up(agent, f'{type(error).__name__}: {error}')
+            return
+        if at_its_end:
+            good = agent.outcomes['succeeded'] == len(agent.runners) and not agent.broken
+            agent.status = (ConstellationAgentStatus.FINISH if good
+                            else ConstellationAgentStatus.FAIL).value
 
     @classmethod
     def name(cls) -> str:
@@ -237,7 +193,7 @@ class ContinueConstellationAgentState(ConstellationAgentState):
 class _FinalState(ConstellationAgentState):
     """A state that is never left."""
 
-    async def handle(self, agent: ConstellationAgent, context: Any = None) -> None:
+    def handle(self, agent: FlowRun, context: Host) -> None:
         """Keep the agent here."""
         agent.status = self.name()
 
@@ -254,38 +210,9 @@ class FinishConstellationAgentState(_FinalState):
 
 @ConstellationAgentStateManager.register
 class FailConstellationAgentState(_FinalState):
-    """It could not be made, or something can't be mended."""
+    """It could not be started, or something can't be mended."""
 
     @classmethod
     def name(cls) -> str:
         """Return FAIL."""
         return ConstellationAgentStatus.FAIL.value
-
-
-async def run_round(agent: ConstellationAgent, context: Any = None) -> AgentState:
-    """
-    Run an agent until its round ends; return the final state, which has been handled.
-
-    Each state that is entered adds an entry to the agent's history: step, state, timestamp (UTC,
-    ISO 8601) and constellation_id. The oldest entries go when there are more than HISTORY_LIMIT.
-    """
-    state = ConstellationAgentStateManager().get_state(agent.status)
-    while True:
-        _note(agent, state)
-        await state.handle(agent, context)
-        if state.is_round_end():
-            return state
-        following = state.next_state(agent)
-        _LOG.info('constellation: %s -> %s', state.name(), following.name())
-        agent, state = state.next_agent(agent), following
-
-
-def _note(agent: ConstellationAgent, state: AgentState) -> None:
-    history = agent.history
-    history.append({
-        'step': history[-1]['step'] + 1 if history else 1,
-        'state': state.name(),
-        'timestamp': datetime.datetime.now(datetime.timezone.utc).isoformat(),
-        'constellation_id': getattr(agent.current_constellation, 'constellation_id', ''),
-    })
-    del history[:-HISTORY_LIMIT]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from ..lifecycle.runner import ActionRunner
 
 if TYPE_CHECKING:
-    from .orchestrator import FlowRun
+    from .run import FlowRun
 
 
 class Extension:

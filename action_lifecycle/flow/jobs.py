@@ -29,7 +29,8 @@ import logging
 from typing import Any
 
 from .extensions import Extension
-from .orchestrator import FlowRun, Orchestrator
+from .orchestrator import Orchestrator
+from .run import FlowRun
 from ..engine.document import as_written
 from ..engine.errors import LifecycleError, nearest
 from ..ledger import Entry
@@ -210,11 +211,15 @@ class Jobs(Extension):
         """Take a job away; what runs of it goes on, an action that waits is canceled."""
         job = self.jobs.get(job_id)
         if job is None:
-            raise LifecycleError(f"no scheduled job '{job_id}'" + nearest(job_id, self.jobs))
+            raise LifecycleError(self.unknown(job_id))
         if job.action_id:
             self._orchestrator.fire(
                 job.flow_id, job.action_id, 'cancel', actor=actor, cause=reason)
         self._close(job, 'canceled', actor, reason)
+
+    def unknown(self, job_id: str) -> str:
+        """Say that there is no such job, and which one may be meant."""
+        return f"no scheduled job '{job_id}'" + nearest(job_id, self.jobs)
 
     def restore(self) -> None:
         """Read the open jobs back; the flows must have been read back before."""

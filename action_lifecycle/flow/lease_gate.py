@@ -86,6 +86,12 @@ class LeaseGate:
         """Judge conditions; nothing moves."""
         return self._world.confirm(request, result)
 
+    def evaluate(
+        self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
+    ) -> Handle:
+        """Judge conditions as the facts are now; nothing moves."""
+        return self._world.evaluate(request, wait, result)
+
     def _is_open(self, flow_id: str, lease: str) -> bool:
         return self._steady() < self._held.get((flow_id, lease), 0.0)
 

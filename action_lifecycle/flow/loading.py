@@ -1,30 +1,102 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """From the text of a flow file to a `Flow`, with every fault at its line."""
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+import copy
 import math
-import re
-from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple, Union
 
-from ..engine.document import Document, parse_document, read_document, validate
-from ..engine.errors import DocumentError, Fault, nearest
-from ..lifecycle.spec import ActionSpec, ConditionSpec
-from ..world.expressions import compile_expression
-from ..world.kinds import Kind, kind_of
+import yaml
+
+from .alternatives import render_late, strategy_in_full
+from .checks import checked_action, CONDITIONS, IDENTIFIER, NAME, order_faults
 from .dag import CycleError, topological_order
 from .spec import FlowSpec, ParameterSpec
-from .templates import TemplateError, render
+from .templates import names_read, render, TemplateError, texts
+from ..engine.document import Document, Key, parse_document, Position, read_document, validate
+from ..engine.errors import DocumentError, Fault, nearest
+from ..lifecycle.schedule import schedule_faults
+from ..lifecycle.spec import ActionSpec
 
 MAX_FLOW_BYTES = 4 * 1024 * 1024
 MAX_ACTIONS = 20_000
-_NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]{0,63}\Z')
-_IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]{0,63}\Z')
-_CONDITIONS = ('require', 'maintain', 'confirm', 'stopped')
+LATE = ('facts', 'results')
+"""Names of templates that have a value only when an action starts."""
+MAY_BE_LATE = ('motion', 'after')
+"""Fields beside `parameters` in which such templates may stand."""
+KINDS = ('success', 'completion', 'unconditional')
+
+Path = tuple[Union[str, int], ...]
+
+
+class CyclicFlow(DocumentError):
+    """A flow whose actions wait for one another."""
+
+
+class Source(NamedTuple):
+    """Where an action comes from: a document, the place in it, and what is written there."""
+
+    document: Document
+    path: Path
+    raw: Mapping[str, Any]
+
+
+class FlowDocument(Document):
+    """The document of a flow; what an action has from `defaults` stands there."""
+
+    def __init__(self, base: Document) -> None:
+        super().__init__(base.name, base.data, base.mark(), {})
+        self.base = base
+
+    def mark(self, path: Sequence[Key] = ()) -> Position:
+        """Return line and column of what is written at `path`, or else in `defaults`."""
+        if len(path) > 2 and path[0] == 'actions':
+            raw = self.data['actions'].get(path[1], {})
+            if path[2] not in raw and path[2] in (self.data.get('defaults') or {}):
+                path = ('defaults', *path[2:])
+        return self.base.mark(path)
+
+
+class EditedDocument(Document):
+    """The document of a flow some of whose actions come from other ones."""
+
+    def __init__(self, base: Document, sources: Mapping[str, Source]) -> None:
+        super().__init__(base.name, base.data, base.mark(), {})
+        self.base = base
+        self.sources = sources
+
+    def mark(self, path: Sequence[Key] = ()) -> Position:
+        """Return line and column, in the document that the action at `path` comes from."""
+        document, path = self._where(path)
+        return document.mark(path)
+
+    def fault(self, path: Sequence[Key], message: str) -> Fault:
+        """Return a fault that points into the document that the action at `path` comes from."""
+        document, path = self._where(path)
+        return document.fault(path, message)
+
+    def _where(self, path: Sequence[Key]) -> tuple[Document, Sequence[Key]]:
+        if len(path) > 1 and path[0] == 'actions' and path[1] in self.sources:
+            source = self.sources[str(path[1])]
+            return source.document, (*source.path, *path[2:])
+        return self.base, path
 
 
 class Flow:
@@ -32,7 +104,9 @@ class Flow:
     A checked flow with the values of its parameters.
 
     `actions`: the spec of each action, in an order in which each comes behind all it waits for.
-    `text`: the source, from which the same flow can be made again.
+    `text`: the source, from which the same flow can be made again. `raws`: the actions as they
+    are written. `late`: by action, the templates that read facts or results, and where they stand;
+    they are filled in when the action starts.
     """
 
     def __init__(
@@ -40,32 +114,129 @@ class Flow:
     ) -> None:
         self.document = document
         self.text = text
+        self.spec = spec
         self.name = spec.flow
         self.description = spec.description
         self.max_motions = spec.max_motions
+        self.deadline = spec.deadline
+        self.schedule = spec.schedule
+        self.steering = spec.steering
         self.parameters = dict(values)
+        self.defaults = spec.defaults
+        self.raws: MutableMapping[str, Mapping[str, Any]] = dict(spec.actions)
         self.actions: dict[str, ActionSpec] = {}
-        self._defaults = spec.defaults
+        self.late: dict[str, list[tuple[Path, str]]] = {}
 
-    def render(self, action_id: str, overrides: Mapping[str, Any] | None = None) -> ActionSpec:
-        """Return the spec of an action, its own parameters changed by `overrides`."""
-        raw = self.document.data['actions'][action_id]
-        path = ('actions', action_id)
-        merged = {**self._defaults, **raw}
-        own = _own_parameters(merged)
-        names = {**self.parameters, 'action': action_id}
+    def copy(self) -> Flow:
+        """Return a flow that can be edited by itself."""
+        other = copy.copy(self)
+        other.raws, other.actions = dict(self.raws), dict(self.actions)
+        other.late = dict(self.late)
+        return other
+
+    def with_changes(self, changes: Mapping[str, Source | None]) -> Flow:
+        """Return a view with other sources, as yet without specs."""
+        other = copy.copy(self)
+        new = {name: source for name, source in changes.items() if source is not None}
+        base, known = self._documents()
+        other.document = EditedDocument(base, ChainMap(new, dict(known) if not new else known))
+        other.raws = ChainMap({name: source.raw for name, source in new.items()}, self.raws)
+        other.actions, other.late = {}, {}
+        return other
+
+    def apply(self, view: Flow, changes: Mapping[str, Source | None]) -> None:
+        """Take over what a view with these changes has, once its actions are checked."""
+        base, known = self._documents()
+        for name, source in changes.items():
+            if source is None:
+                for memory in (self.raws, self.actions, self.late, known):
+                    memory.pop(name, None)
+            else:
+                self.raws[name], self.actions[name] = source.raw, view.actions[name]
+                self.late[name] = view.late[name]
+                known[name] = source
+        self.document = EditedDocument(base, known)
+
+    def _documents(self) -> tuple[Document, dict[str, Source]]:
+        if isinstance(self.document, EditedDocument):
+            assert isinstance(self.document.sources, dict)
+            return self.document.base, self.document.sources
+        return self.document, {}
+
+    def text_now(self) -> str:
+        """Return YAML of the flow as it is after edits."""
+        if not isinstance(self.document, EditedDocument):
+            return self.text
+        written = {**self.document.data, 'actions': {
+            name: dict(self.raws[name]) for name in self.actions}}
+        text: str = yaml.safe_dump(written, sort_keys=False, allow_unicode=True)
+        return text
+
+    def render(
+        self, action_id: str, overrides: Mapping[str, Any] | None = None,
+        fields: Mapping[str, Any] | None = None, seen: Mapping[str, Any] | None = None,
+    ) -> ActionSpec:
+        """
+        Return the spec of an action, its own parameters changed by `overrides`.
+
+        `fields`: fields of the action, with templates, in place of those of the file. What people
+        and services are asked is left as it is until they are asked. `seen`: values of `facts` and
+        `results`; without it what reads them is left as it is.
+        """
+        raw = self.raws[action_id]
+        path: Path = ('actions', action_id)
+        merged = {**self.defaults, **raw, **(fields or {})}
+        own = {**_own_parameters({**self.defaults, **raw}), **_own_parameters(fields or {})}
+        names = {**self.parameters, **(seen or {}), 'action': action_id}
+        later = set() if seen else set(LATE)
         try:
-            own = {**render(own, names, (*path, 'parameters')), **(overrides or {})}
-            filled = render({key: value for key, value in merged.items()
-                             if key not in ('parameters', 'fallback')}, {**names, **own}, path)
-            if 'fallback' in merged:
-                filled['fallback'] = render(
-                    merged['fallback'], {**names, **own}, (*path, 'fallback'))
+            own = {**render(own, names, (*path, 'parameters'), later), **(overrides or {})}
+            late = [] if seen else list(texts(own, ('parameters',)))
+            later |= {str(where[1]) for where, _ in late}
+            names.update(own)
+            filled = {}
+            for key, value in merged.items():
+                where = (*path, key)
+                if key in ('fallback', 'verify'):
+                    filled[key] = render_late(key, value, names, where)
+                elif key in MAY_BE_LATE:
+                    filled[key] = render(value, names, where, later)
+                    if not seen:
+                        late += texts(filled[key], (key,))
+                elif key != 'parameters':
+                    self._not_late(action_id, value, where, later)
+                    filled[key] = render(value, names, where)
         except TemplateError as error:
             raise DocumentError(
                 [self.document.fault(error.path, f"action '{action_id}': {error}")]) from error
+        if overrides is None and not fields and not seen:
+            self.late[action_id] = late
         filled['parameters'] = {**self.parameters, **own}
-        return validate(self.document, ActionSpec, data=_in_full(filled), path=path)
+        full = in_full(filled)
+        self._check_kinds(full, path)
+        return validate(self.document, ActionSpec, data=full, path=path)
+
+    def _not_late(self, action_id: str, value: Any, path: Path, later: Collection[str]) -> None:
+        for name, where in names_read(value, path).items():
+            if name in later:
+                raise DocumentError([self.document.fault(
+                    where, f"action '{action_id}': '{name}' is only known when the action starts; "
+                    f"it can be read in {', '.join(('parameters', *MAY_BE_LATE))}")])
+
+    def _check_kinds(self, full: Mapping[str, Any], path: Path) -> None:
+        """Name the nearest kind of dependency, of which there are several shapes."""
+        after = full.get('after')
+        faults = [self.document.fault(
+            (*path, 'after', name), f"'{kind}' is no kind of dependency" + nearest(kind, KINDS)
+            + f" (known: {', '.join(KINDS)}, or a mapping with 'condition')")
+            for name, kind in (after.items() if isinstance(after, dict) else ())
+            if not isinstance(kind, dict) and kind not in KINDS]
+        if faults:
+            raise DocumentError(faults)
+
+    def own_parameters(self, action_id: str) -> dict[str, Any]:
+        """Return the parameters of an action beside those of the flow, as they are written."""
+        return _own_parameters({**self.defaults, **self.raws[action_id]})
 
 
 def _own_parameters(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,10 +244,10 @@ def _own_parameters(raw: Mapping[str, Any]) -> dict[str, Any]:
     return own if isinstance(own, dict) else {}
 
 
-def load_flow(path: str | Path, **parameters: Any) -> Flow:
+def load_flow(path: str | FilePath, **parameters: Any) -> Flow:
     """Read a flow file; `DocumentError` with all faults if it can't be run."""
     document = read_document(path, max_bytes=MAX_FLOW_BYTES)
-    return _load(document, Path(path).read_text(encoding='utf-8'), parameters)
+    return _load(document, FilePath(path).read_text(encoding='utf-8'), parameters)
 
 
 def parse_flow(text: str, name: str, parameters: Mapping[str, Any] | None = None) -> Flow:
@@ -86,34 +257,38 @@ def parse_flow(text: str, name: str, parameters: Mapping[str, Any] | None = None
 
 def _load(document: Document, text: str, given: Mapping[str, Any]) -> Flow:
     spec = validate(document, FlowSpec)
+    document = FlowDocument(document)
     faults = [*_name_faults(document, spec)]
     values, value_faults = _values(document, spec, given)
     faults += value_faults
+    faults += _dialogue_faults(document, spec)
+    if spec.schedule is not None:
+        faults += [document.fault(('schedule', field), f'schedule: {message}')
+                   for field, message in schedule_faults(spec.schedule, of_action=False)]
     if faults:
         raise DocumentError(faults)
     flow = Flow(document, text, spec, values)
     actions: dict[str, ActionSpec] = {}
     for action_id in spec.actions:
-        try:
-            actions[action_id] = flow.render(action_id)
-        except DocumentError as error:
-            faults += error.faults
-    for action_id, action in actions.items():
-        faults += _action_faults(document, action_id, action, spec)
-        faults += _fallback_faults(flow, action_id, action)
+        action, found = checked_action(flow, action_id, spec.actions)
+        faults += found
+        if action is not None:
+            actions[action_id] = action
     if not faults:
         try:
             order = topological_order({name: action.after for name, action in actions.items()})
-            flow.actions = {name: actions[name] for name in order}
         except CycleError as error:
-            faults.append(document.fault(('actions', error.cycle[0], 'after'), str(error)))
+            raise CyclicFlow(
+                [document.fault(('actions', error.cycle[0], 'after'), str(error))]) from error
+        flow.actions = {name: actions[name] for name in order}
+        faults += order_faults(flow, order, lambda name: actions[name].after)
     if faults:
         raise DocumentError(dict.fromkeys(faults))
     return flow
 
 
 def _name_faults(document: Document, spec: FlowSpec) -> Iterator[Fault]:
-    if not _NAME.match(spec.flow):
+    if not is_name(spec.flow):
         yield document.fault(('flow',), f'{spec.flow!r} is not a name: expected up to 64 letters, '
                              'digits, _ or -, a letter first')
     if not spec.actions:
@@ -121,13 +296,26 @@ def _name_faults(document: Document, spec: FlowSpec) -> Iterator[Fault]:
     if len(spec.actions) > MAX_ACTIONS:
         yield document.fault(('actions',), f'more than {MAX_ACTIONS} actions')
     for action_id in spec.actions:
-        if not _NAME.match(action_id):
+        if not is_name(action_id):
             yield document.fault(
                 ('actions', action_id), f'{action_id!r} is not a name: expected up to 64 '
                 'letters, digits, _ or -, a letter first')
     for name in spec.parameters:
-        if not _IDENTIFIER.match(name):
+        if not IDENTIFIER.match(name):
             yield document.fault(('parameters', name), f'{name!r} is not an identifier')
+
+
+def _dialogue_faults(document: Document, spec: FlowSpec) -> Iterator[Fault]:
+    known = {*spec.parameters, 'actor_input', 'dialogue', 'state', 'flow', 'name'}
+    try:
+        texts_of = {state: getattr(spec.dialogue, state)
+                    for state in ('asking', 'working', 'ended')}
+        for name, path in names_read(texts_of, ('dialogue',)).items():
+            if name not in known:
+                yield document.fault(path, f"the template reads '{name}', which a dialogue does "
+                                     'not know' + nearest(name, known))
+    except TemplateError as error:
+        yield document.fault(error.path, str(error))
 
 
 def _values(
@@ -174,147 +362,35 @@ _TYPES: dict[type, str] = {bool: 'true or false', str: 'a text', list: 'a list',
                            dict: 'a mapping', int: 'a number', float: 'a number'}
 
 
-def _in_full(raw: dict[str, Any]) -> dict[str, Any]:
+def in_full(raw: dict[str, Any]) -> dict[str, Any]:
     """Write the short forms of an action's fields out in full."""
     full = dict(raw)
-    for field in (*_CONDITIONS, 'motion', 'fallback', 'verify'):
+    for field in (*CONDITIONS, 'motion', 'fallback', 'verify'):
         value = full.get(field)
         if field == 'stopped':
             if isinstance(value, str):
                 full[field] = {'condition': value}
         elif value is not None:
             full[field] = [
-                {'condition': item} if field in _CONDITIONS and isinstance(item, str)
-                else {'strategy': item} if field == 'fallback' and isinstance(item, str)
+                {'condition': item} if field in CONDITIONS and isinstance(item, str)
+                else strategy_in_full(item) if field == 'fallback'
                 else {'by': item} if field == 'verify' and isinstance(item, str)
                 else item
                 for item in (value if isinstance(value, list) else [value])]
-    after = full.get('after')
-    if isinstance(after, str):
-        after = [after]
-    if isinstance(after, list) and all(isinstance(item, str) for item in after):
-        full['after'] = dict.fromkeys(after, 'success')
+    if 'after' in full:
+        full['after'] = after_in_full(full['after'])
     return full
 
 
-def _action_faults(
-    document: Document, action_id: str, action: ActionSpec, spec: FlowSpec
-) -> Iterator[Fault]:
-    path = ('actions', action_id)
-    for name in action.parameters:
-        if not _IDENTIFIER.match(name):
-            yield document.fault((*path, 'parameters', name), f'{name!r} is not an identifier')
-    for name in action.after:
-        if name not in spec.actions:
-            yield document.fault((*path, 'after', name), f"action '{action_id}' waits for "
-                                 f"'{name}', which the flow does not have"
-                                 + nearest(name, spec.actions))
-    for name in action.resources:
-        if not _NAME.match(name):
-            yield document.fault((*path, 'resources'), f'{name!r} is not a name of a resource')
-    if not action.confirm:
-        yield document.fault(path, f"action '{action_id}' has no 'confirm': nothing would show "
-                             'that it is done')
-    if action.confirm and not any(_facts_read(item, action) for item in action.confirm):
-        yield document.fault((*path, 'confirm'), f"action '{action_id}': 'confirm' reads no fact, "
-                             'so no sensor would be asked')
-    if action.maintain and not action.physical:
-        yield document.fault((*path, 'maintain'), f"action '{action_id}' has 'maintain' but no "
-                             "'motion' that it could stop")
-    for index, verifier in enumerate(action.verify):
-        if verifier.by in ('service', 'checker') and not getattr(verifier, verifier.by):
-            yield document.fault(
-                (*path, 'verify', index), f"action '{action_id}': a verifier by {verifier.by} "
-                f"needs '{verifier.by}', its name")
-    yield from _condition_faults(document, action_id, action, _AnyName())
-    for index, motion in enumerate(action.motion):
-        yield from _number_faults(document, (*path, 'motion', index, 'goal'), motion.goal)
+def after_in_full(after: Any) -> Any:
+    """Write `after` out in full, as far as it is one of its forms."""
+    if isinstance(after, str):
+        after = [after]
+    if isinstance(after, list) and all(isinstance(item, str) for item in after):
+        return dict.fromkeys(after, 'success')
+    return {} if after is None else after
 
 
-def check_names(flow: Flow, facts: Mapping[str, Kind]) -> None:
-    """Raise DocumentError if a condition does not go with these facts (kinds by name)."""
-    faults = [
-        fault for action_id, action in flow.actions.items()
-        for fault in _condition_faults(
-            flow.document, action_id, action, {*facts, *action.parameters}, facts)]
-    if faults:
-        raise DocumentError(faults)
-
-
-def _condition_faults(
-    document: Document, action_id: str, action: ActionSpec, names: Collection[str],
-    facts: Mapping[str, Kind] = MappingProxyType({}),
-) -> Iterator[Fault]:
-    kinds = {**facts, **{name: kind_of(value) for name, value in action.parameters.items()}}
-    for field in _CONDITIONS:
-        value = getattr(action, field)
-        for index, item in enumerate(value if isinstance(value, list) else [value]):
-            if item is None:
-                continue
-            try:
-                compile_expression(item.condition, names, condition=True, kinds=kinds)
-            except DocumentError as error:
-                for fault in error.faults:
-                    yield document.fault(
-                        ('actions', action_id, field, index, 'condition'),
-                        f"action '{action_id}', {field} {item.condition!r}, "
-                        f'character {fault.column}: {fault.message}')
-
-
-def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:
-    """Return the names that a condition reads beside the action's parameters."""
-    try:
-        expression = compile_expression(condition.condition, _AnyName(), condition=True)
-    except DocumentError:
-        return {'?'}  # told as a fault of its own
-    return set(expression.names) - set(action.parameters)
-
-
-class _AnyName(Collection[str]):
-    """Which facts there are is not known yet; every name will do."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
-def _number_faults(
-    document: Document, path: tuple[str | int, ...], goal: Any
-) -> Iterator[Fault]:
-    if isinstance(goal, float) and not math.isfinite(goal):
-        dotted = '.'.join(map(str, path[path.index('goal'):]))
-        yield document.fault(path, f"field '{dotted}': expected a finite number, got {goal}")
-    elif isinstance(goal, dict):
-        for key, value in goal.items():
-            yield from _number_faults(document, (*path, key), value)
-    elif isinstance(goal, list):
-        for index, value in enumerate(goal):
-            yield from _number_faults(document, (*path, index), value)
-
-
-def _fallback_faults(flow: Flow, action_id: str, action: ActionSpec) -> Iterator[Fault]:
-    """Fill the action in with each fallback's parameters, so that none fails in the night."""
-    own = _own_parameters(flow.document.data['actions'][action_id])
-    defaults = _own_parameters(flow._defaults)
-    for index, strategy in enumerate(action.fallback):
-        path = ('actions', action_id, 'fallback', index)
-        unknown = [name for name in strategy.parameters if name not in {**defaults, **own}]
-        for name in unknown:
-            yield flow.document.fault(
-                (*path, 'parameters', name),
-                f"action '{action_id}' has no parameter '{name}'" + nearest(name, own))
-        if strategy.parameters and not unknown:
-            try:
-                changed = flow.render(action_id, strategy.parameters)
-            except DocumentError as error:
-                yield from error.faults
-                continue
-            if changed.resources != action.resources:
-                yield flow.document.fault(
-                    (*path, 'parameters'), f"action '{action_id}': a fallback can not change "
-                    'the resources that it holds')
+def is_name(text: str) -> bool:
+    """Whether something may be called this: up to 64 letters, digits, _ or -, a letter first."""
+    return NAME.match(text) is not None

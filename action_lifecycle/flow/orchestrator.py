@@ -1,32 +1,53 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
-"""
-Runs flows: starts each action when it may, takes in how it ended, and goes on after a restart.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
 
-Single-threaded like the runners it drives; several flows share the resources.
+"""
+Runs flows: starts each action when it may, takes in how it ended, and edits what is to come.
+
+Single-threaded like the runners it drives; several flows share the resources. A flow goes through
+the states of `constellation_states`; each change is journaled before it takes effect.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 import itertools
 import json
 import logging
 import re
-import uuid
-from collections import Counter
-from collections.abc import Callable, Mapping
 from typing import Any
+import uuid
 
+from .alternatives import Alternatives, no_recipes, Recipes
+from .constellation_states import ConstellationAgentStateManager
+from .dag import topological_order
+from .edits import EditRefused, EditResult, FlowEdit, stage_edit, StagedEdit
+from .extensions import Extension
+from .loading import Flow
+from .metrics import FlowMetrics
+from .recorder import JournalRecorder
+from .restoring import held_by_open_actions, Restored
+from .results import Judgment, Seen
+from .run import FlowRun
+from .scheduler import AGING, Claim, Dependencies, Resources, Scheduler
 from ..engine import Graph, LifecycleError, TransitionNotAllowed
-from ..ledger import Row
-from ..lifecycle.action import ATTEMPT_EVENTS, Action
+from ..lifecycle.action import Action
 from ..lifecycle.ports import Clock, Operator, Verifier, World
 from ..lifecycle.runner import ActionRunner
-from ..lifecycle.states import ActionState, ErrorCode, Outcome
-from .extensions import Extension
-from .loading import Flow, parse_flow
-from .recorder import JournalRecorder
-from .scheduler import Claim, Dependencies, Resources
+from ..lifecycle.spec import WhenSpec
+from ..lifecycle.states import ErrorCode, Outcome
 
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 
@@ -37,65 +58,10 @@ FROM_OUTSIDE = frozenset({
 
 START_AGAIN = 1.0
 """Seconds until what the journal refused is tried again."""
+AT_ONCE = 100
+"""Actions that are canceled or started in one go, before others have their turn."""
 
-
-class FlowRun:
-    """A flow that runs or has ended. `state`: START, CONTINUE, FINISH or FAIL."""
-
-    def __init__(
-        self, flow_id: str, flow: Flow, priority: int, *, recipe: str = '',
-        origin: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.flow_id = flow_id
-        self.flow = flow
-        self.priority = priority
-        self.recipe = recipe  #: name of the recipe that a verified run leaves
-        self.origin = dict(origin or {})  #: where it comes from: `kind`, and what that kind notes
-        self.state = 'START'
-        self.dependencies = Dependencies({
-            name: spec.after for name, spec in flow.actions.items()})
-        self.runners: dict[str, ActionRunner] = {}
-        self.at_work: set[str] = set()
-        self.done = 0
-        self.canceled_by: tuple[str, str] | None = None
-        self.canceled_actions: dict[str, tuple[str, str]] = {}
-        self.started_at = 0.0
-        self.summary: dict[str, Any] = {}
-        self.notes: dict[str, Any] = {}  #: what extensions add to the summary
-        self.error_code = ErrorCode.NONE
-        self.error_msg = ''
-
-    @property
-    def actions(self) -> list[Action]:
-        """Return the actions in topological order."""
-        return [self.runners[name].action for name in self.flow.actions]
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing will happen any more."""
-        return self.state in ('FINISH', 'FAIL')
-
-    def counts(self) -> Counter[str]:
-        """Return how many actions are `done`, `running`, and ended with each outcome."""
-        counts: Counter[str] = Counter()
-        for action in self.actions:
-            if action.outcome is not None and action.state is ActionState.TERMINATED:
-                counts['done'] += 1
-                counts[action.outcome.value] += 1
-            elif action.state is not ActionState.ASSIGNED:
-                counts['running'] += 1
-        return counts
-
-    def constellation_state(self) -> str:
-        """Return created, executing, completed, failed, partially_failed or cancelled."""
-        if not self.ended:
-            return 'executing' if self.state == 'CONTINUE' else 'created'
-        counts = self.counts()
-        if counts['canceled']:
-            return 'cancelled'
-        if counts['failed'] or counts['skipped']:
-            return 'partially_failed' if counts['succeeded'] else 'failed'
-        return 'completed'
+_STATES = ConstellationAgentStateManager()
 
 
 class Orchestrator:
@@ -119,16 +85,27 @@ class Orchestrator:
         self.flow_changed = flow_changed
         self.runs: dict[str, FlowRun] = {}
         self.extensions: list[Extension] = []
-        self.resources = Resources()
+        self.recipes: Recipes = no_recipes
+        self.scheduler = Scheduler()
         self.log = logging.getLogger('action_lifecycle')
-        self._claims: dict[tuple[str, str], Claim] = {}
         self._arrival = itertools.count()
         self._dispatching = False
         self._wanted = False
+        self._advancing: set[str] = set()
+        self._judging: dict[tuple[str, str], Judgment] = {}
+        self._seen = Seen(world)
+
+    @property
+    def resources(self) -> Resources:
+        """Who holds what."""
+        return self.scheduler.resources
 
     def new_id(self, flow: Flow, wanted: str = '') -> str:
         """Return an id for a flow; `LifecycleError` if the wanted one can't be used."""
-        flow_id = wanted or f'{flow.name}-{uuid.uuid4().hex[:8]}'
+        return self.free_id(wanted or f'{flow.name}-{uuid.uuid4().hex[:8]}')
+
+    def free_id(self, flow_id: str) -> str:
+        """Return an id that a flow may have; `LifecycleError` if it can't be used."""
         if not _FLOW_ID.match(flow_id):
             raise LifecycleError(f'flow_id {flow_id!r}: expected up to 128 letters, digits, '
                                  '_, - and .')
@@ -136,60 +113,238 @@ class Orchestrator:
             raise LifecycleError(f"flow_id '{flow_id}' is in the journal already")
         return flow_id
 
+    # The states of a flow
+
     def submit(
         self, flow: Flow, flow_id: str, *, priority: int = 0, actor: str = '',
         recipe: str = '', origin: Mapping[str, Any] | None = None,
     ) -> FlowRun:
         """Journal a flow and begin with it; when the journal refuses, nothing has started."""
-        run = FlowRun(flow_id, flow, priority, recipe=recipe, origin=origin)
+        run = self.new_run(flow.copy(), flow_id, priority, recipe, origin)
         run.started_at = self.clock.now()
-        self.recorder.accepted(flow_id, {
+        _STATES.get_state(run.state).handle(run, self)
+        run.machine.fire(run.status, actor=actor, final=run.broken != '', cause=run.broken, flow={
             'name': flow.name, 'text': flow.text, 'file': flow.document.name,
             'parameters': flow.parameters, 'priority': priority, 'recipe': recipe,
-            'origin': run.origin}, list(flow.actions), actor)
-        self._add(run)
-        run.state = 'CONTINUE'
-        for extension in self.extensions:
-            extension.began(run)
-        self._claim(run, run.dependencies.ready())
-        self.flow_changed(run)
-        self.dispatch()
+            'origin': run.origin, 'order': run.dependencies.dag.order()})
+        self.runs[flow_id] = run
+        if run.ended:
+            run.error_code, run.error_msg = _why_failed(run)
+            self.flow_changed(run)
+        else:
+            self.begin(run)
+            self.flow_changed(run)
+            self.dispatch()
         return run
 
-    def _add(self, run: FlowRun) -> None:
-        self.runs[run.flow_id] = run
-        for action_id, spec in run.flow.actions.items():
-            action = Action(run.flow_id, action_id, spec, self.graph, self.recorder)
-            run.runners[action_id] = ActionRunner(
-                action, self.world, self.clock, self.operator, self.verifier,
-                lambda parameters, action_id=action_id:  # type: ignore[misc]
-                run.flow.render(action_id, parameters),
-                lambda runner: self._ended(run, runner), recipe=bool(run.recipe))
+    def new_run(
+        self, flow: Flow, flow_id: str, priority: int, recipe: str,
+        origin: Mapping[str, Any] | None,
+    ) -> FlowRun:
+        """Return a run in START, of which nobody knows yet."""
+        return FlowRun(flow_id, flow, priority, self._runner, self.recorder.flow_changed,
+                       recipe=recipe, origin=origin)
+
+    def _runner(self, run: FlowRun, name: str) -> ActionRunner:
+        action = Action(run.flow_id, name, run.flow.actions[name], self.graph, self.recorder)
+        return ActionRunner(
+            action, self.world, self.clock, self.operator, self.verifier,
+            Alternatives(lambda: run.flow, action, lambda *names: self.recipes(*names)),
+            lambda runner: self._ended(run, runner), recipe=bool(run.recipe),
+            look=partial(self._seen.fetch, run) if run.flow.late[name] else None)
+
+    def schedule(self, run: FlowRun) -> None:
+        """Read the dependencies of a flow, sort its actions, have its jobs made."""
+        actions = run.flow.actions
+        after = {name: spec.after for name, spec in actions.items()}
+        if run.stage == 'dependency_analysis':
+            for name, needs in after.items():
+                for needed in needs:
+                    if needed not in actions:
+                        raise LifecycleError(
+                            f"action '{name}' waits for '{needed}', which the flow does not have")
+            run.stages.fire('analysed')
+            after = {name: after[name] for name in topological_order(after)}
+            run.stages.fire('sorted')
+        if not run.dependencies.dag.after:
+            run.dependencies = Dependencies(after)
+
+    def begin(self, run: FlowRun) -> None:
+        """Have the flow's actions claim what they need, as they become ready."""
+        self.scheduler.limit(run.flow_id, run.flow.max_motions)
+        for extension in self.extensions:
+            extension.began(run)
+        for name in run.flow.actions:
+            self._watch_deadline(run, name)
+        self._claim(run, run.dependencies.ready())
+
+    def advance(self, run: FlowRun) -> None:
+        """Handle the state that a flow is in, and follow it to the next."""
+        self._advancing.discard(run.flow_id)
+        if run.ended:
+            return
+        _STATES.get_state(run.state).handle(run, self)
+        if run.status in ('FINISH', 'FAIL'):
+            self._finish(run)
+        elif run.status != run.state:
+            self._enter(run)
+        self.flow_changed(run)
+        self.dispatch()
+
+    def _enter(self, run: FlowRun) -> None:
+        try:
+            run.machine.fire(run.status, order=run.dependencies.dag.order())
+        except LifecycleError as error:
+            self.log.error('flow %s does not start anew, trying again in %.0f s: %s',
+                           run.flow_id, START_AGAIN, error)
+            self.clock.call_later(START_AGAIN, lambda: self.advance(run))
+
+    def _advance_soon(self, run: FlowRun) -> None:
+        """Let everything that ends in this moment be taken in at once."""
+        if run.flow_id not in self._advancing:
+            self._advancing.add(run.flow_id)
+            self.recorder.call_soon(lambda: self.advance(run))
+
+    def weave(self, run: FlowRun, completed: Sequence[ActionRunner]) -> bool:
+        """Take in all actions that have ended; returns whether the flow is at its end."""
+        ready: list[str] = []
+        skipped: list[tuple[str, str]] = []
+        for runner in completed:
+            action = runner.action
+            assert action.outcome is not None
+            run.outcomes[action.outcome.value] += 1
+            more, never = run.dependencies.ended(action.action_id, action.outcome)
+            ready += more
+            skipped += never
+        self.go_on(run, ready, skipped)
+        return self._at_its_end(run)
+
+    def go_on(self, run: FlowRun, ready: list[str], skipped: list[tuple[str, str]]) -> None:
+        """Let actions claim what they need, and end those that will never start."""
+        for name, blamed in skipped:
+            outcome = run.dependencies.outcomes[blamed]
+            self.scheduler.withdraw(run.flow_id, name)
+            run.runners[name].skip('scheduler', f"'{blamed}' {outcome.value}")
+        if run.canceled_by is None:
+            self._claim(run, ready)
+        else:
+            for name in ready:
+                run.runners[name].cancel(*run.canceled_by)
+
+    def _at_its_end(self, run: FlowRun) -> bool:
+        return run.done == len(run.runners) and not run.completions and not any(
+            extension.holds(run) for extension in self.extensions)
+
+    def proceed(self, flow_id: str) -> None:
+        """Look again whether a flow is at its end, which an extension has held."""
+        self._advance_soon(self.runs[flow_id])
+
+    def give_up(self, run: FlowRun, why: str) -> None:
+        """Stop what moves; the flow ends in FAIL."""
+        run.broken = why
+        self.cancel(run.flow_id, 'orchestrator', why)
+
+    def _finish(self, run: FlowRun) -> None:
+        summary = self._summary(run)
+        if run.status == 'FAIL':
+            run.error_code, run.error_msg = _why_failed(run)
+        try:
+            run.machine.fire(run.status, **summary, error_code=run.error_code.name,
+                             cause=run.error_msg, final=True)
+        except LifecycleError as error:
+            self.log.error('the end of flow %s is not recorded, trying again in %.0f s: %s',
+                           run.flow_id, START_AGAIN, error)
+            self.clock.call_later(START_AGAIN, lambda: self.advance(run))
+            return
+        run.summary = summary
+        self.scheduler.forget(run.flow_id)
+        for extension in self.extensions:
+            extension.flow_ended(run)
+
+    def _summary(self, run: FlowRun) -> dict[str, Any]:
+        actions = run.actions
+        return {
+            'total': len(actions), **{o.value: run.outcomes[o.value] for o in Outcome},
+            'recovered': sum(action.attempt > 1 and action.outcome is Outcome.SUCCEEDED
+                             for action in actions),
+            'unverified': sum(action.outcome is Outcome.SUCCEEDED
+                              and not (action.passed_completed and action.evidence)
+                              for action in actions),
+            'edits': len(run.edits),
+            'duration': self.clock.now() - run.started_at,
+            'metrics': FlowMetrics.of(actions).data(), **run.notes,
+        }
+
+    # Starting and ending actions
 
     def due(self, flow_id: str, action_id: str) -> None:
         """Let a ready action start that an extension has kept from it."""
         run = self.runs[flow_id]
-        self._claim_now(run, action_id)
-        self.dispatch()
-
-    def proceed(self, flow_id: str) -> None:
-        """End a flow that an extension has held, if nothing else keeps it from its end."""
-        run = self.runs[flow_id]
-        if not run.ended and run.done == len(run.runners):
-            self._finish(run)
+        if not run.ended and run.dependencies.is_ready(action_id):
+            self._may_claim(run, action_id)
+            self.dispatch()
 
     def _claim(self, run: FlowRun, names: list[str]) -> None:
         for name in names:
-            if run.runners[name].action.state is not ActionState.ASSIGNED:
+            if run.progress(name) != 'waiting':
                 continue  # read back from the journal, where it has started already
             if all(extension.may_start(run, name) for extension in self.extensions):
+                self._may_claim(run, name)
+
+    def _may_claim(self, run: FlowRun, name: str) -> None:
+        """Judge the conditions that an action waits for, if there are any."""
+        if not any(isinstance(kind, WhenSpec) for kind in run.flow.actions[name].after.values()):
+            self._claim_now(run, name)
+            return
+
+        def judged(truth: bool, why: str) -> None:
+            self._judging.pop((run.flow_id, name), None)
+            if truth:
                 self._claim_now(run, name)
+                self.dispatch()
+            else:
+                run.runners[name].skip('scheduler', why)
+
+        def failed(code: ErrorCode, why: str) -> None:
+            self._judging.pop((run.flow_id, name), None)
+            run.runners[name].expire(code, why, 'scheduler')
+
+        self._drop_judgment(run, name)
+        judgment = Judgment(self.world, self.clock, run, name, judged, failed)
+        if not judgment.over:
+            self._judging[run.flow_id, name] = judgment
+
+    def _drop_judgment(self, run: FlowRun, name: str) -> None:
+        judgment = self._judging.pop((run.flow_id, name), None)
+        if judgment is not None:
+            judgment.cancel()
+
+    def _watch_deadline(self, run: FlowRun, name: str) -> None:
+        """Have an action fail that has not ended by its deadline or that of the flow."""
+        limits = [limit for limit in (run.flow.actions[name].deadline, run.flow.deadline) if limit]
+        if not limits:
+            return
+        limit = min(limits)
+
+        def over() -> None:
+            if self.runs.get(run.flow_id) is run and name in run.runners \
+                    and run.progress(name) != 'ended':
+                self.scheduler.withdraw(run.flow_id, name)
+                self._drop_judgment(run, name)
+                run.runners[name].expire(
+                    ErrorCode.DEADLINE_EXCEEDED,
+                    f'has not ended {limit:g} s after the start of the flow', 'clock')
+
+        self.clock.call_later(max(0.0, run.started_at + limit - self.clock.now()), over)
 
     def _claim_now(self, run: FlowRun, name: str) -> None:
+        if run.progress(name) != 'waiting':
+            return  # it was ended while its conditions were judged
         spec = run.flow.actions[name]
-        self._claims[run.flow_id, name] = Claim(
-            (-run.priority, -spec.priority, next(self._arrival)), run.flow_id, name,
-            frozenset(spec.resources))
+        run.ready_at.setdefault(name, self.clock.now())
+        self.scheduler.add(Claim(
+            (run.started_at - AGING * run.priority, -spec.priority, next(self._arrival)),
+            run.flow_id, name, frozenset(spec.resources)))
 
     def dispatch(self) -> None:
         """Start every action that may start."""
@@ -198,110 +353,50 @@ class Orchestrator:
             return  # an action that starts may end at once, and ask again
         self._dispatching = True
         try:
-            while self._wanted:
-                self._wanted = False
-                claim = self._next_claim()
-                if claim is not None:
-                    self._wanted = self._start(claim)
+            for _ in range(AT_ONCE):
+                if not self._wanted:
+                    return
+                claim = self.scheduler.next()
+                self._wanted = claim is not None and self._start(claim)
+            self.recorder.call_soon(self.dispatch)
         finally:
             self._dispatching = False
 
-    def _next_claim(self) -> Claim | None:
-        for claim in self.resources.choose(self._claims.values()):
-            run = self.runs[claim.flow_id]
-            if len(run.at_work) < run.flow.max_motions:
-                return claim
-        return None
-
     def _start(self, claim: Claim) -> bool:
-        key = claim.flow_id, claim.action_id
         run = self.runs[claim.flow_id]
-        del self._claims[key]
-        self.resources.take(claim)
+        self.scheduler.start(claim)
         run.at_work.add(claim.action_id)
         try:
-            run.runners[claim.action_id].start()
+            waited = self.clock.now() - run.ready_at.get(claim.action_id, self.clock.now())
+            run.runners[claim.action_id].start(waited=max(0.0, waited))
         except LifecycleError as error:
-            self.log.error('%s/%s does not start, trying again in %.0f s: %s', *key,
+            self.log.error('%s/%s does not start, trying again in %.0f s: %s', *claim.key,
                            START_AGAIN, error)
-            self.resources.release(*key)
+            self.scheduler.end(*claim.key)
             run.at_work.discard(claim.action_id)
-            self._claims[key] = claim
+            self.scheduler.add(claim)
             self.clock.call_later(START_AGAIN, self.dispatch)
             return False
+        run.ready_at.pop(claim.action_id, None)
         return True
 
     def _ended(self, run: FlowRun, runner: ActionRunner) -> None:
         action = runner.action
-        assert action.outcome is not None
-        held = self.resources.release(run.flow_id, action.action_id)
+        held = self.scheduler.end(run.flow_id, action.action_id)
         if action.error_code is ErrorCode.STOP_UNCONFIRMED:
             self.resources.lock_all(dict.fromkeys(
                 held, f'{run.flow_id}/{action.action_id} was not seen to stop'))
         run.at_work.discard(action.action_id)
-        self._claims.pop((run.flow_id, action.action_id), None)
+        self.scheduler.withdraw(run.flow_id, action.action_id)
         if run.canceled_by is None and any(
                 extension.again(run, runner) for extension in self.extensions):
             self._claim(run, [action.action_id])
             self.dispatch()
             return
-        run.done += 1
-        ready, skipped = run.dependencies.ended(action.action_id, action.outcome)
-        for name, blamed in skipped:
-            run.runners[name].skip('scheduler', f"'{blamed}' {action.outcome.value}")
-        if run.canceled_by is None:
-            self._claim(run, ready)
-        else:
-            for name in ready:
-                run.runners[name].cancel(*run.canceled_by)
-        if not run.ended and run.done == len(run.runners):
-            self._finish(run)
-        else:
-            self.flow_changed(run)
-        self.dispatch()
+        run.completions.append(runner)
+        self._advance_soon(run)
 
-    def _finish(self, run: FlowRun) -> None:
-        if any(extension.holds(run) for extension in self.extensions):
-            self.flow_changed(run)
-            return
-        try:
-            self._record_end(run)
-        except LifecycleError as error:
-            self.log.error('the end of flow %s is not recorded, trying again in %.0f s: %s',
-                           run.flow_id, START_AGAIN, error)
-            self.clock.call_later(START_AGAIN, lambda: self._finish(run))
-        else:
-            for extension in self.extensions:
-                extension.flow_ended(run)
-            self.flow_changed(run)
-
-    def _record_end(self, run: FlowRun) -> None:
-        counts = run.counts()
-        good = counts['succeeded'] == len(run.runners)
-        target = 'FINISH' if good else 'FAIL'
-        summary = {
-            'total': len(run.runners), **{o.value: counts[o.value] for o in Outcome},
-            'recovered': sum(action.attempt > 1 and action.outcome is Outcome.SUCCEEDED
-                             for action in run.actions),
-            'unverified': sum(action.outcome is Outcome.SUCCEEDED
-                              and not (action.passed_completed and action.evidence)
-                              for action in run.actions),
-            'duration': self.clock.now() - run.started_at, **run.notes,
-        }
-        if not good:
-            if counts['canceled']:
-                run.error_code = ErrorCode.CANCELED
-            else:
-                run.error_code = ErrorCode.FLOW_PARTIALLY_FAILED if counts['succeeded'] \
-                    else ErrorCode.FLOW_FAILED
-            run.error_msg = '; '.join(
-                f'{action.action_id}: {action.error_msg}' for action in run.actions
-                if action.outcome in (Outcome.FAILED, Outcome.CANCELED) and action.error_msg
-            ) or 'canceled'
-        self.recorder.flow(run.flow_id, 'finished', run.state, target, {
-            **summary, 'error_code': run.error_code.name}, cause=run.error_msg, final=True)
-        run.summary = summary
-        run.state = target
+    # What people want
 
     def cancel(self, flow_id: str, actor: str, reason: str) -> None:
         """Cancel what runs and what has not started; the flow then ends as canceled."""
@@ -310,8 +405,25 @@ class Orchestrator:
             return
         run.canceled_by = actor, reason
         self._note(flow_id, 'cancel_flow', {}, actor, reason)
-        for runner in reversed(list(run.runners.values())):
-            runner.cancel(actor, reason)
+        self.cancel_all(run)
+
+    def cancel_all(self, run: FlowRun) -> None:
+        """Cancel all actions of a flow that is to be canceled: first those that are at work."""
+        assert run.canceled_by is not None
+        for name in list(run.at_work):
+            run.runners[name].cancel(*run.canceled_by)
+        waiting = [name for name in run.runners if name not in run.dependencies.outcomes]
+        for name in waiting:
+            self.scheduler.withdraw(run.flow_id, name)
+        self._cancel_some(run, waiting[::-1])
+
+    def _cancel_some(self, run: FlowRun, names: list[str]) -> None:
+        assert run.canceled_by is not None
+        for name in names[:AT_ONCE]:
+            if name in run.runners and name not in run.at_work:
+                run.runners[name].cancel(*run.canceled_by)
+        if names[AT_ONCE:]:
+            self.recorder.call_soon(lambda: self._cancel_some(run, names[AT_ONCE:]))
 
     def _note(
         self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
@@ -343,7 +455,8 @@ class Orchestrator:
         else:
             if 'parameters' in data:  # refused here, not when the action is started with them
                 run.flow.render(
-                    action_id, {**runner.action.parameters, **data['parameters']})
+                    action_id, {**runner.action.parameters, **data['parameters']},
+                    runner.action.fields)
             runner.fire(event, **data)
         return runner.action
 
@@ -352,114 +465,91 @@ class Orchestrator:
         chosen = [name for name in (names or self.resources.locked)
                   if name in self.resources.locked]
         self.recorder.unlock(chosen, actor, reason)
-        self.resources.unlock(chosen)
+        self.scheduler.unlock(chosen)
         self.dispatch()
         return chosen
+
+    # Editing
+
+    def stage(self, flow_id: str, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
+        """Judge an edit against the flow as it is now; `EditRefused` with every fault."""
+        run = self.runs.get(flow_id)
+        if run is None:
+            raise EditRefused.because(edit, f"there is no running flow '{flow_id}'")
+        return stage_edit(run, edit, base_seq)
+
+    def edit(
+        self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int = 0
+    ) -> EditResult:
+        """
+        Change a running flow: the whole edit or nothing.
+
+        `base_seq`: the journal row that the author has seen, 0: any. `EditRefused` and the
+        journal's errors leave everything as it was.
+        """
+        staged = self.stage(flow_id, edit, base_seq)
+        run = self.runs[flow_id]
+        if not staged.after:
+            return EditResult(0, staged.left_out)
+        names = sorted(staged.changes)
+        run.machine.fire(
+            'START' if edit.rebuilds else 'CONTINUE', event='edited', edit=edit.text,
+            file=edit.document.name, names=names, left_out=list(staged.left_out), actor=author,
+            cause=reason)
+        row = self.recorder.row
+        assert row is not None
+        run.edits.append({'seq': row.seq, 'author': author, 'names': names})
+        self._apply(run, staged)
+        self.flow_changed(run)
+        self.dispatch()
+        return EditResult(row.seq, staged.left_out)
+
+    def _apply(self, run: FlowRun, staged: StagedEdit) -> None:
+        run.flow.apply(staged.flow, staged.changes)
+        for name in staged.changes:
+            self.scheduler.withdraw(run.flow_id, name)
+            self._drop_judgment(run, name)
+            run.runners.renew(name)
+        ready, skipped = run.dependencies.change(staged.after)
+        if run.state == 'START':
+            run.restart()
+            self.advance(run)
+        for name, source in staged.changes.items():
+            if source is not None:
+                self._watch_deadline(run, name)
+        self.go_on(run, ready, skipped)
+        self._advance_soon(run)
+
+    # Ends and beginnings of the process
 
     def restore(self) -> list[FlowRun]:
         """Read the open flows back from the journal and go on with them."""
         journal = self.recorder.journal
-        restored: list[FlowRun] = []
+        restored: list[Restored] = []
         for last in journal.open_flows():
             try:
-                restored.append(self._read_back(last.flow_id))
+                restored.append(Restored(self, last.flow_id))
+                self.runs[last.flow_id] = restored[-1].run
             except LifecycleError as error:
                 self.log.error('flow %s can not be read back: %s', last.flow_id, error)
-                self._lock_lost(last.flow_id)
+                self.resources.lock_all(held_by_open_actions(journal, last.flow_id))
         self.resources.lock_all({row.action_id: row.cause for row in journal.open_rows('lock')})
         self._dispatching = True  # nothing new starts before all that had started is known
-        for run in restored:
+        for one in restored:
             try:
-                self._go_on(run)
+                one.go_on()
             except LifecycleError as error:
-                self.log.error('flow %s can not go on: %s', run.flow_id, error)
-                self._lock_lost(run.flow_id)
+                self.log.error('flow %s can not go on: %s', one.run.flow_id, error)
+                self.resources.lock_all(held_by_open_actions(journal, one.run.flow_id))
         self._dispatching = False
         self.dispatch()
-        return restored
-
-    def _lock_lost(self, flow_id: str) -> None:
-        """Lock what the open actions of a flow hold that nobody can go on with."""
-        held: dict[str, list[str]] = {}
-        for row in self.recorder.journal.rows(flow_id=flow_id, kind='transition'):
-            if row.event == 'start':
-                held[row.action_id] = row.data.get('resources', [])
-            elif row.final:
-                held.pop(row.action_id, None)
-        self.resources.lock_all({
-            name: f'{flow_id}/{action_id} can not be read back'
-            for action_id, names in held.items() for name in names})
-
-    def _read_back(self, flow_id: str) -> FlowRun:
-        """Rebuild a flow by applying its rows in order."""
-        journal = self.recorder.journal
-        run: FlowRun | None = None
-        for row in journal.rows(flow_id=flow_id):
-            data: Mapping[str, Any] = row.data
-            if row.kind == 'flow' and row.event == 'accepted':
-                flow = parse_flow(data['text'], data['file'], data['parameters'])
-                run = FlowRun(flow_id, flow, int(data['priority']),
-                              recipe=data.get('recipe', ''), origin=data.get('origin'))
-                run.started_at = row.ros_time or 0.0
-                self._add(run)
-                continue
-            if run is None:
-                raise LifecycleError(f'row {row.seq} speaks of a flow that was never accepted')
-            if row.kind == 'flow':
-                run.state = row.to_state
-            elif row.kind == 'transition':
-                self._apply(run, row, data)
-            elif row.event == 'cancel_flow':
-                run.canceled_by = row.actor, row.cause
-            elif row.event == 'cancel_action':
-                run.canceled_actions[data['action']] = row.actor, row.cause
-        assert run is not None
-        return run
-
-    @staticmethod
-    def _apply(run: FlowRun, row: Row, data: Mapping[str, Any]) -> None:
-        action = run.runners[row.action_id].action
-        action.apply(row.event, row.to_state, data)
-        action.restore(row.to_state)
-        action.dated(row.seq, row.ros_time or 0.0)
-
-    def _go_on(self, run: FlowRun) -> None:
-        journal = self.recorder.journal
-        last: dict[str, Row] = {}
-        began: dict[str, Row] = {}
-        for row in journal.rows(flow_id=run.flow_id, kind='transition'):
-            last[row.action_id] = row
-            if row.event in ATTEMPT_EVENTS:
-                began[row.action_id] = row
-        started = [runner for runner in run.runners.values()
-                   if runner.action.state is not ActionState.ASSIGNED]
-        for runner in started:
-            action = runner.action
-            if action.state is not ActionState.TERMINATED:
-                run.at_work.add(action.action_id)
-                self.resources.take(Claim(
-                    (0, 0, 0), run.flow_id, action.action_id, frozenset(action.spec.resources)))
-        for extension in self.extensions:
-            extension.began(run)
-        self._claim(run, run.dependencies.ready())
-        for runner in started:
-            if runner.action.state is ActionState.TERMINATED:
-                self._ended(run, runner)
-            else:
-                row = last[runner.action.action_id]
-                runner.resume(journal.elapsed_since(row), journal.elapsed_since(
-                    began.get(runner.action.action_id, row)))
-        for name, (actor, reason) in run.canceled_actions.items():
-            run.runners[name].cancel(actor, reason)
-        if run.canceled_by is not None:
-            for runner in run.runners.values():
-                runner.cancel(*run.canceled_by)
+        return [one.run for one in restored]
 
     def halt(self, halted: Callable[[], None]) -> None:
         """Stop all motions and leave every state as it is; the process is about to end."""
         self._dispatching = True
         runners = [runner for run in self.runs.values() if not run.ended
-                   for runner in run.runners.values()]
+                   for runner in run.runners.made()]
         open_count = len(runners)
         if not runners:
             halted()
@@ -483,3 +573,17 @@ class Orchestrator:
 def summary_json(run: FlowRun) -> str:
     """Return the summary of an ended flow as JSON."""
     return json.dumps(run.summary, sort_keys=True)
+
+
+def _why_failed(run: FlowRun) -> tuple[ErrorCode, str]:
+    """Return the error of a flow that ends in FAIL, as a code and in words."""
+    if run.broken:
+        return run.error_code or ErrorCode.INTERNAL, run.broken
+    words = '; '.join(
+        f'{action.action_id}: {action.error_msg}' for action in run.actions
+        if action.outcome in (Outcome.FAILED, Outcome.CANCELED) and action.error_msg)
+    if run.outcomes['canceled']:
+        return ErrorCode.CANCELED, words or 'canceled'
+    code = ErrorCode.FLOW_PARTIALLY_FAILED if run.outcomes['succeeded'] \
+        else ErrorCode.FLOW_FAILED
+    return code, words or 'no action succeeded'

@@ -23,8 +23,9 @@ import time
 from typing import Any
 
 from .extensions import Extension
-from .orchestrator import FlowRun, Orchestrator
+from .orchestrator import Orchestrator
 from .recipes import Recipe, recipe_path, write_recipe
+from .run import FlowRun
 from ..engine.errors import LifecycleError
 from ..ledger import Entry
 from ..lifecycle.states import Outcome

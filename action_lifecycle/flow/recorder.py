@@ -92,7 +92,7 @@ class JournalRecorder:
         """
         data = dict(change.data)
         flow = data.pop('flow', None)
-        columns = {name: str(data.pop(name, '')) for name in _COLUMNS}
+        columns: dict[str, Any] = {name: str(data.pop(name, '')) for name in _COLUMNS}
         final = bool(data.pop('final', False))
         now = self.clock.now()
         entry = Entry(
@@ -101,6 +101,7 @@ class JournalRecorder:
             ros_time=now, **columns)
         if flow is None:
             self.row = self.journal.append(entry)
+            run.entered(change.target, self.row.wall_time)
             return
         text = flow['text']
         parts = [text[start:start + TEXT_PART] for start in range(0, len(text), TEXT_PART)]
@@ -108,7 +109,10 @@ class JournalRecorder:
                      data={**flow, 'text': parts[0], 'parts': len(parts)}, ros_time=now, **columns)
         more = [Entry(kind='flow', flow_id=run.flow_id, event='text', to_state='START',
                       data={'text': part}, ros_time=now) for part in parts[1:]]
-        self.row = self.journal.append_many([head, *more, entry])[-1]
+        rows = self.journal.append_many([head, *more, entry])
+        self.row = rows[-1]
+        run.entered('START', rows[0].wall_time)
+        run.entered(change.target, self.row.wall_time)
 
     def note(
         self, flow_id: str, event: str, data: Mapping[str, Any], *, actor: str = '',

@@ -15,16 +15,21 @@
 """
 Which action may start: what it waits for, the resources it holds, how many are at work.
 
-`Dependencies` is the waiting of one flow, in time proportional to what changes. `Resources` is
-shared by all flows; an action takes all it needs at once or nothing, so there is no deadlock, and
-what a waiting action needs is kept from those behind it, so nobody waits for ever.
+`Dependencies` is the waiting of one flow. `Scheduler` is shared by all flows: an action takes all
+it needs at once or nothing, so there is no deadlock, and what a waiting action needs is kept from
+those behind it, so nobody waits for ever. Both take time in proportion to what changes.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+import heapq
+from typing import Union
 
+from .dag import Changes, Dag
+from ..lifecycle.spec import WhenSpec
 from ..lifecycle.states import Outcome
 
 _MET: dict[str, frozenset[Outcome]] = {
@@ -34,22 +39,35 @@ _MET: dict[str, frozenset[Outcome]] = {
 }
 """For each kind of dependency the outcomes that meet it; any other outcome can't any more."""
 
+AGING = 3600.0
+"""Seconds that a flow must have been there longer to make up for one level of priority less."""
+
+Kind = Union[str, WhenSpec]
+After = Mapping[str, Kind]
+
+
+def _meets(outcome: Outcome, kind: Kind) -> bool:
+    """Whether an outcome meets a dependency; conditions are judged when all have ended."""
+    return isinstance(kind, WhenSpec) or outcome in _MET[kind]
+
 
 class Dependencies:
     """Counts, for each action, what it still waits for."""
 
-    def __init__(self, after: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(self, after: Mapping[str, After]) -> None:
+        self.dag: Dag[Kind] = Dag(after)
+        self.outcomes: dict[str, Outcome] = {}
         self._waiting = {name: len(needs) for name, needs in after.items()}
-        self._dependents: dict[str, list[tuple[str, str]]] = {name: [] for name in after}
-        for name, needs in after.items():
-            for needed, kind in needs.items():
-                self._dependents[needed].append((name, kind))
-        self._settled: set[str] = set()
+        self._doomed: set[str] = set()  #: told to be skipped
 
     def ready(self) -> list[str]:
-        """Return the actions that wait for nothing."""
+        """Return the actions that wait for nothing and have not ended."""
         return [name for name, count in self._waiting.items()
-                if count == 0 and name not in self._settled]
+                if count == 0 and name not in self.outcomes]
+
+    def is_ready(self, name: str) -> bool:
+        """Whether an action waits for nothing any more."""
+        return self._waiting[name] == 0 and name not in self.outcomes
 
     def ended(self, name: str, outcome: Outcome) -> tuple[list[str], list[tuple[str, str]]]:
         """
@@ -58,30 +76,64 @@ class Dependencies:
         Returns the actions that have become ready, and those that never will be, each with the
         action that is to blame.
         """
-        self._settled.add(name)
+        self.outcomes[name] = outcome
         ready: list[str] = []
         skipped: list[tuple[str, str]] = []
-        for dependent, kind in self._dependents[name]:
-            if dependent in self._settled:
+        for dependent in self.dag.dependents[name]:
+            if dependent in self.outcomes or dependent in self._doomed:
                 continue
-            if outcome in _MET[kind]:
+            if _meets(outcome, self.dag.after[dependent][name]):
                 self._waiting[dependent] -= 1
                 if self._waiting[dependent] == 0:
                     ready.append(dependent)
             else:
-                self._settled.add(dependent)
+                self._doomed.add(dependent)
                 skipped.append((dependent, name))
         return ready, skipped
 
+    def change(self, changes: Changes[Kind]) -> tuple[list[str], list[tuple[str, str]]]:
+        """
+        Let actions wait for something else, add and take away; `CycleError` changes nothing.
 
-@dataclass(order=True)
+        Returns as `ended` does, of the changed actions.
+        """
+        self.dag.change(changes)
+        ready: list[str] = []
+        skipped: list[tuple[str, str]] = []
+        for name, needs in changes.items():
+            if needs is None:
+                self._waiting.pop(name, None)
+                continue
+            if name in self._doomed or name in self.outcomes:
+                continue
+            ended = {needed: self.outcomes[needed] for needed in needs if needed in self.outcomes}
+            self._waiting[name] = len(needs) - len(ended)
+            blamed = [needed for needed, outcome in ended.items()
+                      if not _meets(outcome, needs[needed])]
+            if blamed:
+                self._doomed.add(name)
+                skipped.append((name, blamed[0]))
+            elif not self._waiting[name]:
+                ready.append(name)
+        return ready, skipped
+
+
+@dataclass(frozen=True)
 class Claim:
-    """An action that is ready to start; the smallest claim goes first."""
+    """An action that is ready to start; the smallest rank goes first."""
 
-    rank: tuple[int, int, int]  #: minus priority of the flow, of the action; order of arrival
+    rank: tuple[float, ...]  #: of the flow, of the action, and the order of arrival: all differ
     flow_id: str = field(compare=False)
     action_id: str = field(compare=False)
     resources: frozenset[str] = field(compare=False)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Whose claim it is."""
+        return self.flow_id, self.action_id
+
+    def __lt__(self, other: Claim) -> bool:
+        return self.rank < other.rank
 
 
 class Resources:
@@ -90,23 +142,28 @@ class Resources:
     def __init__(self) -> None:
         self.holders: dict[str, tuple[str, str]] = {}
         self.locked: dict[str, str] = {}
+        self._held: dict[tuple[str, str], list[str]] = {}
 
     def take(self, claim: Claim) -> None:
         """Give the claim all it asks for."""
+        self._held[claim.key] = list(claim.resources)
         for name in claim.resources:
-            self.holders[name] = claim.flow_id, claim.action_id
+            self.holders[name] = claim.key
 
     def release(self, flow_id: str, action_id: str) -> list[str]:
         """Free what an action holds; returns the names."""
-        held = self.held_by(flow_id, action_id)
+        held = self._held.pop((flow_id, action_id), [])
         for name in held:
-            del self.holders[name]
+            self.holders.pop(name, None)
         return held
 
     def held_by(self, flow_id: str, action_id: str) -> list[str]:
         """Return the names of what an action holds."""
-        owner = flow_id, action_id
-        return [name for name, holder in self.holders.items() if holder == owner]
+        return self._held.get((flow_id, action_id), [])
+
+    def free(self, name: str) -> bool:
+        """Whether nobody holds it and it is not locked."""
+        return name not in self.holders and name not in self.locked
 
     def lock_all(self, reasons: Mapping[str, str]) -> None:
         """Keep resources from everybody until they are unlocked; each with its reason."""
@@ -117,12 +174,127 @@ class Resources:
         for name in names:
             self.locked.pop(name, None)
 
-    def choose(self, claims: Iterable[Claim]) -> list[Claim]:
-        """Return the claims that may start now, best first; what they take is theirs then."""
-        kept = {*self.holders, *self.locked}
-        chosen: list[Claim] = []
-        for claim in sorted(claims):
-            if claim.resources.isdisjoint(kept):
-                chosen.append(claim)
-            kept |= claim.resources
-        return chosen
+
+class Scheduler:
+    """
+    The claims that wait, in a queue for each resource.
+
+    A claim may start when it is the first in the queue of each of its resources, all of them are
+    free, and its flow has fewer actions at work than it may.
+    """
+
+    def __init__(self) -> None:
+        self.resources = Resources()
+        self.claims: dict[tuple[str, str], Claim] = {}
+        self._queues: dict[str, list[Claim]] = {}
+        self._startable: dict[str, list[Claim]] = defaultdict(list)  #: by flow, as far as seen
+        self._at_work: dict[str, set[str]] = defaultdict(set)
+        self._limits: dict[str, int] = {}
+        self._flows: list[tuple[tuple[float, ...], str]] = []  #: that may have something to start
+
+    def limit(self, flow_id: str, limit: int) -> None:
+        """Say how many actions of a flow may be at work."""
+        self._limits[flow_id] = limit
+
+    def at_work(self, flow_id: str) -> set[str]:
+        """Return the actions of a flow that are at work."""
+        return self._at_work[flow_id]
+
+    def add(self, claim: Claim) -> None:
+        """Let a claim wait."""
+        self.claims[claim.key] = claim
+        for name in claim.resources:
+            heapq.heappush(self._queues.setdefault(name, []), claim)
+        self._look_at(claim)
+
+    def withdraw(self, flow_id: str, action_id: str) -> None:
+        """Let a claim wait no longer."""
+        claim = self.claims.pop((flow_id, action_id), None)
+        if claim is not None:
+            self._look_behind(claim.resources)
+
+    def next(self) -> Claim | None:
+        """Return the best claim that may start now; it waits until it is taken."""
+        while self._flows:
+            flow_id = self._flows[0][1]
+            claim = self._first_of(flow_id)
+            if claim is not None:
+                if claim.rank != self._flows[0][0]:
+                    heapq.heapreplace(self._flows, (claim.rank, flow_id))
+                    continue
+                return claim
+            heapq.heappop(self._flows)
+        return None
+
+    def _first_of(self, flow_id: str) -> Claim | None:
+        """Return the best claim of a flow that may start, if the flow has a place for it."""
+        if len(self._at_work[flow_id]) >= self._limits[flow_id]:
+            return None
+        heap = self._startable[flow_id]
+        while heap:
+            claim = heap[0]
+            if self.claims.get(claim.key) is claim and self._its_turn(claim):
+                return claim
+            heapq.heappop(heap)
+        return None
+
+    def start(self, claim: Claim) -> None:
+        """Take a claim out and give it what it asks for."""
+        del self.claims[claim.key]
+        self.begin(claim)
+
+    def begin(self, claim: Claim) -> None:
+        """Give an action that is at work what it holds, without having it wait."""
+        self.resources.take(claim)
+        self._at_work[claim.flow_id].add(claim.action_id)
+
+    def end(self, flow_id: str, action_id: str) -> list[str]:
+        """Take in that an action is no longer at work; returns what it held."""
+        held = self.resources.release(flow_id, action_id)
+        if action_id in self._at_work[flow_id]:
+            self._at_work[flow_id].discard(action_id)
+            self._look_for(flow_id)
+        self._look_behind(held)
+        return held
+
+    def unlock(self, names: Iterable[str]) -> None:
+        """Let locked resources be used again."""
+        names = list(names)
+        self.resources.unlock(names)
+        self._look_behind(names)
+
+    def forget(self, flow_id: str) -> None:
+        """Drop what is remembered of a flow that has ended."""
+        for memory in (self._limits, self._at_work, self._startable):
+            memory.pop(flow_id, None)
+
+    def _its_turn(self, claim: Claim) -> bool:
+        return all(self.resources.free(name) and self._head(name) is claim
+                   for name in claim.resources)
+
+    def _head(self, name: str) -> Claim | None:
+        """Return the first claim that waits for a resource."""
+        queue = self._queues.get(name)
+        while queue:
+            if self.claims.get(queue[0].key) is queue[0]:
+                return queue[0]
+            heapq.heappop(queue)
+        self._queues.pop(name, None)
+        return None
+
+    def _look_behind(self, names: Iterable[str]) -> None:
+        """Look who is first in the queues of these resources now."""
+        for name in names:
+            claim = self._head(name)
+            if claim is not None:
+                self._look_at(claim)
+
+    def _look_at(self, claim: Claim) -> None:
+        if self._its_turn(claim):
+            heapq.heappush(self._startable[claim.flow_id], claim)
+            self._look_for(claim.flow_id)
+
+    def _look_for(self, flow_id: str) -> None:
+        claim = self._first_of(flow_id) if flow_id in self._limits else None
+        if claim is not None:
+            heapq.heappush(self._flows, (claim.rank, flow_id))

@@ -35,6 +35,15 @@ class ParameterSpec(StrictModel):
     description: str = ''
 
 
+class DialogueSpec(StrictModel):
+    """The words of a flow's dialogue: a template for each state of config/graphs/dialogue.yaml."""
+
+    asking: str = Field(default='', description='A person is asked.')
+    working: str = Field(default='', description='A person has answered.')
+    ended: str = Field(default='', description='The flow has ended.')
+    hooks: str = Field(default='', description='Name of hooks that change what is kept.')
+
+
 class FlowSpec(StrictModel):
     """
     A flow: actions that depend on one another.
@@ -56,5 +65,6 @@ class FlowSpec(StrictModel):
         'an edit.')
     deadline: float = Field(default=0.0, ge=0, le=31536000, description='Seconds from its start; '
                             'what has not ended then has failed. 0: no limit.')
+    dialogue: DialogueSpec = DialogueSpec()
     defaults: dict[str, Any] = Field(default={}, description='Fields that every action has.')
     actions: dict[str, dict[str, Any]]

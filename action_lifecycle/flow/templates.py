@@ -23,16 +23,21 @@ most two, one in the other), no other statements, and only the filters and metho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple, Union
 
 import jinja2
 from jinja2 import nodes
 from jinja2.filters import FILTERS
 import jinja2.meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from ..engine.errors import nearest
+
+Path = tuple[Union[str, int], ...]
 
 MAX_TEMPLATE = 4096
 """Longest template, in characters."""
@@ -117,42 +122,99 @@ class TemplateError(ValueError):
         super().__init__(message)
 
 
-def render(data: Any, names: Mapping[str, Any], path: tuple[str | int, ...] = ()) -> Any:
-    """Return a copy of `data` with every template in it filled in from `names`."""
+def render(
+    data: Any, names: Mapping[str, Any], path: Path = (), later: Collection[str] = (),
+) -> Any:
+    """
+    Return a copy of `data` with every template in it filled in from `names`.
+
+    Texts that read one of the names in `later` are left as they are.
+    """
     if isinstance(data, str):
-        return _text(data, names, path) if '{{' in data or '{%' in data else data
+        if '{{' not in data and '{%' not in data:
+            return data
+        compiled = _compiled_at(data, path)
+        if not compiled.reads.isdisjoint(later):
+            return data
+        return _filled_in(compiled, data, names, path)
     if isinstance(data, dict):
-        return {key: render(value, names, (*path, key)) for key, value in data.items()}
+        return {key: render(value, names, (*path, key), later) for key, value in data.items()}
     if isinstance(data, list):
-        return [render(value, names, (*path, index)) for index, value in enumerate(data)]
+        return [render(value, names, (*path, index), later) for index, value in enumerate(data)]
     return data
 
 
-def names_read(data: Any, path: tuple[str | int, ...] = ()) -> dict[str, tuple[str | int, ...]]:
-    """Return the names that the templates in `data` read, each with where; check them all."""
+def texts(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield every template in `data`, and where it stands."""
     if isinstance(data, str):
-        if '{{' not in data and '{%' not in data:
-            return {}
-        return dict.fromkeys(jinja2.meta.find_undeclared_variables(_parsed(data, path)), path)
-    children = data.items() if isinstance(data, dict) else \
-        enumerate(data) if isinstance(data, list) else ()
-    found: dict[str, tuple[str | int, ...]] = {}
-    for key, value in children:
-        found.update(names_read(value, (*path, key)))
-    return found
+        if '{{' in data or '{%' in data:
+            yield path, data
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            yield from texts(value, (*path, key))
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from texts(value, (*path, index))
 
 
-def _parsed(text: str, path: tuple[str | int, ...]) -> nodes.Template:
-    """Return the syntax tree of a template; `TemplateError` if it says what it may not."""
+def names_read(data: Any, path: Path = ()) -> dict[str, Path]:
+    """Return the names that the templates in `data` read, each with where; check them all."""
+    return {name: where for where, text in texts(data, path)
+            for name in sorted(_compiled_at(text, where).reads)}
+
+
+def parts_read(text: str, name: str) -> frozenset[tuple[str, str]]:
+    """Return what a template reads of a mapping: (KEY, KEY) of `name.KEY.KEY`, as far as told."""
+    return frozenset(
+        parts for node in _parsed(text).find_all((nodes.Getattr, nodes.Getitem))
+        for parts in [_parts(node, name)] if parts is not None)
+
+
+def _parts(node: nodes.Node, name: str) -> tuple[str, str] | None:
+    keys: list[str] = []
+    while isinstance(node, (nodes.Getattr, nodes.Getitem)):
+        if isinstance(node, nodes.Getattr):
+            keys.append(node.attr)
+        else:
+            keys.append(str(node.arg.value) if isinstance(node.arg, nodes.Const) else '')
+        node = node.node
+    if not isinstance(node, nodes.Name) or node.name != name:
+        return None
+    first, second, *_ = [*reversed(keys), '', '']
+    return first, second
+
+
+class _Compiled(NamedTuple):
+    reads: frozenset[str]
+    single: Callable[..., Any] | None  #: makes a value of any type
+    template: jinja2.Template
+
+
+@lru_cache(maxsize=4096)
+def _compiled(text: str) -> _Compiled:
+    tree = _parsed(text)
+    reads = frozenset(jinja2.meta.find_undeclared_variables(tree))
+    single = _SINGLE.match(text)
+    return _Compiled(
+        reads, _ENVIRONMENT.compile_expression(single.group(1), undefined_to_none=False)
+        if single is not None else None, _ENVIRONMENT.from_string(tree))
+
+
+def _compiled_at(text: str, path: Path) -> _Compiled:
+    """Return a compiled template; `TemplateError` if it says what it may not."""
     if len(text) > MAX_TEMPLATE:
         raise TemplateError(path, f'template longer than {MAX_TEMPLATE} characters')
     try:
-        tree = _ENVIRONMENT.parse(text)
-        _check(tree, 0)
+        return _compiled(text)
     except jinja2.TemplateError as error:
         raise TemplateError(path, f'template {text.strip()!r}: {error.message}') from error
     except (RecursionError, ValueError) as error:
         raise TemplateError(path, f'template {text.strip()[:100]!r}: {error}') from error
+
+
+def _parsed(text: str) -> nodes.Template:
+    tree = _ENVIRONMENT.parse(text)
+    _check(tree, 0)
     return tree
 
 
@@ -167,20 +229,19 @@ def _check(node: nodes.Node, loops: int) -> None:
         _check(child, inside)
 
 
-def _text(text: str, names: Mapping[str, Any], path: tuple[str | int, ...]) -> Any:
-    tree = _parsed(text, path)
+def _filled_in(compiled: _Compiled, text: str, names: Mapping[str, Any], path: Path) -> Any:
     try:
-        single = _SINGLE.match(text)
-        if single is None:
-            return _limited(_ENVIRONMENT.from_string(tree).generate(names))
-        value = _ENVIRONMENT.compile_expression(
-            single.group(1), undefined_to_none=False)(**names)
+        if compiled.single is None:
+            return _limited(compiled.template.generate(names))
+        value = compiled.single(**names)
         if isinstance(value, jinja2.Undefined):
             value._fail_with_undefined_error()
         _check_plain(value)
         return value
     except jinja2.TemplateError as error:
-        raise TemplateError(path, f'template {text.strip()!r}: {error.message}') from error
+        missing = next((name for name in sorted(compiled.reads) if name not in names), '')
+        raise TemplateError(path, f'template {text.strip()!r}: {error.message}'
+                            + nearest(missing, names)) from error
     except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError, RecursionError,
             ) as error:
         raise TemplateError(path, f'template {text.strip()!r}: {error}') from error

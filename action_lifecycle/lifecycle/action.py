@@ -52,6 +52,7 @@ class Action:
         self.machine = Machine(graph, listeners=(self,), commit=self._commit,
                                publish=self._publish, name=f'{flow_id}/{action_id}')
         self.seq = 0
+        self._was = ''
         self.attempt = 0
         self.tries = 0
         self.next_fallback = 0
@@ -77,6 +78,13 @@ class Action:
         self.outcome: Outcome | None = None
         self.changed_at = 0.0
         self.started_at = 0.0
+        self.begun_seq = 0  #: where its first change stands in the journal
+        self.spent: dict[str, float] = {}  #: s in each state
+        self.waited = 0.0  #: s for resources, ready to start
+        self.fallbacks = 0
+        self.result: Any = None  #: of the last motion
+        self.seen: dict[str, Any] = {}  #: what its templates read when it started
+        self.last = False  #: nothing comes after its error
 
     @property
     def state(self) -> ActionState:
@@ -85,7 +93,7 @@ class Action:
 
     @property
     def ledger_status(self) -> LedgerTaskStatus:
-        """What the ledger calls it."""
+        """Return what the ledger calls it."""
         outcome = self.outcome
         if outcome is None and self.passed_completed:
             outcome = Outcome.SUCCEEDED
@@ -132,23 +140,29 @@ class Action:
             self.tries += 1
         if event in ATTEMPT_EVENTS:
             self._forget_attempt()
+            self.waited += float(data.get('waited', 0.0))
+            self.fallbacks += event == 'apply_fallback'
         elif event == 'reassign':
             self._forget_attempt()
             self.next_fallback = 0
             self.strategy = ''
             self.parameters = {}
             self.fields = {}
+            self.seen = {}
+            self.last = False
             self.outcome = None
             self.cancel_requested = False
             self.error_code = self.failed_with = ErrorCode.NONE
             self.error_msg = ''
         elif event in ('execute', 'repeat_motion'):
             self.goal_id = str(data['goal_id'])
+            self.result = None
             self.motions += 1
             self.interrupted = False
             self.controller_said = ''
         elif event == 'motion_done':
             self.motion_ended = float(data['ended'])
+            self.result = data.get('result')
             self.goals = dict(data.get('goals', {}))
             self.interrupted = bool(data.get('interrupted'))
         elif event == 'postpone':
@@ -168,6 +182,7 @@ class Action:
             else:
                 self.failed_with = self.error_code
             self.cancel_requested = bool(data.get('cancel'))
+            self.last = self.last or bool(data.get('last'))
         elif event == 'terminate':
             self.outcome = Outcome(data['outcome'])
             self.cancel_requested = False
@@ -175,6 +190,8 @@ class Action:
             self.fragment = dict(data['fragment'])
         if target == ActionState.COMPLETED:
             self.passed_completed = True
+        if data.get('seen'):
+            self.seen = dict(data['seen'])
         if data.get('required'):
             self.required = list(data['required'])
         if data.get('evidence'):
@@ -184,6 +201,11 @@ class Action:
 
     def dated(self, seq: int, stamp: float) -> None:
         """Note where the last change stands in the journal, and its ROS time in s."""
+        if self.seq:
+            self.spent[self._was] = self.spent.get(self._was, 0.0) + max(
+                0.0, stamp - self.changed_at)
+        self._was = self.state.value
+        self.begun_seq = self.begun_seq or seq
         self.seq, self.changed_at = seq, stamp
         if self.state is ActionState.IN_PROGRESS:
             self.started_at = stamp

@@ -114,6 +114,16 @@ class World(Protocol):
     ) -> Handle:
         """Judge conditions; `result` is called once, and not after a cancel."""
 
+    def evaluate(
+        self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
+    ) -> Handle:
+        """
+        Judge conditions as the facts are now: confirmed, refuted, or stale for unknown.
+
+        What is not known yet is waited for, `wait` s at most. `result` is called once, and not
+        after a cancel; the evidence has the facts' values whatever the verdict is.
+        """
+
 
 class Clock(Protocol):
     """Time, and being called back later."""
@@ -195,6 +205,11 @@ class Operator(Protocol):
 
     def read_back(self, row: Any) -> None:
         """Take in a note of the journal that was written before a restart."""
+
+
+Look = Callable[
+    [Any, Callable[[dict[str, Any]], None], Callable[[ErrorCode, str], None]], 'Handle | None']
+"""Fetches what the templates of an action (the first argument) read when it starts."""
 
 
 class Specs(Protocol):

@@ -38,7 +38,7 @@ def after_error(action: Action, rng: random.Random) -> float | Outcome | None:
     code, retry = action.failed_with, action.spec.retry
     if action.cancel_requested:
         return Outcome.CANCELED
-    if code is ErrorCode.STOP_UNCONFIRMED or action.strategy == 'give_up' or (
+    if code is ErrorCode.STOP_UNCONFIRMED or action.strategy == 'give_up' or action.last or (
             action.error_code is ErrorCode.INTERNAL and code is not ErrorCode.INTERNAL):
         return Outcome.FAILED
     if code is ErrorCode.INTERRUPTED:

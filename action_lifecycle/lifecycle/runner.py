@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 import functools
+import json
 import logging
 import random
 from typing import Any
@@ -37,6 +38,7 @@ from .ports import (
     ConfirmRequest,
     Evidence,
     Handle,
+    Look,
     MotionRequest,
     MotionResult,
     Operator,
@@ -54,6 +56,8 @@ from .words import in_words
 from ..engine import LifecycleError, TransitionNotAllowed
 from ..engine.errors import ContentRefused
 
+MAX_RESULT = 16_384
+"""Characters of JSON of a motion's result that are journaled; a longer one is left out."""
 RECORD_AGAIN = 1.0
 """Seconds until a change that the journal refused is tried again."""
 
@@ -86,6 +90,7 @@ class ActionRunner:
         ended: Callable[[ActionRunner], None],
         rng: random.Random | None = None,
         recipe: bool = False,
+        look: Look | None = None,
     ) -> None:
         self.action = action
         self.world = world
@@ -96,6 +101,7 @@ class ActionRunner:
         self.ended = ended
         self.rng = rng or random.Random()
         self.recipe = recipe  #: what worked is kept in a recipe
+        self.look = look  #: fetches what templates read when the action starts
         self.log = logging.getLogger('action_lifecycle')
         self._under_way: list[Handle] = []
         self._motion: Handle | None = None
@@ -105,12 +111,13 @@ class ActionRunner:
         self._halted: Callable[[], None] | None = None
         self._following = False
         self._asked_for = False  #: the motion's goal may have left
+        self._last = False  #: nothing is to come after its next error
 
     # What others ask of it
 
-    def start(self) -> None:
-        """Begin: assigned to in_progress."""
-        self.fire('start', resources=list(self.action.spec.resources))
+    def start(self, waited: float = 0.0) -> None:
+        """Begin: assigned to in_progress; `waited`: s for resources."""
+        self.fire('start', resources=list(self.action.spec.resources), waited=round(waited, 3))
 
     def fire(self, event: str, **data: Any) -> None:
         """
@@ -146,6 +153,18 @@ class ActionRunner:
         """End an action that will never start."""
         if self.action.state is ActionState.ASSIGNED:
             self._end(Outcome.SKIPPED, actor, reason)
+
+    def expire(self, code: ErrorCode, reason: str, actor: str) -> None:
+        """Let it fail for good, whether or not it has started; what moves is stopped first."""
+        state = self.action.state
+        if state in (ActionState.TERMINATED, ActionState.COMPLETED, ActionState.RECIPE_REQUESTED,
+                     ActionState.RECIPE_RECEIVED):
+            return
+        self._last = True
+        if state is ActionState.ERROR:
+            self._end(Outcome.FAILED, actor, reason)
+        else:
+            self._stop(code, reason, actor)
 
     def _end(self, outcome: Outcome, actor: str, reason: str) -> None:
         self._fire('terminate', outcome=outcome.value, actor=actor, cause=reason)
@@ -207,8 +226,27 @@ class ActionRunner:
         self._render()
         self._canceled_by = None
         self._watch_deadline(0.0)
-        if action.spec.require:
-            self._confirm('require', action.spec.require, 0.0, self._required)
+        if self.look is None:
+            self._require()
+            return
+        action.seen = {}
+        handle = self.look(action, self._unless_changed(self._looked),
+                           self._unless_changed(self._fail))
+        if handle is not None:
+            self._under_way.append(handle)
+
+    def _looked(self, seen: dict[str, Any]) -> None:
+        self.action.seen = seen
+        try:
+            self._render()
+        except LifecycleError as error:
+            self._fail(ErrorCode.GOAL_INVALID, str(error))
+        else:
+            self._require()
+
+    def _require(self) -> None:
+        if self.action.spec.require:
+            self._confirm('require', self.action.spec.require, 0.0, self._required)
         else:
             self._go()
 
@@ -224,7 +262,9 @@ class ActionRunner:
 
     def _go(self, required: Sequence[Evidence] = ()) -> None:
         # Under a name of its own: it shows that the action may begin, not that it is done.
-        kept = {'required': list(required)} if self.recipe and required else {}
+        kept: dict[str, Any] = {'required': list(required)} if self.recipe and required else {}
+        if self.action.seen:
+            kept['seen'] = self.action.seen
         if self.action.spec.physical:
             self._fire('execute', goal_id=uuid.uuid4().hex, **kept)
         else:
@@ -253,6 +293,8 @@ class ActionRunner:
         said: dict[str, Any] = {'controller_said': result.controller_said}
         if result.goals:
             said['goals'] = dict(result.goals)
+        if result.result is not None and len(json.dumps(result.result)) <= MAX_RESULT:
+            said['result'] = result.result
         if self._canceled_by is not None:
             code, reason, actor = self._canceled_by
             self._fail_stopped(result, code, reason, actor)
@@ -461,7 +503,7 @@ class ActionRunner:
     def _render(self) -> None:
         """Bring the spec up to what fallbacks have changed."""
         action = self.action
-        if action.parameters or action.fields:
+        if action.parameters or action.fields or action.seen:
             action.spec = self.specs.render(action.parameters, action.fields)
 
     def _confirm(
@@ -485,6 +527,8 @@ class ActionRunner:
             self._later(RECORD_AGAIN, lambda: self._fire(event, **data))
 
     def _fail(self, code: ErrorCode, reason: str, **data: Any) -> None:
+        if self._last:
+            data['last'] = True
         self._fire('fail', error_code=code.name, error_msg=reason, cause=reason, **data)
 
     def _internal(self, error: Exception) -> None:

@@ -121,7 +121,7 @@ class WhenSpec(StrictModel):
     """A condition that is judged when all that an action waits for has ended."""
 
     condition: str = Field(
-        description="Expression over facts and `outcome`, `attempts`, `error_code` and `duration` "
+        description='Expression over facts and `outcome`, `attempts`, `error_code` and `duration` '
         'of the action it stands at. True: the action may start; false: it is skipped.')
     unknown: Literal['wait', 'fail'] = Field(
         default='wait', description='While it can not be told: wait, or fail at once.')
@@ -184,7 +184,7 @@ class ActionSpec(StrictModel):
 
     @property
     def resume_policy(self) -> str:
-        """What `on_resume` means when it is not written out."""
+        """Return what `on_resume` means when it is not written out."""
         return self.on_resume or ('retry' if self.idempotent else 'ask')
 
 

@@ -235,7 +235,7 @@ class ActionLifecycleNode(ManagedNode):
         return msg.ActionStatusArray(stamp=to_time(now), actions=[
             status_to(action, orchestrator.resources.held_by(
                 action.flow_id, action.action_id), now)
-            for run in orchestrator.runs.values() for action in run.actions
+            for run in orchestrator.runs.values() for action in run.shown()
             if action.state is not ActionState.TERMINATED] if orchestrator else [])
 
     def _flows_message(self) -> msg.FlowStatusArray:

@@ -150,15 +150,16 @@ def status_to(action: Action, resources: Iterable[str] = (), now: float = 0.0) -
 
 
 def flow_to(run: FlowRun, now: float) -> msg.FlowStatus:
-    """Return a flow as it is now, with all its actions."""
+    """Return a flow as it is now, with its actions, or of many those that changed last."""
     counts = run.counts()
     return msg.FlowStatus(
-        stamp=to_time(now), flow_id=run.flow_id, name=run.flow.name, state=run.state,
+        stamp=to_time(now), flow_id=run.flow_id, name=run.flow.name, stage=run.stage,
+        state=run.state,
         constellation_state=run.constellation_state(), total=len(run.runners),
         done=counts['done'], running=counts['running'], succeeded=counts['succeeded'],
         failed=counts['failed'], skipped=counts['skipped'], canceled=counts['canceled'],
         error_code=int(run.error_code), error_msg=run.error_msg,
-        actions=[status_to(action, now=now) for action in run.actions])
+        actions=[status_to(action, now=now) for action in run.shown()])
 
 
 def request_to(request: Request) -> msg.OperatorRequest:

@@ -1,5 +1,17 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The lifecycle's world, reached through the actions of the WorldModelBridge node.
 
@@ -9,16 +21,28 @@ soon as the bridge is back it is asked to follow the same goal, never to start i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+import json
 from typing import Any
-
-from action_msgs.msg import GoalStatus
-from rclpy.action import ActionClient
 
 from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
+from action_lifecycle_msgs.srv import Evaluate
+from action_msgs.msg import GoalStatus
+from rclpy.action import ActionClient
 
+from .bridge_heartbeat import PERIOD
+from .clock import NodeClock
+from .evaluation import Evaluation
+from .messages import (
+    condition_to,
+    evidence_from,
+    motion_to,
+    to_code,
+    to_seconds,
+    to_time,
+    to_uuid,
+)
 from ..lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
@@ -30,17 +54,6 @@ from ..lifecycle.spec import has_gaps
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import action_qos
-from .bridge_heartbeat import PERIOD
-from .clock import NodeClock
-from .messages import (
-    condition_to,
-    evidence_from,
-    motion_to,
-    to_code,
-    to_seconds,
-    to_time,
-    to_uuid,
-)
 
 LOOK_AGAIN = 0.2
 """Seconds between looks at whether the bridge is there."""
@@ -57,6 +70,7 @@ class BridgeClient:
     """Asks the bridge at `name` (relative to the node's namespace)."""
 
     def __init__(self, node: ManagedNode, clock: NodeClock, name: str, timeout: float) -> None:
+        self.node = node
         self.clock = clock
         self.guarded = node.guarded
         self.timeout = timeout
@@ -64,6 +78,7 @@ class BridgeClient:
         self.motion = ActionClient(node, ExecuteMotion, f'{name}/execute_motion', **action_qos())
         self.confirmation = ActionClient(
             node, ConfirmOutcome, f'{name}/confirm_outcome', **action_qos())
+        self.evaluation = node.add_client(Evaluate, f'{name}/evaluate')
 
     def execute(
         self, request: MotionRequest, result: Callable[[MotionResult], None]
@@ -76,6 +91,12 @@ class BridgeClient:
     ) -> Handle:
         """Judge conditions; see `lifecycle.ports.World`."""
         return _Confirmation(self, request, result)
+
+    def evaluate(
+        self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
+    ) -> Handle:
+        """Judge conditions as the facts are now; see `lifecycle.ports.World`."""
+        return Evaluation(self.node, self.evaluation, request, wait, self.timeout, result)
 
     def destroy(self) -> None:
         """Drop the clients."""

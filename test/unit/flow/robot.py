@@ -29,7 +29,7 @@ from typing import Any
 
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph
-from action_lifecycle.flow import FlowRun, JournalRecorder, Orchestrator, parse_flow
+from action_lifecycle.flow import Flow, FlowRun, JournalRecorder, Orchestrator, parse_flow
 from action_lifecycle.ledger import Journal
 from action_lifecycle.lifecycle.ports import (
     Confirmation,
@@ -165,6 +165,11 @@ class Robot:
                 0.1, lambda: None if question.canceled else question.answer(verdict))
         return question
 
+    def evaluate(
+        self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
+    ) -> Question:
+        return self.confirm(request, result)
+
     def verify(
         self, spec: VerifySpec, request: VerifyRequest, verdict: Callable[[Verdict], None]
     ) -> _Later:
@@ -199,8 +204,11 @@ class Process:
         assert action.state.value == row.to_state
         self.changes.append((action.action_id, row.from_state, row.to_state))
 
-    def submit(self, text: str, flow_id: str = 'f') -> FlowRun:
-        return self.orchestrator.submit(parse_flow(text, 'f.yaml'), flow_id)
+    def parse(self, text: str) -> Flow:
+        return parse_flow(text, 'f.yaml')
+
+    def submit(self, text: str, flow_id: str = 'f', **options: Any) -> FlowRun:
+        return self.orchestrator.submit(self.parse(text), flow_id, **options)
 
     def kill(self) -> None:
         """End without a word, as kill -9 does; what the robot does goes on by itself."""

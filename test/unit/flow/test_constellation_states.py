@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The constellation agent: START makes and checks, CONTINUE edits, FINISH and FAIL are final."""
+"""The constellation: START schedules, CONTINUE takes in what completed, FINISH and FAIL stay."""
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 import datetime
 from types import SimpleNamespace
 from typing import Any
@@ -26,134 +26,122 @@ from action_lifecycle.flow.constellation_states import (
     ConstellationAgentState,
     ConstellationAgentStateManager,
     ConstellationAgentStatus,
-    HISTORY_LIMIT,
-    run_round,
 )
+from action_lifecycle.flow.run import FlowRun, HISTORY_LIMIT
+from action_lifecycle.lifecycle.states import ErrorCode, Outcome
 import pytest
 
+from .robot import Clock, Process, Robot
 
-class Plan:
-    """A constellation of named tasks."""
-
-    constellation_id = 'plan_1'
-
-    def __init__(self, tasks: list[str], faults: tuple[str, ...] = ()) -> None:
-        self.tasks = tasks
-        self.faults = faults
-
-    def validate_dag(self) -> tuple[bool, list[str]]:
-        return not self.faults, list(self.faults)
+Start = Callable[[], Process]
+MOTION = 'motion: {server: arm, type: a/action/B}, confirm: z > 0'
 
 
-class Agent:
-    """Runs a plan by completing its tasks, and edits until all are done."""
-
-    def __init__(self, plan: Any) -> None:
-        self.status = 'START'
-        self.current_constellation: Any = None
-        self.task_completion_queue: asyncio.Queue[Any] = asyncio.Queue()
-        self.orchestration: asyncio.Task[Any] | None = None
-        self.history: list[dict[str, Any]] = []
-        self.plan = plan
-        self.edits: list[tuple[list[str], Any]] = []
-        self.dispatched = 0
-        self.merged: list[Any] = []
-        self.error: Exception | None = None
-
-    async def process_creation(self, context: Any) -> Any:
-        if isinstance(self.plan, Exception):
-            raise self.plan
-        return self.plan
-
-    async def orchestrate(self, constellation: Any) -> None:
-        self.dispatched += 1
-        if self.error is not None:
-            raise self.error
-        for task in constellation.tasks:
-            if task.startswith('pause'):
-                while not self.edits:
-                    await asyncio.sleep(0.001)
-            self.task_completion_queue.put_nowait(
-                SimpleNamespace(task_id=task, data={'constellation': constellation}))
-
-    def merge(self, constellation: Any) -> Any:
-        self.merged.append(constellation)
-        return SimpleNamespace(tasks=[*constellation.tasks, 'added meanwhile'])
-
-    async def process_editing(
-        self, context: Any, task_ids: list[str], before_constellation: Any
-    ) -> None:
-        self.edits.append((task_ids, before_constellation.tasks))
-        done = sum(len(ids) for ids, _ in self.edits)
-        self.status = 'FINISH' if done == len(self.plan.tasks) else 'CONTINUE'
+def flow(**actions: str) -> str:
+    return 'flow: f\nmax_motions: 9\nactions:\n' + ''.join(
+        f'  {name}: {{{MOTION}{extra}}}\n' for name, extra in actions.items())
 
 
-def round_of(agent: Agent) -> Any:
-    return asyncio.run(asyncio.wait_for(run_round(agent), 10))
+def batches(process: Process) -> list[list[str]]:
+    """Note which actions each handling of CONTINUE takes in."""
+    found: list[list[str]] = []
+    weave = process.orchestrator.weave
+
+    def noted(run: FlowRun, completed: Any) -> bool:
+        if completed:
+            found.append(sorted(runner.action.action_id for runner in completed))
+        return weave(run, completed)
+
+    process.orchestrator.weave = noted  # type: ignore[method-assign]
+    return found
 
 
-def test_three_completions_waiting_are_one_edit_with_three_ids() -> None:
-    agent = Agent(Plan(['a', 'b', 'c']))
-    state = round_of(agent)
-    assert state.name() == agent.status == 'FINISH'
-    assert [ids for ids, _ in agent.edits] == [['a', 'b', 'c']]
-    assert agent.edits[0][1] == ['a', 'b', 'c', 'added meanwhile']
-    assert agent.merged == [agent.plan]
+def test_three_completions_waiting_are_one_edit_with_three_ids(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    found = batches(process)
+    run = process.submit(flow(a='', b='', c='', d=', after: [a, b, c]'))
+    clock.run()
+    assert found == [['a', 'b', 'c'], ['d']]
+    assert run.state == 'FINISH' and run.constellation_state() == 'completed'
 
 
-def test_agent_goes_on_until_the_edit_says_that_it_is_done() -> None:
-    agent = Agent(Plan(['a', 'pause', 'b']))
-    assert round_of(agent).name() == 'FINISH'
-    assert [ids for ids, _ in agent.edits] == [['a'], ['pause', 'b']]
-    assert [entry['state'] for entry in agent.history] == [
-        'START', 'CONTINUE', 'CONTINUE', 'FINISH']
-
-
-def test_history_has_step_state_time_and_id() -> None:
-    agent = Agent(Plan(['a']))
-    round_of(agent)
-    first, second, third = agent.history
-    assert (first['step'], first['state'], first['constellation_id']) == (1, 'START', '')
-    assert (second['step'], second['constellation_id']) == (2, 'plan_1')
-    assert third['state'] == 'FINISH'
-    stamp = datetime.datetime.fromisoformat(third['timestamp'])
+def test_history_has_step_state_time_and_id_and_is_the_same_after_a_restart(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    run = process.submit(flow(a='', b=', after: a'))
+    clock.run(1.5)
+    process.kill()
+    process = start()
+    (again,) = process.orchestrator.restore()
+    assert again.history == run.history
+    robot.motions[-1].end()
+    clock.run()
+    assert [entry['state'] for entry in again.history] == ['START', 'CONTINUE', 'FINISH']
+    assert [entry['step'] for entry in again.history] == [1, 2, 3]
+    assert {entry['constellation_id'] for entry in again.history} == {'f'}
+    stamp = datetime.datetime.fromisoformat(again.history[-1]['timestamp'])
     assert stamp.tzinfo is not None
 
 
-def test_history_is_bounded_and_its_steps_count_on() -> None:
-    agent = Agent(Plan(['a']))
-    agent.history = [{'step': step} for step in range(1, HISTORY_LIMIT + 1)]
-    round_of(agent)
-    assert len(agent.history) == HISTORY_LIMIT
-    assert agent.history[-1]['step'] == HISTORY_LIMIT + 3
+def test_history_is_bounded_and_its_steps_count_on(start: Start) -> None:
+    run = start().submit(flow(a=''))
+    for _ in range(HISTORY_LIMIT + 5):
+        run.entered('CONTINUE', 0.0)
+    assert len(run.history) == HISTORY_LIMIT
+    assert run.history[-1]['step'] == HISTORY_LIMIT + 7
 
 
-@pytest.mark.parametrize('plan', [
-    None, Plan(['a'], faults=('a cycle: a -> a',)), AttributeError('context'), KeyError('x')])
-def test_plan_that_can_not_be_run_fails_and_nothing_is_dispatched(plan: Any) -> None:
-    agent = Agent(plan)
-    assert round_of(agent).name() == agent.status == 'FAIL'
-    assert agent.dispatched == 0
-    assert agent.edits == []
+def test_stages_are_passed_in_their_order_before_anything_runs(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    run = start().submit(flow(a=''))
+    assert run.stage == 'scheduled_jobs_creation'
+    assert [step.target for step in run.stages.history] == [
+        'topological_sort', 'scheduled_jobs_creation']
 
 
-def test_edit_that_fails_ends_in_fail() -> None:
-    agent = Agent(Plan(['a']))
-    agent.merge = lambda constellation: 1 / 0  # type: ignore[assignment,method-assign]
-    assert round_of(agent).name() == 'FAIL'
+def test_flow_that_can_not_be_sorted_fails_and_nothing_is_dispatched(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    parsed = process.parse(flow(a='', b=', after: a'))
+    parsed.actions['a'].after['b'] = 'success'
+    run = process.orchestrator.submit(parsed, 'f')
+    clock.run()
+    assert (run.state, run.error_code) == ('FAIL', ErrorCode.FLOW_CYCLE)
+    assert 'a → b → a' in run.error_msg or 'b → a → b' in run.error_msg
+    assert not robot.motions
+    assert [row.to_state for row in process.journal.rows(kind='flow')] == ['START', 'FAIL']
+    process.kill()
+    assert not start().orchestrator.restore()
 
 
-@pytest.mark.parametrize('error', [OSError('no robot'), None])
-def test_run_that_dies_silently_does_not_hang_the_agent(error: Exception | None) -> None:
-    agent = Agent(Plan([]))
-    agent.error = error
-    assert round_of(agent).name() == 'FAIL'
+def test_what_goes_wrong_in_the_software_ends_in_fail_and_stops_what_moves(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.by_hand.add('motion')
+    process = start()
+    run = process.submit(flow(a='', b='', c=', after: a'))
+    clock.run(1.0)
+    ended = run.dependencies.ended
 
+    def broken(*arguments: Any) -> Any:
+        run.dependencies.ended = ended  # type: ignore[method-assign]
+        raise ValueError('a bug')
 
-def test_restart_uses_the_constellation_that_is_there() -> None:
-    agent = Agent(OSError('not asked again'))
-    agent.current_constellation = agent.plan = Plan(['a'])
-    assert round_of(agent).name() == 'FINISH'
+    run.dependencies.ended = broken  # type: ignore[method-assign]
+    robot.motions[0].end()
+    clock.run(1.0)
+    assert robot.motions[1].canceled
+    robot.motions[1].end('canceled')
+    clock.run()
+    assert (run.state, run.error_code) == ('FAIL', ErrorCode.INTERNAL)
+    assert 'a bug' in run.error_msg
+    outcomes = {action.action_id: action.outcome for action in run.actions}
+    assert outcomes == {'a': Outcome.SUCCEEDED, 'b': Outcome.CANCELED, 'c': Outcome.CANCELED}
 
 
 def test_edges_are_those_of_the_matrix() -> None:
@@ -164,7 +152,7 @@ def test_edges_are_those_of_the_matrix() -> None:
     }
     for name, targets in legal.items():
         for status in ConstellationAgentStatus:
-            agent = SimpleNamespace(status=status.value)
+            agent: Any = SimpleNamespace(status=status.value)
             if status.value in targets:
                 assert manager.get_state(name).next_state(agent).name() == status.value
             else:
@@ -177,39 +165,29 @@ def test_terminal_means_terminal(name: str) -> None:
     state = ConstellationAgentStateManager().get_state(name)
     assert state.is_round_end() and state.is_subtask_end()
     for status in ConstellationAgentStatus:
-        assert state.next_state(SimpleNamespace(status=status.value)) is state
+        agent: Any = SimpleNamespace(status=status.value)
+        assert state.next_state(agent) is state
+        assert state.next_agent(agent) is agent
     agent = SimpleNamespace(status='CONTINUE')
-    asyncio.run(state.handle(agent))
+    state.handle(agent, SimpleNamespace())  # type: ignore[arg-type]
     assert agent.status == name
 
 
-def test_handle_of_start_leaves_an_ended_agent_alone() -> None:
-    agent = SimpleNamespace(status='FAIL')
-    asyncio.run(ConstellationAgentStateManager().get_state('START').handle(agent))
-    assert agent.status == 'FAIL'
-
-
-def test_states_are_found_by_status_and_may_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_status_names_the_nearest() -> None:
     manager = ConstellationAgentStateManager()
-    monkeypatch.setattr(ConstellationAgentStateManager, '_state_mapping',
-                        dict(manager._state_mapping))
     assert manager.none_state.name() == 'START'
-    assert not manager.none_state.is_round_end()
-    agent = object()
-    assert manager.none_state.next_agent(agent) is agent
+    with pytest.raises(LifecycleError, match="'CONTINU'; did you mean 'CONTINUE'"):
+        manager.get_state('CONTINU')
 
-    @ConstellationAgentStateManager.register
-    class Mine(ConstellationAgentState):
-        async def handle(self, agent: Any, context: Any = None) -> None:
-            agent.status = 'FAIL'
+
+def test_a_state_must_stand_in_the_graph() -> None:
+    class Pause(ConstellationAgentState):
+        def handle(self, agent: FlowRun, context: Any) -> None:
+            raise AssertionError
 
         @classmethod
         def name(cls) -> str:
-            return 'START'
+            return 'PAUSE'
 
-    assert isinstance(manager.none_state, Mine)
-    with pytest.raises(LifecycleError, match="'FINSH'; did you mean 'FINISH'"):
-        manager.get_state('FINSH')
-    with pytest.raises(LifecycleError, match="no state 'OTHER'"):
-        ConstellationAgentStateManager.register(
-            type('Other', (Mine,), {'name': classmethod(lambda cls: 'OTHER')}))
+    with pytest.raises(LifecycleError, match='PAUSE'):
+        ConstellationAgentStateManager.register(Pause)

@@ -20,8 +20,7 @@ from collections.abc import Callable
 import math
 
 from action_lifecycle.engine.errors import DocumentError, TransitionNotAllowed
-from action_lifecycle.flow import orchestrator as orchestrator_module
-from action_lifecycle.flow import parse_flow
+from action_lifecycle.flow import parse_flow, restoring
 from action_lifecycle.ledger import JournalError
 from action_lifecycle.lifecycle.ports import Confirmation
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
@@ -171,7 +170,7 @@ def test_a_flow_that_can_not_be_read_back_keeps_its_resources(
         raise DocumentError([])
 
     with monkeypatch.context() as patch:
-        patch.setattr(orchestrator_module, 'parse_flow', refuse)
+        patch.setattr(restoring, 'parse_flow', refuse)
         process.orchestrator.restore()
     process.submit(flow('b;, resources: [arm]'), 'g')
     clock.run(5.0)

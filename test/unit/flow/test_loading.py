@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.flow import parse_flow
-from action_lifecycle.flow.loading import check_names
+from action_lifecycle.flow.checks import check_names
 from action_lifecycle.world.kinds import Kind
 import pytest
 
@@ -84,10 +84,10 @@ def test_a_fallback_changes_the_goal_through_the_parameters() -> None:
     ("label: 'to {{ part }}'", "label: '{{ prat }}'", 'f.yaml:18:'),
     ("label: 'to {{ part }}'", "label: '{{ prat }}'", "'prat' is undefined"),
     ('{{ part }}_z > 0.1', '{{ part }}_z > (', 'f.yaml:19:'),
-    ('hold: 0.5', 'hold: -1', "field 'confirm.0.hold'"),
+    ('hold: 0.5', 'hold: -1', "field 'confirm.hold'"),
     ('strategy: retry', 'strategy: pray', 'f.yaml:21:'),
     ("parameters: {grip: '{{ force * 3 }}'}", 'parameters: {grop: 1}',
-     "f.yaml:22:22: action 'pick' has no parameter 'grop'; did you mean 'grip'?"),
+     "f.yaml:22:22: action 'pick': the action has no parameter 'grop'; did you mean 'grip'?"),
     ("effort: '{{ grip }}'", 'effort: .nan',
      "f.yaml:18:16: field 'goal.effort': expected a finite number, got nan"),
     ('confirm: {cond', 'verify: [{by: service}]\n    confirm: {cond',

@@ -350,7 +350,7 @@ def test_a_damaged_recipe_is_refused_with_its_line_and_replaced_by_the_next(
     data = json.loads(path.read_text())
     data['actions'][0]['attemps'] = data['actions'][0].pop('attempts')
     path.write_text(json.dumps(data, indent=1))
-    with pytest.raises(DocumentError, match=r"fetch.json:\d+:\d+: .*attemps"):
+    with pytest.raises(DocumentError, match=r'fetch.json:\d+:\d+: .*attemps'):
         Recipe.load(folder, 'fetch')
     write_recipe(folder, made)
     assert Recipe.load(folder, 'fetch').data() == made.data()

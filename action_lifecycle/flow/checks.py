@@ -1,0 +1,240 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is checked of the actions of a flow beside the types of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+import math
+import re
+from typing import Any, TYPE_CHECKING
+
+from .alternatives import fallback_faults, strategies
+from .templates import parts_read, texts
+from ..engine.document import Document
+from ..engine.errors import DocumentError, Fault, nearest
+from ..lifecycle.schedule import schedule_faults
+from ..lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
+from ..world.expressions import compile_expression, Expression
+from ..world.kinds import Kind, kind_of
+
+if TYPE_CHECKING:
+    from .loading import Flow
+
+NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]{0,63}\Z')
+IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]{0,63}\Z')
+CONDITIONS = ('require', 'maintain', 'confirm', 'stopped')
+RESULT_FIELDS = ('outcome', 'attempts', 'error_code', 'error_msg', 'duration', 'controller_said',
+                 'sensors_said', 'result', 'facts')
+"""What templates may read of an action that has ended."""
+RESULT_NAMES: Mapping[str, Any] = {
+    'outcome': 'succeeded', 'attempts': 1, 'error_code': 'NONE', 'duration': 1.0}
+"""What a condition of `after` may read of the action it stands at, each with an example."""
+
+
+def checked_action(
+    flow: Flow, action_id: str, names: Collection[str]
+) -> tuple[ActionSpec | None, list[Fault]]:
+    """Return the spec of an action and what is wrong with it; `names`: the flow's actions."""
+    try:
+        action = flow.render(action_id)
+    except DocumentError as error:
+        return None, list(error.faults)
+    faults = list(_action_faults(flow, action_id, action, names))
+    found = list(fallback_faults(flow, action_id, action))
+    faults += found or _alternative_faults(flow, action_id, action, names)
+    return action, faults
+
+
+def order_faults(
+    flow: Flow, action_ids: Iterable[str], needs: Callable[[str], Iterable[str]]
+) -> Iterator[Fault]:
+    """Yield the templates that read the result of what does not come before."""
+    for action_id in action_ids:
+        if not flow.late[action_id]:
+            continue
+        before: set[str] = set()
+        front = [action_id]
+        while front:
+            new = [needed for needed in needs(front.pop()) if needed not in before]
+            before.update(new)
+            front += new
+        for path, text in flow.late[action_id]:
+            where = ('actions', action_id, *path)
+            for name, field in sorted(parts_read(text, 'results')):
+                if name not in before:
+                    yield flow.document.fault(
+                        where, f"action '{action_id}': the template {text.strip()!r} reads the "
+                        f"result of '{name}', which does not come before" + nearest(name, before))
+                elif field and field not in RESULT_FIELDS:
+                    yield flow.document.fault(
+                        where, f"action '{action_id}': results have no '{field}'"
+                        + nearest(field, RESULT_FIELDS)
+                        + f" (known: {', '.join(RESULT_FIELDS)})")
+
+
+def _action_faults(
+    flow: Flow, action_id: str, action: ActionSpec, names: Collection[str]
+) -> Iterator[Fault]:
+    document, path = flow.document, ('actions', action_id)
+    for name in action.parameters:
+        if not IDENTIFIER.match(name):
+            yield document.fault((*path, 'parameters', name), f'{name!r} is not an identifier')
+    for name in action.after:
+        if name not in names:
+            yield document.fault((*path, 'after', name), f"action '{action_id}' waits for "
+                                 f"'{name}', which the flow does not have"
+                                 + nearest(name, names))
+    if action.schedule is not None:
+        for field, message in schedule_faults(action.schedule, of_action=True):
+            yield document.fault(
+                (*path, 'schedule', field), f"action '{action_id}', schedule: {message}")
+    for name in action.resources:
+        if not NAME.match(name):
+            yield document.fault((*path, 'resources'), f'{name!r} is not a name of a resource')
+    if not action.confirm:
+        yield document.fault(path, f"action '{action_id}' has no 'confirm': nothing would show "
+                             'that it is done')
+    if action.confirm and not any(_facts_read(item, action) for item in action.confirm):
+        yield document.fault((*path, 'confirm'), f"action '{action_id}': 'confirm' reads no fact, "
+                             'so no sensor would be asked')
+    if action.maintain and not action.physical:
+        yield document.fault((*path, 'maintain'), f"action '{action_id}' has 'maintain' but no "
+                             "'motion' that it could stop")
+    for index, verifier in enumerate(action.verify):
+        if verifier.by in ('service', 'checker') and not getattr(verifier, verifier.by):
+            yield document.fault(
+                (*path, 'verify', index), f"action '{action_id}': a verifier by {verifier.by} "
+                f"needs '{verifier.by}', its name")
+    yield from _condition_faults(document, action_id, action, _AnyName())
+    for index, motion in enumerate(action.motion):
+        yield from _number_faults(document, (*path, 'motion', index, 'goal'), motion.goal)
+
+
+def check_names(flow: Flow, facts: Mapping[str, Kind]) -> None:
+    """Raise DocumentError if a condition does not go with these facts (kinds by name)."""
+    faults = [
+        fault for action_id, action in flow.actions.items()
+        for fault in _condition_faults(
+            flow.document, action_id, action, {*facts, *action.parameters}, facts)]
+    if faults:
+        raise DocumentError(faults)
+
+
+def _condition_faults(
+    document: Document, action_id: str, action: ActionSpec, names: Collection[str],
+    facts: Mapping[str, Kind] = {},
+) -> Iterator[Fault]:
+    kinds = {**facts, **{name: kind_of(value) for name, value in action.parameters.items()
+                         if not _is_late(value)}}
+    for field in CONDITIONS:
+        value = getattr(action, field)
+        for index, item in enumerate(value if isinstance(value, list) else [value]):
+            if item is None:
+                continue
+            try:
+                _check_condition(item.condition, names, kinds)
+            except DocumentError as error:
+                for fault in error.faults:
+                    yield document.fault(
+                        ('actions', action_id, field, index, 'condition'),
+                        f"action '{action_id}', {field} {item.condition!r}, "
+                        f'character {fault.column}: {fault.message}')
+    example = {name: kind_of(value) for name, value in RESULT_NAMES.items()}
+    for needed, when in action.after.items():
+        if isinstance(when, WhenSpec) and not _is_late(when.condition):
+            both = names if isinstance(names, _AnyName) else {*names, *RESULT_NAMES}
+            try:
+                _check_condition(when.condition, both, {**kinds, **example})
+            except DocumentError as error:
+                for fault in error.faults:
+                    yield document.fault(
+                        ('actions', action_id, 'after', needed, 'condition'),
+                        f"action '{action_id}', after '{needed}' if {when.condition!r}, "
+                        f'character {fault.column}: {fault.message}')
+
+
+def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:
+    """Return the names that a condition reads beside the action's parameters."""
+    try:
+        expression = _of_any_facts(condition.condition, ())
+    except DocumentError:
+        return {'?'}  # told as a fault of its own
+    return set(expression.names) - set(action.parameters)
+
+
+def _check_condition(text: str, names: Collection[str], kinds: Mapping[str, Kind]) -> None:
+    if isinstance(names, _AnyName):
+        _of_any_facts(text, tuple(sorted(kinds.items())))
+    else:
+        compile_expression(text, names, condition=True, kinds=kinds)
+
+
+@lru_cache(maxsize=4096)
+def _of_any_facts(text: str, kinds: tuple[tuple[str, Kind], ...]) -> Expression:
+    return compile_expression(text, _AnyName(), condition=True, kinds=dict(kinds))
+
+
+def _is_late(value: Any) -> bool:
+    return any(True for _ in texts(value))
+
+
+class _AnyName(Collection[str]):
+    """Which facts there are is not known yet; every name will do."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _number_faults(
+    document: Document, path: tuple[str | int, ...], goal: Any
+) -> Iterator[Fault]:
+    if isinstance(goal, float) and not math.isfinite(goal):
+        dotted = '.'.join(map(str, path[path.index('goal'):]))
+        yield document.fault(path, f"field '{dotted}': expected a finite number, got {goal}")
+    elif isinstance(goal, dict):
+        for key, value in goal.items():
+            yield from _number_faults(document, (*path, key), value)
+    elif isinstance(goal, list):
+        for index, value in enumerate(goal):
+            yield from _number_faults(document, (*path, index), value)
+
+
+def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: Collection[str]
+                        ) -> Iterator[Fault]:
+    """Fill the action in with each fallback, so that none fails in the night."""
+    known = set(_action_faults(flow, action_id, action, names))
+    for path, strategy in strategies(action):
+        if not strategy.parameters and not strategy.fields:
+            continue
+        try:
+            changed = flow.render(action_id, strategy.parameters, strategy.fields)
+        except DocumentError as error:
+            yield from error.faults
+            continue
+        for fault in _action_faults(flow, action_id, changed, names):
+            if fault not in known:
+                yield flow.document.fault(('actions', action_id, *path), fault.message)
+        if changed.resources != action.resources:
+            yield flow.document.fault(
+                ('actions', action_id, *path, 'parameters'), f"action '{action_id}': a fallback "
+                'can not change the resources that it holds')

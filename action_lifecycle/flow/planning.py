@@ -1,0 +1,290 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+From a request in words to a flow: a planner is asked, and its answer is checked as any flow is.
+
+What it gets wrong is told to it, and it is asked again. The request, each answer and each fault
+stand in the journal as rows of kind 'plan', named by the id that the flow will have; a request
+that is open when the process dies is gone on with in the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+import logging
+from typing import Any, Protocol
+
+from .loading import CyclicFlow, Flow, parse_flow
+from .recorder import JournalRecorder
+from ..engine.errors import DocumentError, LifecycleError
+from ..ledger import Entry, Row
+from ..lifecycle.ports import Handle
+from ..lifecycle.states import ErrorCode
+
+MAX_TRIES = 3
+"""How often a planner is asked for a flow that can be run."""
+MAX_FAILURES = 5
+"""How often in a row a planner may be out of reach."""
+FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
+"""Seconds until a planner that was out of reach is asked again."""
+MAX_ANSWER = 256 * 1024
+"""Longest answer, in characters."""
+MAX_TOLD = 50
+"""Faults of one answer that the planner is told."""
+
+
+@dataclass(frozen=True)
+class PlanOrder:
+    """A request, and with what its flow is to run."""
+
+    flow_id: str
+    request: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    priority: int = 0
+    requester: str = ''
+    lease: str = ''
+    recipe: str = ''
+
+
+@dataclass(frozen=True)
+class PlanReply:
+    """What a planner says; `unreachable`: it says nothing, and why."""
+
+    accepted: bool = False
+    flow_yaml: str = ''
+    edit_yaml: str = ''
+    message: str = ''
+    unreachable: str = ''
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What became of a request: a flow, or an error."""
+
+    order: PlanOrder
+    flow: Flow | None = None
+    error_code: ErrorCode = ErrorCode.NONE
+    error_msg: str = ''
+
+
+class PlanService(Protocol):
+    """Who makes flows from words."""
+
+    def ask(
+        self, request: str, errors: Sequence[str], reply: Callable[[PlanReply], None]
+    ) -> Handle:
+        """Ask once; `reply` is called once, within the time limit of a call."""
+
+
+Check = Callable[[Flow, 'Callable[[ErrorCode, list[str]], None]'], None]
+"""Checks a flow against what is there; calls back with NONE, or with a code and all faults."""
+Apart = Callable[[Callable[[], Any], 'Callable[[Any, Exception | None], None]'], None]
+"""Does work that may take its time, then calls back in the orchestrator's thread."""
+
+
+class Planner:
+    """Makes flows from requests; `planned` gets what became of each, `told` how it goes."""
+
+    def __init__(
+        self, service: PlanService, check: Check, apart: Apart, recorder: JournalRecorder,
+        planned: Callable[[Planned], None],
+        told: Callable[[PlanOrder, str], None] = lambda order, text: None,
+    ) -> None:
+        self.service = service
+        self.check = check
+        self.apart = apart
+        self.recorder = recorder
+        self.planned = planned
+        self.told = told
+        self.open: dict[str, _Request] = {}
+
+    def begin(self, order: PlanOrder) -> None:
+        """Journal a request and ask for its flow."""
+        request = _Request(self, order)
+        request.note('requested')
+        self.open[order.flow_id] = request
+        request.ask()
+
+    def cancel(self, flow_id: str, actor: str) -> None:
+        """Give a request up."""
+        request = self.open.get(flow_id)
+        if request is not None:
+            request.end(ErrorCode.CANCELED, f'canceled by {actor}')
+
+    def submitted(self, flow_id: str) -> None:
+        """Close a request whose flow stands in the journal."""
+        self.open.pop(flow_id).note('planned', final=True)
+
+    def failed(self, flow_id: str, code: ErrorCode, why: str) -> None:
+        """Close a request whose flow could not be run after all."""
+        self.open[flow_id].end(code, why)
+
+    def restore(self) -> None:
+        """Go on with the requests that were open when the process died."""
+        journal = self.recorder.journal
+        for row in journal.open_rows('plan'):
+            request = _Request(self, PlanOrder(**row.data['order']))
+            request.read(row)
+            self.open[request.order.flow_id] = request
+            if next(journal.rows(flow_id=request.order.flow_id, kind='flow', limit=1), None):
+                self.submitted(request.order.flow_id)
+            elif row.event == 'answered':
+                request.judge(row.data['answer'])
+            else:
+                request.ask()
+
+    def halt(self) -> None:
+        """Ask nobody any more; what is open stays open in the journal."""
+        for request in self.open.values():
+            request.drop()
+        self.open = {}
+
+
+class _Request:
+    """One request, from asking to a flow or an error."""
+
+    def __init__(self, planner: Planner, order: PlanOrder) -> None:
+        self.planner = planner
+        self.order = order
+        self.tries = 0
+        self.failures = 0
+        self.errors: list[str] = []
+        self._under_way: Handle | None = None
+        self._over = False
+
+    def read(self, row: Row) -> None:
+        """Take in the last row of the journal."""
+        self.tries = int(row.data['tries'])
+        self.failures = int(row.data['failures'])
+        self.errors = list(row.data['errors'])
+
+    def note(self, event: str, *, final: bool = False, cause: str = '', **data: Any) -> None:
+        """Journal a step; the last row alone has all that is needed to go on."""
+        recorder = self.planner.recorder
+        recorder.journal.append(Entry(
+            kind='plan', action_id=self.order.flow_id, event=event, cause=cause[:1000],
+            actor=self.order.requester, final=final, ros_time=recorder.clock.now(),
+            data={'order': asdict(self.order), 'tries': self.tries, 'failures': self.failures,
+                  'errors': self.errors, **data}))
+
+    def ask(self) -> None:
+        """Ask the planner, with what was wrong with its last answer."""
+        if self._over:
+            return
+        if self.refused(lambda: self.note('asked')):
+            return
+        self.planner.told(self.order, f'asking the planner, try {self.tries + 1} of {MAX_TRIES}'
+                          + (f'; the last answer: {self.errors[0]}' if self.errors else ''))
+        self._under_way = self.planner.service.ask(
+            self.order.request, self.errors, self.once(self.heard))
+
+    def heard(self, reply: PlanReply) -> None:
+        """Take in what the planner says, or that it can't be reached."""
+        if reply.unreachable:
+            self.failures += 1
+            if self.refused(lambda: self.note('unreachable', cause=reply.unreachable)):
+                return
+            if self.failures >= MAX_FAILURES:
+                self.end(ErrorCode.PLAN_FAILED, f'the planner could not be reached '
+                         f'{self.failures} times: {reply.unreachable}')
+                return
+            delay = min(FIRST_DELAY * 2 ** (self.failures - 1), LONGEST_DELAY)
+            self.planner.told(self.order, f'{reply.unreachable}; asking again in {delay:g} s')
+            self._under_way = self.planner.recorder.clock.call_later(delay, self.once(self.ask))
+            return
+        self.tries += 1
+        self.failures = 0
+        answer = reply.flow_yaml if len(reply.flow_yaml) <= MAX_ANSWER else ''
+        if not reply.accepted or not answer:
+            why = f'the answer is longer than {MAX_ANSWER} characters' if reply.flow_yaml \
+                and not answer else reply.message[:1000] or 'the planner gave no flow'
+            if not self.refused(lambda: self.note('declined', cause=why)):
+                self.wrong([why])
+            return
+        if not self.refused(lambda: self.note('answered', answer=answer)):
+            self.judge(answer)
+
+    def judge(self, answer: str) -> None:
+        """Check an answer as any flow is checked."""
+        name = f'{self.order.flow_id}.yaml'
+        self.planner.apart(lambda: parse_flow(answer, name, self.order.parameters),
+                           self.once(self.parsed))
+
+    def parsed(self, flow: Flow | None, error: Exception | None) -> None:
+        """Go on with what the answer is as a flow file."""
+        if isinstance(error, CyclicFlow):
+            self.end(ErrorCode.FLOW_CYCLE, str(error))  # asking again would only go round it
+        elif isinstance(error, DocumentError):
+            self.wrong([str(fault) for fault in error.faults])
+        elif error is not None or flow is None:
+            self.wrong([f'{type(error).__name__}: {error}'])
+        else:
+            found = flow
+            self.planner.check(found, self.once(
+                lambda code, faults: self.checked(found, code, faults)))
+
+    def checked(self, flow: Flow, code: ErrorCode, faults: list[str]) -> None:
+        """Go on with what the bridge says of it."""
+        if code is ErrorCode.NONE:
+            self.planner.planned(Planned(self.order, flow))
+        elif code is ErrorCode.FLOW_INVALID:
+            self.wrong(faults)
+        else:  # no fault of the planner's
+            self.end(code, '; '.join(faults))
+
+    def wrong(self, errors: list[str]) -> None:
+        """Ask again with what is wrong, or give up."""
+        self.errors = [error[:1000] for error in errors[:MAX_TOLD]]
+        if self.tries >= MAX_TRIES:
+            self.end(ErrorCode.PLAN_FAILED, f'no flow that can be run after {self.tries} '
+                     'answers; what is wrong with the last one:\n' + '\n'.join(self.errors))
+        else:
+            self.ask()
+
+    def end(self, code: ErrorCode, message: str) -> None:
+        """Give up, and say why."""
+        if self._over:
+            return
+        self.drop()
+        self.planner.open.pop(self.order.flow_id, None)
+        try:
+            self.note('failed', final=True, cause=message, error_code=code.name)
+        except LifecycleError as error:  # it is asked again after a restart
+            logging.getLogger('action_lifecycle').error(
+                'the end of request %s is not recorded: %s', self.order.flow_id, error)
+        self.planner.planned(Planned(self.order, None, code, message))
+
+    def refused(self, work: Callable[[], None]) -> bool:
+        """Do what needs the journal; when the journal refuses, that is the end."""
+        try:
+            work()
+        except LifecycleError as error:
+            self.end(ErrorCode.JOURNAL_FAILED, str(error))
+            return True
+        return False
+
+    def drop(self) -> None:
+        """Take nothing in any more."""
+        self._over = True
+        if self._under_way is not None:
+            self._under_way.cancel()
+
+    def once(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """Wrap a callback so that it does nothing once the request is over."""
+        def when_open(*arguments: Any) -> None:
+            if not self._over:
+                callback(*arguments)
+        return when_open

@@ -1,0 +1,157 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What actions may know of others that ended before them, and of the world when they start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .run import FlowRun
+from .templates import parts_read, render, TemplateError
+from ..lifecycle.action import Action
+from ..lifecycle.ports import Clock, Confirmation, ConfirmRequest, Evidence, Handle, World
+from ..lifecycle.spec import ConditionSpec, WhenSpec
+from ..lifecycle.states import ErrorCode
+from ..lifecycle.words import in_words
+
+ASK_AGAIN = 5.0
+"""Seconds after which what can't be told is asked again, at most."""
+
+
+def result_of(action: Action) -> dict[str, Any]:
+    """Return what templates see of an action that has ended."""
+    return {
+        'outcome': action.outcome.value if action.outcome else '', 'attempts': action.attempt,
+        'error_code': action.error_code.name, 'error_msg': action.error_msg,
+        'duration': round(sum(action.spent.values()), 6),
+        'controller_said': action.controller_said, 'sensors_said': action.sensors_said,
+        'result': action.result, 'facts': facts_in(action.evidence)}
+
+
+def facts_in(evidence: Iterable[Evidence]) -> dict[str, Any]:
+    """Return the values of the facts in evidence, as far as they were valid."""
+    return {
+        fact['name']: _value(fact) for item in evidence for fact in item.get('facts', ())
+        if fact.get('validity') == 'valid'}
+
+
+def _value(fact: Mapping[str, Any]) -> Any:
+    numbers = fact.get('numbers')
+    if not numbers:
+        return fact.get('value')
+    return numbers[0] if len(numbers) == 1 else list(numbers)
+
+
+class Seen:
+    """Fetches, when an action starts, what its late templates read."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def fetch(
+        self, run: FlowRun, action: Action, found: Callable[[dict[str, Any]], None],
+        failed: Callable[[ErrorCode, str], None],
+    ) -> Handle | None:
+        """Call `found` with `facts` and `results`; of a fact that can't be told, `failed`."""
+        late = [text for _, text in run.flow.late[action.action_id]]
+        results = {name: result_of(run.runners[name].action) for name in sorted({
+            name for text in late for name, _ in parts_read(text, 'results')})}
+        facts = sorted({name for text in late for name, _ in parts_read(text, 'facts')})
+        if not facts:
+            found({'results': results, 'facts': {}})
+            return None
+
+        def told(answer: Confirmation) -> None:
+            values = facts_in(answer.evidence)
+            missing = [name for name in facts if name not in values]
+            if missing:
+                failed(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
+                       f"templates read {', '.join(missing)}: {in_words(answer)}")
+            else:
+                found({'results': results, 'facts': {name: values[name] for name in facts}})
+
+        return self._world.evaluate(ConfirmRequest(
+            run.flow_id, action.action_id, action.attempt,
+            [ConditionSpec(condition=f'{name} == {name}') for name in facts], 0.0, 'facts'),
+            ASK_AGAIN, told)
+
+
+class Judgment:
+    """Judges the conditions in an action's `after`, once all that it waits for has ended."""
+
+    def __init__(
+        self, world: World, clock: Clock, run: FlowRun, name: str,
+        judged: Callable[[bool, str], None], failed: Callable[[ErrorCode, str], None],
+    ) -> None:
+        self._world = world
+        self._clock = clock
+        self._run = run
+        self._name = name
+        self._judged = judged
+        self._failed = failed
+        self._open = [(needed, when) for needed, when in run.flow.actions[name].after.items()
+                      if isinstance(when, WhenSpec)]
+        self._since = clock.now()
+        self._asked: Handle | None = None
+        self.over = False
+        self._ask()
+
+    def cancel(self) -> None:
+        """Leave it undecided."""
+        if self._asked is not None:
+            self._asked.cancel()
+
+    def _ask(self) -> None:
+        if not self._open:
+            self.over = True
+            self._judged(True, '')
+            return
+        needed, when = self._open[0]
+        result = result_of(self._run.runners[needed].action)
+        spec = self._run.flow.actions[self._name]
+        try:
+            condition = str(render(when.condition, {
+                **spec.parameters, 'results': {
+                    name: result_of(self._run.runners[name].action)
+                    for name, _ in parts_read(when.condition, 'results')}}))
+        except TemplateError as error:
+            self.over = True
+            self._failed(ErrorCode.REQUIRE_UNKNOWN, f"after '{needed}': {error}")
+            return
+        left = when.within - (self._clock.now() - self._since) if when.within else ASK_AGAIN
+        wait = min(ASK_AGAIN, max(0.0, left)) if when.unknown == 'wait' else 0.0
+        self._asked = self._world.evaluate(ConfirmRequest(
+            self._run.flow_id, self._name, 0,
+            [ConditionSpec(condition=condition, max_age=when.max_age)], 0.0, 'after',
+            {**spec.parameters, **{name: result[name] for name in (
+                'outcome', 'attempts', 'error_code', 'duration')}}), wait, self._told)
+
+    def _told(self, answer: Confirmation) -> None:
+        needed, when = self._open[0]
+        if answer.verdict == 'confirmed':
+            self._open.pop(0)
+            self._ask()
+        elif answer.verdict == 'refuted':
+            self.over = True
+            self._judged(False, f"after '{needed}': {in_words(answer)}")
+        elif when.unknown == 'fail' or (
+                when.within and self._clock.now() - self._since >= when.within):
+            self.over = True
+            self._failed(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
+                         f"after '{needed}': {in_words(answer)}")
+        else:
+            self._asked = self._clock.call_later(0.1, self._ask)
+

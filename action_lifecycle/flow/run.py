@@ -1,0 +1,208 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A flow that runs: where it is, what its actions are at, and how it came there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+import datetime
+from functools import cache
+import heapq
+from typing import Any
+
+from .loading import Flow
+from .scheduler import Dependencies
+from ..engine import Graph, load_graph, Machine
+from ..engine.resources import config_file
+from ..lifecycle.action import Action
+from ..lifecycle.runner import ActionRunner
+from ..lifecycle.states import ActionState, ErrorCode
+
+HISTORY_LIMIT = 1000
+SHOWN = 200
+"""Actions of a flow that messages show at most."""
+
+
+@cache
+def constellation_graph() -> Graph:
+    """Return the graph of the states of a flow."""
+    return load_graph(config_file('graphs/constellation.yaml'))
+
+
+@cache
+def stages_graph() -> Graph:
+    """Return the graph of what happens to a flow before and after its actions run."""
+    return load_graph(config_file('graphs/flow.yaml'))
+
+
+class Runners(Mapping[str, ActionRunner]):
+    """The runners of a flow's actions, each made when it is first asked for."""
+
+    def __init__(self, flow: Flow, make: Callable[[str], ActionRunner]) -> None:
+        self._flow = flow
+        self._make = make
+        self._made: dict[str, ActionRunner] = {}
+
+    def __getitem__(self, name: str) -> ActionRunner:
+        runner = self._made.get(name)
+        if runner is None:
+            if name not in self._flow.actions:
+                raise KeyError(name)
+            runner = self._made[name] = self._make(name)
+        return runner
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._flow.actions)
+
+    def __len__(self) -> int:
+        return len(self._flow.actions)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._flow.actions
+
+    def made(self) -> list[ActionRunner]:
+        """Return those that somebody has asked for; all others are of untouched actions."""
+        return list(self._made.values())
+
+    def one_made(self, name: str) -> ActionRunner | None:
+        """Return one of those, None if nobody has asked for it."""
+        return self._made.get(name)
+
+    def renew(self, name: str) -> None:
+        """Forget the runner of an action that has changed before it started."""
+        self._made.pop(name, None)
+
+
+class FlowRun:
+    """
+    A flow that runs or has ended.
+
+    `state`: START, CONTINUE, FINISH or FAIL, on config/graphs/constellation.yaml; `status` is the
+    state that it goes to next. `stage` stands on config/graphs/flow.yaml. `done` counts the
+    actions that have ended.
+    """
+
+    def __init__(
+        self, flow_id: str, flow: Flow, priority: int,
+        make_runner: Callable[[FlowRun, str], ActionRunner],
+        commit: Callable[[FlowRun, Any], None], *, recipe: str = '',
+        origin: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.flow_id = flow_id
+        self.flow = flow
+        self.priority = priority
+        self.recipe = recipe  #: name of the recipe that a verified run leaves
+        self.origin = dict(origin or {})  #: where it comes from: `kind`, and what that kind notes
+        self._commit = commit
+        self.restore(constellation_graph().initial)
+        self.restart()
+        if self.origin.get('kind') == 'recipe':  # it was analysed and sorted when it was made
+            self.stages.fire('analysed')
+            self.stages.fire('sorted')
+        self.history: list[dict[str, Any]] = []
+        self.dependencies = Dependencies({})
+        self.runners = Runners(flow, lambda name: make_runner(self, name))
+        self.completions: list[ActionRunner] = []  #: have ended and are not taken in yet
+        self.at_work: set[str] = set()
+        self.ready_at: dict[str, float] = {}  #: when an action could have started, ROS time in s
+        self.asked: list[str] = []  #: completed actions of which a planner is to be told
+        self.outcomes: Counter[str] = Counter()
+        self.canceled_by: tuple[str, str] | None = None
+        self.canceled_actions: dict[str, tuple[str, str]] = {}
+        self.edits: list[dict[str, Any]] = []  #: as they are journaled
+        self.broken = ''  #: why it can't go on
+        self.started_at = 0.0
+        self.summary: dict[str, Any] = {}
+        self.notes: dict[str, Any] = {}  #: what others add to the summary
+        self.error_code = ErrorCode.NONE
+        self.error_msg = ''
+
+    @property
+    def state(self) -> str:
+        """START, CONTINUE, FINISH or FAIL."""
+        return self.machine.state
+
+    @property
+    def stage(self) -> str:
+        """Return dependency_analysis, topological_sort and so on."""
+        return self.stages.state
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will happen any more."""
+        return self.machine.graph.states[self.machine.state].final
+
+    @property
+    def done(self) -> int:
+        """How many actions have ended."""
+        return sum(self.outcomes.values())
+
+    @property
+    def actions(self) -> list[Action]:
+        """Return the actions in topological order."""
+        return [self.runners[name].action for name in self.dependencies.dag.order()]
+
+    def progress(self, name: str) -> str:
+        """Return waiting, at_work or ended."""
+        if name in self.at_work:
+            return 'at_work'
+        runner = self.runners.one_made(name)
+        if runner is not None and runner.action.state is not ActionState.ASSIGNED:
+            return 'ended' if runner.action.state is ActionState.TERMINATED else 'at_work'
+        return 'waiting'
+
+    def restart(self) -> None:
+        """Begin with the first stage again."""
+        self.stages = Machine(stages_graph(), name=f'{self.flow_id} stage')
+
+    def restore(self, state: str) -> None:
+        """Put the machine where the last applied change left it."""
+        self.machine = Machine(constellation_graph(), name=self.flow_id, state=state,
+                               commit=lambda change: self._commit(self, change))
+        self.status = state
+
+    def entered(self, state: str, time: float) -> None:
+        """Add to the history that a state was entered; `time` in s since 1970."""
+        self.history.append({
+            'step': self.history[-1]['step'] + 1 if self.history else 1, 'state': state,
+            'timestamp': datetime.datetime.fromtimestamp(
+                time, datetime.timezone.utc).isoformat(timespec='milliseconds'),
+            'constellation_id': self.flow_id})
+        del self.history[:-HISTORY_LIMIT]
+
+    def shown(self) -> list[Action]:
+        """Return the actions that messages show: all, or of many those that changed last."""
+        if len(self.runners) <= SHOWN:
+            return self.actions
+        made = (runner.action for runner in self.runners.made())
+        return heapq.nlargest(SHOWN, made, key=lambda action: (
+            action.state is not ActionState.TERMINATED, action.seq))
+
+    def counts(self) -> Counter[str]:
+        """Return how many actions are `done`, `running`, and ended with each outcome."""
+        return Counter({**self.outcomes, 'done': self.done, 'running': len(self.at_work)})
+
+    def constellation_state(self) -> str:
+        """Return created, ready, executing, completed, failed, partially_failed or cancelled."""
+        if not self.ended:
+            if self.state == 'START':
+                return 'created'
+            return 'executing' if self.at_work or self.outcomes else 'ready'
+        if self.outcomes['canceled']:
+            return 'cancelled'
+        if self.state == 'FINISH':
+            return 'completed'
+        return 'partially_failed' if self.outcomes['succeeded'] else 'failed'
