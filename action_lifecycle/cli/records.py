@@ -20,11 +20,11 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from .exits import DONE, NotThere
+from .table import console
 from ..ledger import JournalError, JournalReader
 
 COLUMNS = ('flow', 'action', 'state', 'outcome', 'attempt', 'last change')
@@ -32,10 +32,12 @@ COLUMNS = ('flow', 'action', 'state', 'outcome', 'attempt', 'last change')
 
 def list_actions(options: argparse.Namespace) -> int:
     """Print the actions that fit."""
-    table = Table(*COLUMNS)
+    table = Table()
+    for name in COLUMNS:  # folded, not cut: an id is no use in part
+        table.add_column(name, overflow='fold')
     for row in _from_journal(options) if options.journal else _from_nodes(options):
         table.add_row(*(Text(str(value)) for value in row))
-    Console().print(table)
+    console().print(table)
     return DONE
 
 
@@ -68,11 +70,11 @@ def _from_nodes(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
 def show_history(options: argparse.Namespace) -> int:
     """Print every change of an action, in order."""
     flow_id, _, action_id = options.action.rpartition('/')
-    console = Console()
+    out = console()
     count = 0
     for stamp, change, cause in _changes(options, flow_id, action_id):
-        console.print(Text(f'{stamp:14.3f}  {change}' + (f'   {cause}' if cause else '')),
-                      soft_wrap=True)
+        out.print(Text(f'{stamp:14.3f}  {change}' + (f'   {cause}' if cause else '')),
+                  soft_wrap=True)
         count += 1
     if not count:
         raise NotThere(f"the journal has no action '{options.action}'")

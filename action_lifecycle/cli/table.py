@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 import json
+import sys
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -31,6 +33,11 @@ _STYLES = {
     'canceled': 'yellow', 'skipped': 'yellow',
 }
 _SENSORS = {'confirmed': 'green', 'refuted': 'bold red'}
+
+
+def console() -> Console:
+    """Return a console for stdout; wide enough for the tables where it is not a terminal."""
+    return Console(width=None if sys.stdout.isatty() else 140)
 
 
 def live_table(flow: Any) -> Table:
@@ -99,7 +106,7 @@ def evidence_text(evidence: Sequence[Any]) -> str:
     values: dict[str, str] = {}
     for item in evidence:
         for fact in item.facts:
-            numbers = ' '.join(f'{number:.3g}' for number in fact.numbers[:4])
+            numbers = ' '.join(f'{number or 0.0:.3g}' for number in fact.numbers[:4])  # no -0
             text = f'[{numbers}]' if len(fact.numbers) > 1 else numbers
             text = text or fact.value_json or 'never seen'
             values[fact.name] = text + (f' {fact.unit}' if fact.unit else '') + (

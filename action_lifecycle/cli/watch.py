@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from typing import Any
 
 from action_lifecycle_msgs.msg import FlowStatusArray
@@ -29,25 +30,31 @@ from .exits import DONE
 from .table import live_table
 from ..ros.qos import state_qos
 
+TOPIC = 'action_lifecycle/flow'
 SHOWN = 3
 """Flows that are shown: the newest."""
 
 
 def watch(options: argparse.Namespace) -> int:
-    """Show what the latched topic of the flows tells."""
+    """Show what the latched topic of the flows tells; and that nobody tells it any more."""
     latest: list[Any] = []
     with connect(options.namespace) as client:
         client.node.create_subscription(
-            FlowStatusArray, 'action_lifecycle/flow',
+            FlowStatusArray, TOPIC,
             lambda message: latest.__setitem__(slice(None), message.flows), state_qos())
         client.until(
-            lambda: client.node.count_publishers('action_lifecycle/flow') > 0, options.wait,
-            "nobody publishes 'action_lifecycle/flow'")
+            lambda: client.node.count_publishers(TOPIC) > 0, options.wait,
+            f"nobody publishes '{TOPIC}'")
         try:
             with Live(Text('no flow yet'), refresh_per_second=4) as live:
+                gone = ''
                 while True:
                     client.spin(0.25)
-                    if latest:
-                        live.update(Group(*map(live_table, latest[-SHOWN:])))
+                    if client.node.count_publishers(TOPIC):
+                        gone = ''
+                    elif not gone:  # DDS misses a killed process after some 20 s
+                        gone = time.strftime('nobody publishes the flows any more since %X')
+                    live.update(Group(*map(live_table, latest[-SHOWN:]), Text(
+                        gone or ('' if latest else 'no flow yet'), 'bold red' if gone else '')))
         except KeyboardInterrupt:
             return DONE

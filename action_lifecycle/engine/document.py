@@ -325,7 +325,8 @@ if _PYDANTIC_1:
 
     def json_schema(model: type[Any]) -> dict[str, Any]:
         """Return the JSON Schema of a model."""
-        return {'$schema': 'http://json-schema.org/draft-07/schema#', **model.schema()}
+        schema: dict[str, Any] = model.schema()
+        return schema
 else:
     class StrictModel(pydantic.BaseModel):  # type: ignore[no-redef]
         """A model that refuses unknown fields and can't be changed after it was checked."""
@@ -337,8 +338,8 @@ else:
 
     def json_schema(model: type[Any]) -> dict[str, Any]:
         """Return the JSON Schema of a model."""
-        return {'$schema': 'https://json-schema.org/draft/2020-12/schema',
-                **model.model_json_schema()}
+        schema: dict[str, Any] = model.model_json_schema()
+        return schema
 
 
 ModelT = TypeVar('ModelT', bound=pydantic.BaseModel)
@@ -391,17 +392,29 @@ def _model_fault(
         return document.fault(base + location, message)
     if kind == 'missing':
         return document.fault(base + location[:-1], f"missing field '{field}'")
-    value, dotted = data, ''
+    value, dotted, written = data, '', document.data
+    for key in base:
+        written = _entry(written, key)
     for key in location:
         try:
             value = value[key]
         except (KeyError, IndexError, TypeError):
             continue  # pydantic 2 names the member of a union it tried, the data does not
+        if isinstance(key, int) and isinstance(written, (dict, str)):
+            continue  # a single entry, written without the list around it
+        written = _entry(written, key)
         dotted += f'.{key}'
     message = str(entry['msg'])
     return document.fault(
         base + location, f"field '{dotted[1:]}': {message[:1].lower()}{message[1:]}, got "
         + _kind(value))
+
+
+def _entry(data: Any, key: Key) -> Any:
+    try:
+        return data[key]
+    except (KeyError, IndexError, TypeError):
+        return None
 
 
 def _fields_at(model: Any, location: tuple[Key, ...]) -> set[str]:

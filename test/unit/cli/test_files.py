@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 import json
 from pathlib import Path
 
@@ -84,3 +85,55 @@ def test_a_missing_journal_is_not_there(
 ) -> None:
     assert main(['history', 'pick', '--journal', str(tmp_path / 'none')]) == 3
     assert 'none' in capsys.readouterr().err
+
+
+FAULTY = """\
+flow: x
+defaults:
+  retry: {time: 3}
+actions:
+  a:
+    motion:
+      server: gripper
+      type: control_msgs/action/GripperCommand
+      goal: {comand: {position: 0.0}}
+    confirm: {condition: gap > 1, hold: -1}
+  b: {after: a, confirm: gap > 1}
+"""
+
+
+def test_faults_are_told_once_where_they_were_written_and_as(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flow = tmp_path / 'flow.yaml'
+    flow.write_text(FAULTY)
+    assert main(['validate', str(flow)]) == 2
+    faults = capsys.readouterr().err.splitlines()
+    assert [fault.partition(f'{flow}:')[2].split(':')[0] for fault in faults] == ['3', '10']
+    assert "did you mean 'times'?" in faults[0] and "field 'confirm.hold'" in faults[1]
+
+
+def test_goals_are_checked_where_their_messages_are_installed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flow = tmp_path / 'flow.yaml'
+    sound = FAULTY.replace('time:', 'times:').replace('hold: -1', 'hold: 1')
+    flow.write_text(sound)
+    if not find_spec('control_msgs'):
+        assert main(['validate', str(flow)]) == 0
+        return
+    facts = ['--facts', str(CONFIG / 'facts' / 'cell.yaml')]
+    assert main(['validate', str(flow)]) == 2
+    assert f"{flow}:9:14: goal.comand: unknown field 'comand'" in capsys.readouterr().err
+    flow.write_text(sound.replace('comand', 'command').replace('0.0', '1000.0'))
+    assert main(['validate', str(flow)]) == 0
+    assert main(['validate', str(flow), *facts]) == 2
+    assert f'{flow}:9:24: goal.command.position' in capsys.readouterr().err
+    flow.write_text(sound.replace('comand', 'command').replace('GripperCommand', 'GripperComand'))
+    assert main(['validate', str(flow)]) == 2
+    assert "did you mean 'control_msgs/action/GripperCommand'?" in capsys.readouterr().err
+
+
+def test_only_graphs_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(['graph', str(CONFIG / 'flows' / 'pick_and_place.yaml')]) == 2
+    assert 'this is a flow file' in capsys.readouterr().err

@@ -1,0 +1,58 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What can be told of a flow's motions by the message packages that are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from ..engine.errors import Fault
+from ..flow.loading import Flow
+from ..lifecycle.spec import MotionSpec
+
+
+def motion_faults(
+    flow: Flow, limits: Mapping[str, Mapping[str, tuple[float, float]]]
+) -> Iterator[Fault]:
+    """Yield wrong types, fields and values of goals; nothing of packages that are not here."""
+    try:
+        from ..ros.goals import fill, LATER, limit_faults, resolve
+        from ..ros.types import action_class, UnknownType
+    except ImportError:
+        return
+
+    def faults(step: MotionSpec) -> Iterator[tuple[str, str]]:
+        if '/' in step.type and not find_spec(step.type.split('/')[0]):
+            return
+        try:
+            goal = action_class(step.type).Goal()
+        except UnknownType as error:
+            yield 'type', str(error)
+            return
+        wrong = list(fill(goal, resolve(step.goal, lambda text, path: LATER)))
+        yield from wrong
+        if not wrong:
+            for name in (step.type, step.server):
+                yield from limit_faults(goal, limits.get(name) or {})
+
+    for action_id, action in flow.actions.items():
+        for index, step in enumerate(action.motion):
+            for path, message in faults(step):
+                where: tuple[Any, ...] = ('actions', action_id, 'motion', index,
+                                          *(int(key) if key.isdigit() else key
+                                            for key in path.split('.')))
+                yield flow.document.fault(where, f'{path}: {message}')
