@@ -58,6 +58,7 @@ setup(
             'action_lifecycle = action_lifecycle.cli:main',
             'action_lifecycle_node = action_lifecycle.nodes.action_lifecycle:main',
             'world_model_bridge = action_lifecycle.nodes.world_model_bridge:main',
+            'language_model = action_lifecycle.nodes.language_model:main',
             'ledger = action_lifecycle.nodes.ledger:main',
             'composed = action_lifecycle.nodes.composed:main',
             'sim_cell = action_lifecycle.sim.node:main',

@@ -57,11 +57,11 @@ class Later:
 
 
 LATER = Later()
-_RANGES = {
+RANGES = {
     f'{sign}int{bits}': ((0, 2 ** bits - 1) if sign else (-2 ** (bits - 1), 2 ** (bits - 1) - 1))
     for sign in ('', 'u') for bits in (8, 16, 32, 64)}
-_RANGES.update(octet=(0, 255), char=(0, 255))
-_FLOATS = ('float', 'double', 'long double')
+RANGES.update(octet=(0, 255), char=(0, 255))
+FLOATS = ('float', 'double', 'long double')
 _FLOAT_MAX = 3.4028234663852886e38
 
 
@@ -168,11 +168,11 @@ def _convert_number(name: str, value: Any, path: str, faults: list[GoalFault]) -
     if not math.isfinite(value):
         faults.append(GoalFault(path, f'{value} is not finite'))
         return value
-    if name in _FLOATS:
+    if name in FLOATS:
         if name == 'float' and abs(value) > _FLOAT_MAX:
             faults.append(GoalFault(path, f'{value} is beyond a float32'))
         return float(value)
-    low, high = _RANGES[name]
+    low, high = RANGES[name]
     if value != int(value):
         faults.append(GoalFault(path, f'expected a whole number ({name}), got {value}'))
     elif not low <= value <= high:

@@ -62,7 +62,7 @@ class Tool:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What a chooser is told of it."""
+        """Return what a chooser is told of it."""
         return {'name': self.name, 'server': self.server, 'description': self.description,
                 'inputSchema': self.inputSchema}
 

@@ -127,7 +127,7 @@ def test_the_packages_have_one_version_and_one_license() -> None:
 def test_each_console_script_has_its_function() -> None:
     scripts = re.findall(r"'(\w+) = ([\w.]+):(main)'", (ROOT / 'setup.py').read_text('utf-8'))
     assert {'action_lifecycle', 'action_lifecycle_node', 'world_model_bridge', 'ledger',
-            'composed', 'sim_cell'} == {name for name, _, _ in scripts}
+            'language_model', 'composed', 'sim_cell'} == {name for name, _, _ in scripts}
     for _, module, function in scripts:
         spec = importlib.util.find_spec(module)
         assert spec and spec.origin, module

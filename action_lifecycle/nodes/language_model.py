@@ -1,0 +1,221 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The language_model node: lets a language model plan flows and choose transitions.
+
+The network and the tools have a thread of their own, so nothing here holds up the executor. What
+the model answers is checked here for its form; it moves nothing: whoever asked checks and runs it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from action_lifecycle_msgs.srv import ChooseTransition, Plan
+
+from .authorization import ask_for_authorization
+from .clock import NodeClock
+from .files import share
+from .messages import fact_value
+from .operators import Operators
+from .tools_file import load_tools
+from ..engine import Choice, load_graph, Session, StateHandler
+from ..engine.errors import LifecycleError
+from ..engine.json_schema import check_schema
+from ..ledger.sync import LoopThread
+from ..llm import LanguageModel, ModelChooser, ModelError, ModelPlanner, ModelSettings, PlanRequest
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.names import name_fault
+from ..ros.process import run
+from ..ros.timers import sleep
+from ..tools.attended import run_attended
+from ..tools.registry import ToolRegistry
+
+LOOK = 0.01
+"""s between looks whether the model has answered."""
+FALLBACKS = ('none', 'first')
+
+
+class LanguageModelNode(ManagedNode):
+    """
+    Managed node `language_model`.
+
+    | interface | name | type |
+    |---|---|---|
+    | service | `~/plan` | action_lifecycle_msgs/srv/Plan |
+    | service | `~/choose_transition` | action_lifecycle_msgs/srv/ChooseTransition |
+    | service | `~/respond` | action_lifecycle_msgs/srv/Respond |
+    | topic (latched) | `~/operator_requests` | action_lifecycle_msgs/msg/OperatorRequestArray |
+    | calls | `<action_node>/execute_flow` | action_lifecycle_msgs/action/ExecuteFlow |
+    | calls | the services of `tools_file` | of any type |
+
+    Parameters: `base_url`, `model` (strings; empty: OPENAI_BASE_URL and OPENAI_MODEL of the
+    environment, where OPENAI_API_KEY alone comes from); `time_limit` (double, s) for an answer,
+    `tries` (int) of them; `fallback` (none, first): what is chosen when the model is of no use;
+    `tools_file` (string): tools that it may use before it plans, at most `tool_calls` (int) times;
+    `authorization_timeout` (double, s): how long a person is asked to authorise one;
+    `action_node` (string): the node that runs the motions of tools.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('language_model', **kwargs)
+        self.declare('base_url', '', 'URL of the endpoint; empty: OPENAI_BASE_URL.')
+        self.declare('model', '', 'Name of the model; empty: OPENAI_MODEL.')
+        self.declare('time_limit', 30.0, 'Seconds for an answer with all its tries.',
+                     limits=(0.1, 3600.0))
+        self.declare('tries', 3, 'Answers that the model may give until one is usable.',
+                     limits=(1, 20))
+        self.declare('fallback', 'none', 'What is chosen when the model gives no usable answer: '
+                     'none (the machine takes its default) or first.', choices=FALLBACKS)
+        self.declare('tools_file', '', 'Tools that the planner may use; empty: none.')
+        self.declare('tool_calls', 8, 'Calls of tools before one plan.', limits=(0, 100))
+        self.declare('authorization_timeout', 300.0,
+                     'Seconds that a person is asked to authorise a tool.', limits=(1.0, 86400.0))
+        self.declare('action_node', 'action_lifecycle',
+                     'Name of the node that runs the motions of tools.', check=name_fault)
+        self.network: LoopThread | None = None
+
+    def configure(self) -> None:
+        """Offer the interfaces; settings that are missing or wrong are told now."""
+        self.settings = ModelSettings(
+            str(self.parameter('base_url')), str(self.parameter('model')),
+            float(self.parameter('time_limit')), int(self.parameter('tries'))).resolved()
+        self.clock = NodeClock(self)
+        self.operators = Operators(self, self.clock)
+        self.tools: ToolRegistry | None = None
+        self.user = ''
+        if path := str(self.parameter('tools_file')):
+            self.tools, spec = load_tools(
+                Path(path).expanduser(), self, str(self.parameter('action_node')))
+            self.user = spec.user or ''
+        self.graph = load_graph(share() / 'config' / 'graphs' / 'planner.yaml')
+        self.add_service(Plan, '~/plan', self._plan)
+        self.add_service(ChooseTransition, '~/choose_transition', self._choose)
+
+    def activate(self) -> None:
+        """Start the thread of the network."""
+        self.network = LoopThread()
+        self.model: LanguageModel = self.network.submit(self._make_model()).result()
+        self.operators.publish()
+
+    def deactivate(self) -> None:
+        """Give up what is under way."""
+        network, self.network = self.network, None
+        if network is not None:
+            network.submit(self._close()).result()
+            network.stop()
+
+    async def _make_model(self) -> LanguageModel:
+        return LanguageModel(self.settings)
+
+    async def _close(self) -> None:
+        await self.model.close()
+        if self.tools is not None:
+            await self.tools.close()
+
+    async def _plan(self, request: Any, response: Any) -> Any:
+        asked = PlanRequest(
+            request.request, {fact.name: fact_value(fact) for fact in request.facts.facts},
+            list(request.capabilities), request.flow_yaml, list(request.completed_actions),
+            list(request.errors))
+        try:
+            answer = await self._done(self._planned(asked))
+        except LifecycleError as error:
+            response.message = str(error)
+            return response
+        response.accepted = True
+        response.flow_yaml, response.edit_yaml = answer.flow_yaml, answer.edit_yaml
+        response.message = answer.message
+        return response
+
+    async def _planned(self, request: PlanRequest) -> Any:
+        """Plan; what tools can find out is found out first."""
+        found: list[Any] = []
+        if self.tools is not None and not request.flow_yaml:
+            chooser = ModelChooser(self.model, fallback=None)
+            session = Session(
+                StateHandler(graph=self.graph),
+                [{'request': request.request, 'facts': request.facts}],
+                SimpleNamespace(tool_manager=self.tools, chooser=chooser,
+                                current_user_id=self.user),
+                chooser=chooser, choice_timeout=None)
+            timeout = float(self.parameter('authorization_timeout'))
+            await run_attended(
+                session, lambda pause: ask_for_authorization(
+                    self.clock, self.operators.desk, pause, timeout),
+                2 * int(self.parameter('tool_calls')))
+            found = session.context[1:]
+        return await ModelPlanner(self.model).plan(request, found)
+
+    async def _choose(self, request: Any, response: Any) -> Any:
+        try:
+            answer = await self._done(ModelChooser(self.model, self._fallback())(_choice(request)))
+        except LifecycleError as error:
+            response.reason = str(error)
+            return response
+        if isinstance(answer, dict) and list(answer) == ['next_state']:
+            answer = answer['next_state']
+        response.transition = answer if isinstance(answer, str) else json.dumps(answer)
+        return response
+
+    def _fallback(self) -> Any:
+        return None if self.parameter('fallback') == 'none' else _first
+
+    async def _done(self, work: Any) -> Any:
+        """Return what a coroutine gives in the thread of the network."""
+        if self.network is None:
+            work.close()
+            raise ModelError('the node is not active')
+        asked: Future[Any] = self.network.submit(work)
+        while not asked.done():
+            await sleep(self, LOOK)
+        try:
+            return asked.result()
+        except (asyncio.CancelledError, RuntimeError) as error:
+            raise ModelError(f'given up: {error or "the node was deactivated"}') from error
+
+
+def _first(choice: Choice) -> str:
+    if not choice.names:
+        raise ModelError('there is nothing to choose from')
+    return choice.names[0]
+
+
+def _choice(request: Any) -> Choice:
+    """Return what a request asks; `LifecycleError` for one that makes no sense."""
+    try:
+        context = json.loads(request.context_json or 'null')
+        schema = json.loads(request.answer_schema or 'null')
+    except (ValueError, RecursionError) as error:
+        raise LifecycleError(f'context_json or answer_schema is no JSON: {error}') from error
+    names = tuple(request.transitions)
+    if schema is not None:
+        check_schema(schema)
+        if list(schema.get('properties', {})) == ['next_state']:
+            schema = None  # which names are legal, `transitions` says
+    if schema is None and not names:
+        raise LifecycleError('there are no transitions to choose from')
+    descriptions = (*request.descriptions, *[''] * len(names))[:len(names)]
+    return Choice(request.state, (), names, descriptions, context, schema)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node."""
+    return run(LanguageModelNode, args=args)

@@ -1,0 +1,192 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+ROS services and actions as tools, by the names of their types.
+
+A service is called. An action is never sent to its server from here: it becomes a flow of one
+action that the action_lifecycle node runs, so it passes the bridge's checks (type, limits,
+safety), waits for its resources, is journaled, and is done when the sensors agree.
+
+Calls are made in the executor's thread of the node and awaited in an asyncio loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+import json
+import math
+from typing import Any
+
+from action_lifecycle_msgs.action import ExecuteFlow
+from rclpy.action import ActionClient
+from rosidl_runtime_py.convert import message_to_ordereddict
+import yaml
+
+from .goals import fill
+from .json_schema import message_schema
+from .lifecycle_node import ManagedNode
+from .types import action_class, service_class
+from ..engine.tool_state import ToolError
+from ..flow.loading import parse_flow
+from ..tools.registry import TIME_LIMIT, Tool
+
+LOOK = 0.05
+"""s between looks whether a server has appeared."""
+STOP_LIMIT = 10.0
+"""s that a canceled motion may take until it is seen to be stopped."""
+
+
+def service_tool(
+    node: ManagedNode, name: str, service: str, type_name: str, *, description: str = '',
+    time_limit: float = TIME_LIMIT,
+) -> Tool:
+    """Return a tool that calls a service once; `UnknownType` if its type is not installed."""
+    kind = service_class(type_name)
+    client = node.add_client(kind, service)
+
+    async def call(arguments: dict[str, Any], user_id: Any) -> Any:
+        request = kind.Request()
+        faults = list(fill(request, arguments, 'request'))
+        if faults:
+            raise ToolError('; '.join(map(str, faults)))
+        await _ready(client.service_is_ready, f"service '{client.srv_name}' is not there",
+                     time_limit)
+        return plain(await in_executor(node, lambda: client.call_async(request)))
+
+    return Tool(name, service, description or f'Calls the service {service}.',
+                message_schema(kind.Request), call, time_limit + LOOK)
+
+
+def action_tool(
+    node: ManagedNode, client: ActionClient, name: str, server: str, type_name: str,
+    action: Mapping[str, Any], *, description: str = '', time_limit: float = TIME_LIMIT,
+) -> Tool:
+    """
+    Return a tool that moves: one action whose goal are the arguments.
+
+    `action` are the further fields of the action as a flow file has them; `confirm` is a must.
+    `client` is that of the action node's `execute_flow`. Raises `DocumentError` for faults.
+    """
+    goal = action_class(type_name).Goal
+    flow = partial(_flow, name, server, type_name, action)
+    parse_flow(flow({}), f"tool '{name}'")
+    return Tool(
+        name, server, description or f'Moves: a goal of the action {server}.',
+        message_schema(goal),
+        lambda arguments, user_id: _execute(node, client, name, flow(_checked(goal, arguments)),
+                                            str(user_id or ''), time_limit),
+        time_limit + STOP_LIMIT)
+
+
+def _flow(
+    name: str, server: str, type_name: str, action: Mapping[str, Any], goal: Mapping[str, Any]
+) -> str:
+    motion = {'server': server, 'type': type_name, 'goal': dict(goal)}
+    return yaml.safe_dump({'flow': f'tool_{name}', 'actions': {name: {
+        **action, 'motion': motion}}}, allow_unicode=True, sort_keys=False)
+
+
+def _checked(goal: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a goal, or raise `ToolError`; a text in them is never a template."""
+    faults = [*map(str, fill(goal(), arguments)), *_templates(arguments, 'goal')]
+    if faults:
+        raise ToolError('; '.join(faults))
+    return arguments
+
+
+def _templates(value: Any, path: str) -> list[str]:
+    if isinstance(value, str):
+        return [f'{path}: templates are not taken'] if '{{' in value or '{%' in value else []
+    items = value.items() if isinstance(value, Mapping) else \
+        enumerate(value) if isinstance(value, list) else ()
+    return [fault for key, item in items for fault in _templates(item, f'{path}.{key}')]
+
+
+async def _execute(
+    node: ManagedNode, client: ActionClient, name: str, flow: str, user: str, time_limit: float
+) -> Any:
+    """Run a flow of one action to its end; when nobody waits any more it is canceled."""
+    await _ready(client.server_is_ready, 'the action node is not there', time_limit)
+    goal = ExecuteFlow.Goal(flow=flow, kind='yaml', source=f"tool '{name}'", requester=user)
+    handle = await in_executor(node, lambda: client.send_goal_async(goal))
+    if not handle.accepted:
+        raise ToolError('the action node takes no flow now')
+    ended = asyncio.ensure_future(in_executor(node, handle.get_result_async))
+    try:
+        answer = await asyncio.wait_for(asyncio.shield(ended), time_limit)
+    except (asyncio.TimeoutError, asyncio.CancelledError) as error:
+        node_cancel = in_executor(node, handle.cancel_goal_async)
+        await asyncio.wait([asyncio.ensure_future(node_cancel), ended], timeout=STOP_LIMIT)
+        if isinstance(error, asyncio.CancelledError):
+            raise
+        raise ToolError(f'not done within {time_limit:g} s; it was canceled') from None
+    result = answer.result
+    if result.error_code:
+        raise ToolError(f'{result.error_msg or result.state} (error code {result.error_code})')
+    return {'done': True, 'flow': result.flow_id,
+            'summary': json.loads(result.summary_json or '{}')}
+
+
+async def in_executor(node: ManagedNode, start: Callable[[], Any]) -> Any:
+    """Await, in an asyncio loop, the rclpy future that `start` gives in the executor's thread."""
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[Any] = loop.create_future()
+
+    def settle(future: Any) -> None:
+        if answered.done():
+            return
+        if future.exception() is not None:
+            answered.set_exception(future.exception())
+        else:
+            answered.set_result(future.result())
+
+    def begin() -> None:
+        try:
+            start().add_done_callback(
+                node.guarded(lambda future: loop.call_soon_threadsafe(settle, future)))
+        except Exception as error:
+            loop.call_soon_threadsafe(
+                lambda error=error: answered.done() or answered.set_exception(error))
+
+    executor = node.executor
+    if executor is None:
+        raise ToolError('the node is not spun')
+    executor.create_task(node.guarded(begin))
+    return await answered
+
+
+async def _ready(there: Callable[[], bool], absent: str, limit: float) -> None:
+    deadline = asyncio.get_running_loop().time() + limit
+    while not there():
+        if asyncio.get_running_loop().time() > deadline:
+            raise ToolError(f'{absent} after {limit:g} s')
+        await asyncio.sleep(LOOK)
+
+
+def plain(message: Any) -> Any:
+    """Return a message as JSON has it; NaN and infinities, which it lacks, become nothing."""
+    return _finite(message_to_ordereddict(message))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value
