@@ -63,11 +63,11 @@ class Request:
 class Listener(Protocol):
     """Who is told of what is said at a desk."""
 
-    def asked(self, request: Request) -> None:
-        """Take in a new question."""
+    def asked(self, request: Request, again: bool) -> None:
+        """Take in a question; `again`: it was put before a restart."""
 
     def answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
-        """Take in an answer; `actor` is NOBODY if it is the default. Empty: there is none."""
+        """Take in an answer; by NOBODY when the time is up: the default, or none."""
 
     def withdrawn(self, request: Request) -> None:
         """Take in that nobody waits for an answer any more."""
@@ -116,8 +116,8 @@ class OperatorDesk:
             self._timers[request.id] = self.clock.call_later(
                 max(0.0, question.timeout - passed), lambda: self._time_is_up(request))
         self.changed()
-        if before is None and self.listener is not None:
-            self.listener.asked(request)
+        if self.listener is not None:
+            self.listener.asked(request, before is not None)
         return _Asked(self, request.id)
 
     def _new(

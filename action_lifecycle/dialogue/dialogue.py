@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 import time
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import jinja2
@@ -81,19 +82,24 @@ class Dialogue:
     `after_transition`, which fills in the template, sets `output` and records the entry.
 
     Templates see `actor_input`, `dialogue` (a list of actor and text), `state`, and what `names()`
-    gives. `entries` are those of before a restart. `recorded(entry)` is called for each new one.
+    gives. `templates`, by state, stand in place of those of the graph. `entries` are those of
+    before a restart. `recorded(entry)` is called before each new one counts; it may refuse it.
     """
 
     def __init__(
         self,
         graph: Graph,
         *,
+        templates: Mapping[str, str] = MappingProxyType({}),
         names: Callable[[], Mapping[str, Any]] = dict,
         entries: Iterable[Entry] = (),
         recorded: Callable[[Entry], object] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        _check_templates(graph)
+        self._templates = {
+            name: templates.get(name, state.config.get('template'))
+            for name, state in graph.states.items()}
+        _check_templates(graph.name, self._templates)
         self.actor = 'user'
         self.actor_input: Any = None
         self.current_template: Any = None
@@ -127,7 +133,7 @@ class Dialogue:
 
     def greet(self, state: str) -> None:
         """Begin with the template of the state in which the machine starts."""
-        self.current_template = self._graph.state(state).config.get('template')
+        self.current_template = self._templates[self._graph.state(state).name]
         if self._party(state) == 'user' and self.current_template is not None:
             self.actor = 'assistant'
             self.output = self._rendered(state)
@@ -141,17 +147,18 @@ class Dialogue:
                                 f'at most {MAX_ENTRY} are taken')
 
     def before_transition(
-        self, source: str, target: str, actor_input: Any = None, sender: str = ''
+        self, source: str, target: str, actor_input: Any = None,
+        sender: Literal['', 'user', 'invoker'] = '',
     ) -> None:
         """
         Set what the table says about this type of transition.
 
-        `sender='user'`: a person sent the event, though work decides about leaving the source;
-        so it is after the work failed.
+        `sender`: who sent the event, when it is not the party of the source: a person after work
+        has failed (user), the robot that has one more question (invoker).
         """
         self.actor_input = actor_input
-        self.current_template = self._graph.states[target].config.get('template')
-        party: Party = 'user' if sender == 'user' else self._party(source)
+        self.current_template = self._templates[target]
+        party: Party = sender or self._party(source)
         self.transition_type = (party, self._party(target))
         self.actor = 'assistant' if self.transition_type[0] == 'invoker' else 'user'
         self.dialogue_persistence = DEFAULTS[self.transition_type]
@@ -172,7 +179,9 @@ class Dialogue:
             self._record(target, persistence, kept)
 
     def _party(self, state: str) -> Party:
-        return 'invoker' if self._graph.states[state].type == 'invoker' else 'user'
+        """Return who decides when a state is left: its field `party`, or what its type says."""
+        found = self._graph.states[state]
+        return 'invoker' if found.config.get('party', found.type) == 'invoker' else 'user'
 
     def _rendered(self, state: str) -> str:
         typed = self.actor == 'user'
@@ -189,9 +198,9 @@ class Dialogue:
 
     def _record(self, state: str, persistence: Persistence, text: str) -> None:
         entry = Entry(self._clock(), state, self.actor, persistence, _cut(text))
-        self._entries.append(entry)
         if self._recorded is not None:
             self._recorded(entry)
+        self._entries.append(entry)
 
 
 def _cut(text: str) -> str:
@@ -201,13 +210,12 @@ def _cut(text: str) -> str:
     return text[:MAX_ENTRY - len(mark)] + mark
 
 
-def _check_templates(graph: Graph) -> None:
+def _check_templates(graph: str, templates: Mapping[str, Any]) -> None:
     """Refuse templates that are no text, too long, or not Jinja2; nothing is filled in here."""
     syntax = jinja2.Environment()
     faults = []
-    for state in graph.states.values():
-        template = state.config.get('template')
-        where = f"graph '{graph.name}', state '{state.name}': template"
+    for state, template in templates.items():
+        where = f"graph '{graph}', state '{state}': template"
         if template is None:
             continue
         if not isinstance(template, str) or len(template) > MAX_TEMPLATE:

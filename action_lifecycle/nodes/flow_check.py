@@ -24,6 +24,7 @@ from action_lifecycle_msgs.srv import Check
 
 from .messages import condition_to, motion_to, to_code
 from .verify_service import service_faults
+from ..dialogue.hooks import find_hooks
 from ..engine.errors import DocumentError, Fault, LifecycleError
 from ..flow.alternatives import alternative_specs, no_recipes, Recipes
 from ..flow.loading import Flow
@@ -64,7 +65,7 @@ class FlowCheck:
         """Raise `FlowRefused` with every fault, each with file and line."""
         self._started = self._node.steady()
         self._seen = set()
-        faults: list[Fault] = []
+        faults: list[Fault] = list(_hooks_faults(flow))
         for action_id, action in flow.actions.items():
             found = await self._faults(flow, ('actions', action_id), action)
             faults += found
@@ -114,6 +115,15 @@ class FlowCheck:
                 faults.append(
                     flow.document.fault((*path, *where), f"action '{path[1]}', {message}"))
         return faults
+
+
+def _hooks_faults(flow: Flow) -> Iterator[Fault]:
+    name = flow.spec.dialogue.hooks
+    if name:
+        try:
+            find_hooks(name)
+        except LifecycleError as error:
+            yield flow.document.fault(('dialogue', 'hooks'), str(error))
 
 
 def _verifier_faults(flow: Flow, action_id: str, action: ActionSpec) -> Iterator[Fault]:

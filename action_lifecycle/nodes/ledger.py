@@ -29,6 +29,7 @@ from action_lifecycle_msgs.msg import LedgerSync, OperatorRequestArray
 from action_lifecycle_msgs.srv import GetCheckpoint, Respond
 
 from .clock import NodeClock
+from .dialogue_queries import DialogueQueries
 from .files import action_graph, journal_path, share
 from .fleet_work import FleetWork
 from .messages import request_to, to_time
@@ -68,6 +69,7 @@ class LedgerNode(ManagedNode):
     | service | `~/get_action` | action_lifecycle_msgs/srv/GetAction |
     | service | `~/list_actions` | action_lifecycle_msgs/srv/ListActions |
     | service | `~/get_history` | action_lifecycle_msgs/srv/GetHistory |
+    | service | `~/get_dialogue` | action_lifecycle_msgs/srv/GetDialogue |
     | service | `~/get_checkpoint` | action_lifecycle_msgs/srv/GetCheckpoint |
     | topic (latched) | `~/sync` | action_lifecycle_msgs/msg/LedgerSync |
     | service | `~/respond` | action_lifecycle_msgs/srv/Respond |
@@ -216,6 +218,7 @@ class LedgerNode(ManagedNode):
                 self.reader = JournalReader(self.path)
                 self.defer(self.reader.close)
                 Queries(self, self.reader, action_graph())
+                DialogueQueries(self, self.reader)
             seq = self.reader.last_seq()
         except JournalError as failed:
             error = str(failed)

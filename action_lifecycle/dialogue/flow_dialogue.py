@@ -1,0 +1,215 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The dialogue of each flow: what the robot asked, what people answered, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+import logging
+from typing import Any
+
+from .desk import NOBODY, OperatorDesk, Request
+from .dialogue import Dialogue, Entry, MAX_ENTRIES, Persistence
+from .hooks import find_hooks
+from ..engine import Graph, load_graph, Machine
+from ..engine.resources import config_file
+from ..flow.extensions import Extension
+from ..flow.run import FlowRun
+from ..ledger import Entry as JournalEntry
+from ..ledger import Journal, JournalReader, Row
+from ..lifecycle.ports import Clock
+
+EVENT = 'dialogue'
+"""Event of the notes that hold entries."""
+
+
+@cache
+def dialogue_graph() -> Graph:
+    """Return the graph of a flow's dialogue."""
+    return load_graph(config_file('graphs/dialogue.yaml'))
+
+
+class FlowDialogue:
+    """
+    The dialogue of one flow, on the graph `dialogue.yaml`.
+
+    Listeners of its machine, in this order: the `Dialogue`, this, and the hooks that the flow
+    names. Nothing that goes wrong here touches the flow: it is logged.
+    """
+
+    def __init__(
+        self, run: FlowRun, journal: Journal, clock: Clock, entries: Iterable[Entry], *,
+        begun: bool,
+    ) -> None:
+        self._flow_id = run.flow_id
+        self._journal = journal
+        self._clock = clock
+        self._waiting: set[str] = set()
+        self._log = logging.getLogger('action_lifecycle')
+        spec = run.flow.spec.dialogue
+        names = {**run.flow.parameters, 'flow': run.flow_id, 'name': run.flow.name}
+        self.dialogue = Dialogue(
+            dialogue_graph(), templates={
+                state: text for state in ('working', 'asking', 'ended')
+                if (text := getattr(spec, state))},
+            names=lambda: names, entries=entries, recorded=self._record, clock=clock.now)
+        self.machine = Machine(
+            dialogue_graph(), listeners=[self.dialogue, self, *self._hooks(spec.hooks)],
+            name=run.flow_id, state='working' if begun else 'quiet')
+
+    def _hooks(self, name: str) -> list[object]:
+        try:
+            return [find_hooks(name)(self.dialogue)] if name else []
+        except Exception as error:  # of a user's hooks; they were there when the flow was taken
+            self._log.error('dialogue of %s: %r', self._flow_id, error)
+            return []
+
+    def fire(self, event: str, text: Any, **data: Any) -> None:
+        """Say something; a text is what a person said, a mapping what was made of a choice."""
+        try:
+            self.machine.fire(event, actor_input=text, **data)
+        except Exception as error:  # hooks are a user's
+            self._log.error('dialogue of %s, %s: %r', self._flow_id, event, error)
+
+    def asked(self, request: Request, again: bool) -> None:
+        """Take in a question; `again`: it stood here before a restart."""
+        self._waiting.add(request.id)
+        question = request.question
+        self.fire('ask', {
+            'text': f'{question.action_id}: {question.text}' if question.action_id
+            else question.text,
+            'action': question.action_id, 'question': question.text, 'kind': question.kind,
+            'options': list(question.options), 'default': question.default}, sender='invoker',
+            again=again)
+
+    def answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
+        """Take in an answer, or that there was none in time."""
+        self._waiting.discard(request.id)
+        question = request.question
+        about: dict[str, Any] = {
+            'action': question.action_id, 'answer': answer, 'who': actor, 'comment': comment,
+            'question': question.text, 'kind': question.kind, 'options': []}
+        if actor == NOBODY:
+            taken = f': {answer} was taken' if answer else ''
+            self.fire('expire', {**about, 'text': f'{question.action_id}: nobody answered in '
+                                 f'time{taken}'}, sender='invoker')
+        elif question.options:
+            said = f': {comment}' if comment else ''
+            self.fire('choose', {**about, 'text': f'{answer} ({actor}){said}'}, sender='user')
+        else:
+            self.fire('answer', answer, sender='user')
+
+    def withdrawn(self, request: Request) -> None:
+        """Take in that a question was taken back."""
+        self._waiting.discard(request.id)
+        self.fire('withdraw', None, sender='invoker')
+
+    # Guard and hooks of the machine
+
+    def others_wait(self) -> bool:
+        """Tell whether a question is still open."""
+        return bool(self._waiting)
+
+    def before_ask(self, again: bool = False) -> None:
+        """Keep a question once."""
+        if again:
+            self.dialogue.dialogue_persistence = Persistence.NONE
+
+    def before_choose(self) -> None:
+        """Keep what a choice means: control input is never kept as it came."""
+        self.dialogue.dialogue_persistence = Persistence.RENDERED
+
+    def before_answer(self) -> None:
+        """Show an answer in words as it is."""
+        self.dialogue.current_template = None
+
+    def before_expire(self) -> None:
+        """Keep that nobody answered."""
+        self.dialogue.dialogue_persistence = Persistence.RENDERED
+
+    def before_withdraw(self) -> None:
+        """Keep nothing."""
+        self.dialogue.dialogue_persistence = Persistence.NONE
+        self.dialogue.current_template = None
+
+    def _record(self, entry: Entry) -> None:
+        self._journal.append(JournalEntry(
+            kind='note', flow_id=self._flow_id, event=EVENT, actor=entry.actor, final=True,
+            data={'state': entry.state, 'persistence': entry.persistence.value,
+                  'text': entry.text}, ros_time=entry.stamp))
+
+
+class FlowDialogues(Extension):
+    """The dialogues of the flows that run; takes in what is said at the desk."""
+
+    def __init__(self, journal: Journal, clock: Clock, desk: OperatorDesk) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._open: dict[str, FlowDialogue] = {}
+        desk.listener = self
+
+    def began(self, run: FlowRun) -> None:
+        """Begin with a flow's dialogue, or go on with it after a restart."""
+        entries = [entry_of(row) for row in dialogue_rows(self._journal, run.flow_id)]
+        talk = FlowDialogue(run, self._journal, self._clock, entries[-MAX_ENTRIES:],
+                            begun=bool(entries))
+        self._open[run.flow_id] = talk
+        if not entries:
+            talk.fire('begin', run.origin.get('request'))
+
+    def flow_ended(self, run: FlowRun) -> None:
+        """Say how a flow ended."""
+        talk = self._open.pop(run.flow_id, None)
+        if talk is not None:
+            talk.fire('end', {'text': how_it_ended(run), 'state': run.state,
+                              'summary': dict(run.summary), 'error': run.error_msg},
+                      sender='invoker')
+
+    def asked(self, request: Request, again: bool) -> None:
+        """Take in a question of a flow."""
+        talk = self._open.get(request.question.flow_id)
+        if talk is not None:
+            talk.asked(request, again)
+
+    def answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
+        """Take in an answer."""
+        talk = self._open.get(request.question.flow_id)
+        if talk is not None:
+            talk.answered(request, answer, actor, comment)
+
+    def withdrawn(self, request: Request) -> None:
+        """Take in that a question was taken back."""
+        talk = self._open.get(request.question.flow_id)
+        if talk is not None:
+            talk.withdrawn(request)
+
+
+def how_it_ended(run: FlowRun) -> str:
+    """Put the end of a flow in a line."""
+    summary: Mapping[str, Any] = run.summary
+    done = f"{summary.get('succeeded', 0)} of {summary.get('total', 0)} actions succeeded"
+    return f'{done}: {run.error_msg}' if run.error_msg else done
+
+
+def dialogue_rows(reader: JournalReader, flow_id: str) -> list[Row]:
+    """Return the notes that hold a flow's dialogue, in order."""
+    return [row for row in reader.rows(flow_id=flow_id, kind='note') if row.event == EVENT]
+
+
+def entry_of(row: Row) -> Entry:
+    """Return the entry that a note holds."""
+    data = row.data
+    return Entry(row.ros_time or row.wall_time, data['state'], row.actor,
+                 Persistence(data['persistence']), data['text'])

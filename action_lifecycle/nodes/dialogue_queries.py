@@ -1,0 +1,54 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The service that answers with a flow's dialogue, the same in both nodes with a journal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.srv import GetDialogue
+
+from .messages import to_time
+from ..dialogue.flow_dialogue import dialogue_rows, entry_of
+from ..ledger import JournalReader
+from ..lifecycle.states import ErrorCode
+from ..ros.lifecycle_node import ManagedNode
+
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1000
+
+
+class DialogueQueries:
+    """Offers `~/get_dialogue` from a journal."""
+
+    def __init__(self, node: ManagedNode, reader: JournalReader) -> None:
+        self._reader = reader
+        node.add_service(GetDialogue, '~/get_dialogue', self._get)
+
+    def _get(self, request: Any, response: Any) -> Any:
+        """Answer with a page of the entries."""
+        rows = dialogue_rows(self._reader, request.flow_id) if request.flow_id else []
+        if not rows and (not request.flow_id or next(self._reader.rows(
+                flow_id=request.flow_id, limit=1), None) is None):
+            response.error_code = int(ErrorCode.NOT_FOUND)
+            response.error_msg = f"the journal has no flow '{request.flow_id}'"
+            return response
+        limit = min(request.limit or DEFAULT_LIMIT, MAX_LIMIT)
+        response.total = len(rows)
+        for entry in map(entry_of, rows[request.offset:request.offset + limit]):
+            response.entries.append(msg.DialogueEntry(
+                stamp=to_time(entry.stamp), flow_id=request.flow_id, state=entry.state,
+                actor=entry.actor, persistence=entry.persistence.value, text=entry.text))
+        return response
