@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 import contextlib
 import os
+import sys
 import time
 from typing import Any
 
@@ -28,6 +29,9 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from .exits import NotThere
+
+TELL = 1.0
+"""Seconds after which it is said what is waited for."""
 
 
 class Client:
@@ -46,10 +50,15 @@ class Client:
 
     def until(self, done: Callable[[], bool], seconds: float, what: str) -> None:
         """Serve callbacks until `done`; `NotThere` after so long."""
-        end = time.monotonic() + seconds
+        started = time.monotonic()
+        told = False
         while not done():
-            if time.monotonic() >= end:
+            waited = time.monotonic() - started
+            if waited >= seconds:
                 raise NotThere(f'{what} after {seconds:g} s')
+            if waited >= TELL and not told:
+                told = True
+                print(f'waiting for up to {seconds:g} s: {what} yet', file=sys.stderr)
             self.executor.spin_once(timeout_sec=0.05)
 
     def call(self, service: type, name: str, request: Any, wait: float) -> Any:
@@ -67,7 +76,7 @@ def connect(namespace: str) -> Iterator[Client]:
     """Make a node for the time of a command; Ctrl-C stays with the command."""
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node(
-        f'action_lifecycle_cli_{os.getpid()}', namespace=namespace or None,
+        f'_action_lifecycle_cli_{os.getpid()}', namespace=namespace or None,
         start_parameter_services=False, enable_rosout=False)
     try:
         yield Client(node)

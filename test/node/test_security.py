@@ -1,0 +1,149 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The SROS 2 policy: of the right form, complete, and no wider than what live nodes open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+from ament_index_python.packages import get_package_share_directory
+import pytest
+import yaml
+
+from .system import System
+from .test_flow_on_cell import flow_file
+
+SHARE = Path(get_package_share_directory('action_lifecycle'))
+POLICY = SHARE / 'config' / 'security' / 'policy.xml'
+ENCLAVES = {'/action_lifecycle': {'action_lifecycle'}, '/ledger': {'ledger'},
+            '/world_model_bridge': {'world_model_bridge', '_world_model_bridge_capped'}}
+FORM = {  # element: its children, its attributes
+    'policy': ({'enclaves'}, {'version'}), 'enclaves': ({'enclave'}, set()),
+    'enclave': ({'profiles'}, {'path'}), 'profiles': ({'profile'}, set()),
+    'profile': ({'topics', 'services', 'actions'}, {'ns', 'node'}),
+    'topics': ({'topic'}, {'publish', 'subscribe'}),
+    'services': ({'service'}, {'reply', 'request'}),
+    'actions': ({'action'}, {'execute', 'call'}),
+    'topic': (set(), set()), 'service': (set(), set()), 'action': (set(), set())}
+SERVICES_OF_ACTIONS = ('send_goal', 'cancel_goal', 'get_result')
+
+
+class Right(NamedTuple):
+    """Something that a node may do."""
+
+    node: str
+    verb: str
+    name: str
+
+
+def allowed() -> set[Right]:
+    """Return what the policy allows, by full names."""
+    rights = set()
+    for profile in ElementTree.parse(POLICY).iter('profile'):
+        node, root = profile.get('node', ''), profile.get('ns', '')
+        for group in profile:
+            for verb, word in group.attrib.items():
+                assert word == 'ALLOW'
+                for entry in group:
+                    name = str(entry.text).replace('~', f'/{node}')
+                    rights.add(Right(node, verb, name if name[0] == '/' else root + name))
+    return rights
+
+
+def opened(system: System, node: str) -> Iterator[Right]:
+    """Yield what a live node has opened; an action instead of its topics and services."""
+    asked = system.node
+    for verb, names in (
+        ('publish', asked.get_publisher_names_and_types_by_node(node, '/')),
+        ('subscribe', asked.get_subscriber_names_and_types_by_node(node, '/')),
+        ('reply', asked.get_service_names_and_types_by_node(node, '/')),
+        ('request', asked.get_client_names_and_types_by_node(node, '/')),
+    ):
+        for name, _ in names:
+            action, _, part = name.partition('/_action/')
+            if not part:
+                yield Right(node, verb, name)
+            elif part == 'status':
+                yield Right(node, 'execute' if verb == 'publish' else 'call', action)
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Iterator[System]:
+    system = System(tmp_path)
+    yield system
+    system.close()
+
+
+def test_the_policy_has_the_form_that_sros2_reads() -> None:
+    root = ElementTree.parse(POLICY).getroot()
+    assert (root.tag, root.get('version')) == ('policy', '0.2.0')
+    for element in root.iter():
+        children, attributes = FORM[element.tag]
+        assert {child.tag for child in element} <= children, element.tag
+        assert set(element.attrib) <= attributes, element.tag
+        if not children:
+            assert element.text and element.text.strip() == element.text
+    enclaves = {enclave.get('path'): {profile.get('node') for profile in enclave.iter('profile')}
+                for enclave in root.iter('enclave')}
+    assert enclaves == ENCLAVES
+
+
+def test_the_policy_allows_what_live_nodes_open_and_nothing_else(
+    system: System, tmp_path: Path
+) -> None:
+    system.start_all()
+    run = system.run(flow_file(tmp_path, seconds=3))
+    rights = allowed()
+    nodes = set.union(*ENCLAVES.values())
+
+    def live() -> set[Right]:
+        names = system.node.get_node_names()
+        assert len(names) == len(set(names)), names
+        return {right for node in nodes & set(names) for right in opened(system, node)}
+
+    of_robot = _of_robot()
+    system.until(lambda: rights - of_robot <= live() or run.poll() is not None, 40,
+                 'everything is open')
+    seen = live()
+    run.communicate(timeout=40)
+    seen |= live()
+    assert {right.node for right in seen} == nodes
+    assert seen - rights == set(), 'opened, but not allowed'
+    assert rights - seen - of_robot == set(), 'allowed, but not needed'
+    assert of_robot <= rights
+
+
+def _of_robot() -> set[Right]:
+    """Return what the bridge needs for the facts and the flow of the demo."""
+    facts = yaml.safe_load((SHARE / 'config' / 'facts' / 'cell.yaml').read_text())
+    flow = yaml.safe_load((SHARE / 'config' / 'flows' / 'pick_and_place.yaml').read_text())
+    topics = {fact['topic'] for fact in facts['facts'].values() if 'topic' in fact}
+    servers = set(_servers(flow))
+    return {Right('world_model_bridge', 'subscribe', f'/{name}')
+            for name in topics | {facts['estop']['topic']}} | {
+        Right('world_model_bridge', 'call', f'/{name}') for name in servers}
+
+
+def _servers(data: Any) -> Iterator[str]:
+    if isinstance(data, dict):
+        if isinstance(data.get('server'), str):
+            yield data['server']
+        for value in data.values():
+            yield from _servers(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _servers(value)
