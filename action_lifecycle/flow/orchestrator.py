@@ -42,6 +42,7 @@ from .restoring import held_by_open_actions, Restored
 from .results import Judgment, Seen
 from .run import FlowRun
 from .scheduler import AGING, Claim, Dependencies, Resources, Scheduler
+from .steering import Steering
 from ..engine import Graph, LifecycleError, TransitionNotAllowed
 from ..lifecycle.action import Action
 from ..lifecycle.ports import Clock, Operator, Verifier, World
@@ -60,6 +61,9 @@ START_AGAIN = 1.0
 """Seconds until what the journal refused is tried again."""
 AT_ONCE = 100
 """Actions that are canceled or started in one go, before others have their turn."""
+
+Check = Callable[[Flow, Callable[['LifecycleError | None'], None]], None]
+"""Checks the actions of a flow against the robot, then tells what is wrong."""
 
 _STATES = ConstellationAgentStateManager()
 
@@ -94,6 +98,8 @@ class Orchestrator:
         self._advancing: set[str] = set()
         self._judging: dict[tuple[str, str], Judgment] = {}
         self._seen = Seen(world)
+        self.steering = Steering(self)
+        self.check: Check | None = None
 
     @property
     def resources(self) -> Resources:
@@ -176,7 +182,8 @@ class Orchestrator:
             extension.began(run)
         for name in run.flow.actions:
             self._watch_deadline(run, name)
-        self._claim(run, run.dependencies.ready())
+        self.steering.completed(run, [])  # the planner was asked, and has not answered
+        self.go_on(run, run.dependencies.ready(), [])
 
     def advance(self, run: FlowRun) -> None:
         """Handle the state that a flow is in, and follow it to the next."""
@@ -216,6 +223,7 @@ class Orchestrator:
             more, never = run.dependencies.ended(action.action_id, action.outcome)
             ready += more
             skipped += never
+        self.steering.completed(run, [runner.action.action_id for runner in completed])
         self.go_on(run, ready, skipped)
         return self._at_its_end(run)
 
@@ -225,15 +233,21 @@ class Orchestrator:
             outcome = run.dependencies.outcomes[blamed]
             self.scheduler.withdraw(run.flow_id, name)
             run.runners[name].skip('scheduler', f"'{blamed}' {outcome.value}")
-        if run.canceled_by is None:
-            self._claim(run, ready)
-        else:
+        if run.canceled_by is not None:
             for name in ready:
                 run.runners[name].cancel(*run.canceled_by)
+        elif not self.steering.busy(run):  # else all that is ready is looked for afterwards
+            self._claim(run, ready)
+
+    def release(self, run: FlowRun) -> None:
+        """Let start what an edit that was asked for has kept from it."""
+        self._claim(run, run.dependencies.ready())
+        self._advance_soon(run)
 
     def _at_its_end(self, run: FlowRun) -> bool:
-        return run.done == len(run.runners) and not run.completions and not any(
-            extension.holds(run) for extension in self.extensions)
+        return run.done == len(run.runners) and not run.completions \
+            and not self.steering.busy(run) \
+            and not any(extension.holds(run) for extension in self.extensions)
 
     def proceed(self, flow_id: str) -> None:
         """Look again whether a flow is at its end, which an extension has held."""
@@ -404,7 +418,8 @@ class Orchestrator:
         if run.ended or run.canceled_by is not None:
             return
         run.canceled_by = actor, reason
-        self._note(flow_id, 'cancel_flow', {}, actor, reason)
+        self.note(flow_id, 'cancel_flow', {}, actor, reason)
+        self.steering.drop(run)
         self.cancel_all(run)
 
     def cancel_all(self, run: FlowRun) -> None:
@@ -425,7 +440,7 @@ class Orchestrator:
         if names[AT_ONCE:]:
             self.recorder.call_soon(lambda: self._cancel_some(run, names[AT_ONCE:]))
 
-    def _note(
+    def note(
         self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
     ) -> None:
         """Record what a person wants, for the next life of the process; stopping comes first."""
@@ -435,7 +450,7 @@ class Orchestrator:
             self.log.error('%s of %s is not recorded, trying again in %.0f s: %s',
                            event, flow_id, START_AGAIN, error)
             self.clock.call_later(
-                START_AGAIN, lambda: self._note(flow_id, event, data, actor, cause))
+                START_AGAIN, lambda: self.note(flow_id, event, data, actor, cause))
 
     def fire(self, flow_id: str, action_id: str, event: str, **data: Any) -> Action:
         """Fire an event of an action from outside; `cancel` stops it and ends it."""
@@ -450,7 +465,7 @@ class Orchestrator:
                                        'the sensors have not confirmed it')
         if event == 'cancel':
             actor, cause = str(data.get('actor', '')), str(data.get('cause', 'canceled'))
-            self._note(flow_id, 'cancel_action', {'action': action_id}, actor, cause)
+            self.note(flow_id, 'cancel_action', {'action': action_id}, actor, cause)
             runner.cancel(actor, cause)
         else:
             if 'parameters' in data:  # refused here, not when the action is started with them
@@ -474,8 +489,10 @@ class Orchestrator:
     def stage(self, flow_id: str, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
         """Judge an edit against the flow as it is now; `EditRefused` with every fault."""
         run = self.runs.get(flow_id)
-        if run is None:
+        if run is None or run.ended:
             raise EditRefused.because(edit, f"there is no running flow '{flow_id}'")
+        if run.canceled_by is not None:
+            raise EditRefused.because(edit, f"flow '{flow_id}' is being canceled")
         return stage_edit(run, edit, base_seq)
 
     def edit(
@@ -503,6 +520,31 @@ class Orchestrator:
         self.flow_changed(run)
         self.dispatch()
         return EditResult(row.seq, staged.left_out)
+
+    def propose(
+        self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int,
+        done: Callable[[EditResult | LifecycleError], None],
+    ) -> None:
+        """Make an edit once all that a new flow would be checked for is checked; then `done`."""
+        def checked(error: LifecycleError | None) -> None:
+            try:
+                if error is not None:
+                    raise error
+                result = self.edit(flow_id, edit, author, reason, base_seq)
+            except LifecycleError as refused:
+                done(refused)
+            else:
+                done(result)
+
+        try:
+            staged = self.stage(flow_id, edit, base_seq)
+        except LifecycleError as error:
+            done(error)
+            return
+        if self.check is not None and staged.flow.actions:
+            self.check(staged.flow, checked)
+        else:
+            checked(None)
 
     def _apply(self, run: FlowRun, staged: StagedEdit) -> None:
         run.flow.apply(staged.flow, staged.changes)

@@ -1,0 +1,178 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Flows that a planner steers: it is told of each batch of completed actions and may edit the flow.
+
+While it is asked nothing new of that flow starts. What it answers passes every check that any
+edit passes. A planner that can't be reached is asked again after a while, one whose edit is
+refused at once, with the errors; when that does not help, the flow goes on as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, TYPE_CHECKING
+
+from .edits import EditResult, parse_edit
+from .run import FlowRun
+from ..engine.errors import LifecycleError
+from ..lifecycle.ports import Handle
+
+if TYPE_CHECKING:
+    from .orchestrator import Orchestrator
+
+MAX_TRIES = 3
+"""How often a planner is asked for an edit that can be applied."""
+MAX_FAILURES = 5
+"""How often in a row a planner may be out of reach."""
+FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
+"""Seconds until a planner that was out of reach is asked again."""
+AUTHOR = 'planner'
+
+
+@dataclass(frozen=True)
+class SteeringAnswer:
+    """What a planner says to a batch: an edit, nothing to do, or why there is no answer."""
+
+    edit_yaml: str = ''
+    error: str = ''  #: it has answered, but not with an edit
+    unreachable: bool = False  #: it has not answered; `error` says why
+
+
+class SteeringPlanner(Protocol):
+    """Who steers."""
+
+    def ask(
+        self, run: FlowRun, completed: list[str], errors: list[str],
+        answer: Callable[[SteeringAnswer], None],
+    ) -> Handle:
+        """Tell of completed actions and of what was wrong before; `answer` is called once."""
+
+
+@dataclass
+class _Asking:
+    """A batch that a planner is being asked about."""
+
+    completed: list[str]
+    base_seq: int
+    tries: int = 1
+    failures: int = 0
+    errors: list[str] = field(default_factory=list)
+    handle: Handle | None = None
+
+
+class Steering:
+    """Asks the `planner`, if there is one, about one batch of a flow after the other."""
+
+    def __init__(self, orchestrator: Orchestrator) -> None:
+        self.planner: SteeringPlanner | None = None
+        self._orchestrator = orchestrator
+        self._asking: dict[str, _Asking] = {}
+
+    def busy(self, run: FlowRun) -> bool:
+        """Whether nothing new of a flow may start, nor the flow end."""
+        return run.flow_id in self._asking
+
+    def completed(self, run: FlowRun, names: list[str]) -> None:
+        """Tell the planner of completed actions, now or after the batch that it is at."""
+        if not run.flow.steering or self.planner is None or run.canceled_by is not None:
+            return
+        run.asked += names
+        if run.asked and not self.busy(run):
+            self._begin(run)
+
+    def drop(self, run: FlowRun) -> None:
+        """Ask no more about a flow."""
+        asking = self._asking.pop(run.flow_id, None)
+        run.asked = []
+        if asking is not None and asking.handle is not None:
+            asking.handle.cancel()
+
+    def _begin(self, run: FlowRun) -> None:
+        row = self._orchestrator.recorder.row
+        asking = self._asking[run.flow_id] = _Asking(run.asked, row.seq if row else 0)
+        run.asked = []
+        self._orchestrator.note(
+            run.flow_id, 'steering_asked', {'completed': asking.completed}, AUTHOR, '')
+        self._ask(run, asking)
+
+    def _ask(self, run: FlowRun, asking: _Asking) -> None:
+        if self._asking.get(run.flow_id) is not asking or self.planner is None:
+            return
+        asking.handle = self.planner.ask(
+            run, list(asking.completed), list(asking.errors),
+            lambda answer: self._answered(run, asking, answer))
+
+    def _answered(self, run: FlowRun, asking: _Asking, answer: SteeringAnswer) -> None:
+        if self._asking.get(run.flow_id) is not asking:
+            return
+        asking.handle = None
+        if answer.unreachable:
+            asking.failures += 1
+            if asking.failures >= MAX_FAILURES:
+                self._end(run, asking, '', f'out of reach: {answer.error}')
+                return
+            delay = min(FIRST_DELAY * 2.0 ** (asking.failures - 1), LONGEST_DELAY)
+            asking.handle = self._orchestrator.clock.call_later(
+                delay, lambda: self._ask(run, asking))
+        elif answer.error:
+            self._wrong(run, asking, answer.error)
+        elif not answer.edit_yaml.strip():
+            self._end(run, asking, '', '')
+        else:
+            self._propose(run, asking, answer.edit_yaml)
+
+    def _propose(self, run: FlowRun, asking: _Asking, text: str) -> None:
+        def done(result: EditResult | LifecycleError) -> None:
+            if self._asking.get(run.flow_id) is not asking:
+                return
+            if isinstance(result, LifecycleError):
+                self._wrong(run, asking, str(result))
+            else:
+                self._end(run, asking, text, '')
+
+        try:
+            edit = parse_edit(text, f'edit by {AUTHOR}')
+        except LifecycleError as error:
+            self._wrong(run, asking, str(error))
+            return
+        self._orchestrator.propose(
+            run.flow_id, edit, AUTHOR, f"after {', '.join(asking.completed)}"[:500],
+            asking.base_seq, done)
+
+    def _wrong(self, run: FlowRun, asking: _Asking, error: str) -> None:
+        """Ask once more, with the errors."""
+        asking.errors = error.splitlines()
+        if asking.tries >= MAX_TRIES:
+            self._end(run, asking, '', error)
+            return
+        asking.tries += 1
+        asking.failures = 0
+        self._ask(run, asking)
+
+    def _end(self, run: FlowRun, asking: _Asking, edit: str, error: str) -> None:
+        """Let the flow go on."""
+        del self._asking[run.flow_id]
+        if error:
+            self._orchestrator.log.error(
+                'flow %s goes on without the planner: %s', run.flow_id, error)
+        self._orchestrator.note(
+            run.flow_id, 'steering_answered',
+            {'completed': asking.completed, 'edit': edit, 'tries': asking.tries}, AUTHOR, error)
+        if run.asked:
+            self._begin(run)
+        else:
+            self._orchestrator.release(run)
