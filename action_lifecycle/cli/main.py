@@ -65,10 +65,18 @@ def _parser() -> argparse.ArgumentParser:
     schema.set_defaults(command=_schema)
 
     run = commands.add_parser('run', help='run a flow and show how it goes')
-    run.add_argument('flow', metavar='FLOW', help='a flow file, or the name of one that the node '
-                     'has in its flow folders')
-    run.add_argument('-p', '--param', action='append', default=[], metavar='NAME=VALUE',
-                     help='a parameter of the flow; the value is YAML')
+    run.add_argument('flow', metavar='FLOW', nargs='?', default='', help='a flow file, or the '
+                     'name of one that the node has in its flow folders')
+    source = run.add_mutually_exclusive_group()
+    source.add_argument('--reuse', default='', metavar='NAME', help='run this recipe instead')
+    source.add_argument('--request', default='', metavar='WORDS',
+                        help='have the planner of the node make the flow')
+    run.add_argument('-p', '--param', '--set', action='append', default=[], metavar='NAME=VALUE',
+                     help='a parameter of the flow; the value is YAML: 8.0, true, text, [1, 2]')
+    run.add_argument('--recipe', default='', metavar='NAME',
+                     help='keep what worked as this recipe, if all of it is verified')
+    run.add_argument('--lease', default='', metavar='NAME',
+                     help='start motions only while this claim is held')
     run.add_argument('--flow-id', default='', help='default: made from the name')
     run.add_argument('--priority', type=int, default=0, help='higher goes first')
     run.add_argument('--plain', action='store_true', help='lines instead of a live table')
@@ -89,11 +97,28 @@ def _parser() -> argparse.ArgumentParser:
     history.add_argument('action', metavar='ACTION', help='its id, or FLOW_ID/ID')
     history.set_defaults(command=_history)
 
-    for command in (run, watch, listing, history):
+    dialogue = commands.add_parser('dialogue', help='show what was asked and answered in a flow')
+    dialogue.add_argument('flow', metavar='FLOW_ID')
+    dialogue.set_defaults(command=_dialogue)
+
+    operator = commands.add_parser(
+        'operator', help='answer the questions of all robots on the graph')
+    operator.add_argument('--actor', default='', help='who answers (default: user@host)')
+    operator.add_argument('--once', action='store_true', help='end after one answer')
+    operator.add_argument('--list', action='store_true', help='print the open questions as JSON')
+    operator.add_argument('--answer', metavar='OPTION', help='answer the oldest question that '
+                          'fits, without a terminal')
+    operator.add_argument('--comment', default='', help='recorded with --answer')
+    operator.add_argument('--id', default='', help='only the question whose id begins so')
+    operator.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
+    operator.add_argument('--action', default='', help='only of this action')
+    operator.set_defaults(command=_operator)
+
+    for command in (run, watch, listing, history, dialogue, operator):
         command.add_argument('--namespace', default='', metavar='NS', help='of the robot')
         command.add_argument('--wait', type=float, default=10.0, metavar='S',
                              help='for the nodes to be there (default: 10)')
-    for command in (listing, history):
+    for command in (listing, history, dialogue):
         command.add_argument('--journal', metavar='FILE',
                              help='read this journal instead of asking the nodes')
     return parser
@@ -132,3 +157,13 @@ def _list(options: argparse.Namespace) -> int:
 def _history(options: argparse.Namespace) -> int:
     from .records import show_history
     return show_history(options)
+
+
+def _dialogue(options: argparse.Namespace) -> int:
+    from .dialogue import show_dialogue
+    return show_dialogue(options)
+
+
+def _operator(options: argparse.Namespace) -> int:
+    from .operator import operator
+    return operator(options)

@@ -29,19 +29,20 @@ from types import FrameType
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode
+from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode, FlowStatus
 from action_lifecycle_msgs.srv import GetHistory
 from rclpy.action import ActionClient
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
-import yaml
 
 from .client import Client, connect
 from .exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from .table import attempts_table, line, live_table
-from ..engine.errors import LifecycleError
+from ..engine.document import parse_document
+from ..engine.errors import DocumentError, LifecycleError
 from ..flow.loading import load_flow
+from ..flow.metrics import metrics_table
 from ..ros.qos import event_qos
 
 NODE = 'action_lifecycle'
@@ -59,20 +60,28 @@ def run(options: argparse.Namespace) -> int:
         _sum_up(client, console, options, result)
     if result.error_code == ErrorCode.NONE:
         return DONE
-    if result.error_code in (ErrorCode.FLOW_INVALID, ErrorCode.INVALID_REQUEST,
-                             ErrorCode.FLOW_RUNNING):
+    if result.error_code in (ErrorCode.FLOW_INVALID, ErrorCode.FLOW_CYCLE,
+                             ErrorCode.INVALID_REQUEST, ErrorCode.FLOW_RUNNING,
+                             ErrorCode.RECIPE_REFUSED):
         return BAD_INPUT
-    return NOT_THERE if result.error_code == ErrorCode.NOT_READY else FLOW_FAILED
+    return NOT_THERE if result.error_code in (
+        ErrorCode.NOT_READY, ErrorCode.INTERRUPTED) else FLOW_FAILED
 
 
 def _goal(options: argparse.Namespace) -> ExecuteFlow.Goal:
+    if bool(options.flow) == bool(options.reuse or options.request):
+        raise LifecycleError('run: expected either FLOW, --reuse NAME or --request WORDS')
     parameters = dict(map(_parameter, options.param))
     goal = ExecuteFlow.Goal(
-        flow=options.flow, kind='file', source=options.flow, flow_id=options.flow_id,
-        parameters_json=json.dumps(parameters), priority=options.priority,
+        flow=options.flow or options.reuse or options.request, source=options.flow,
+        kind='recipe' if options.reuse else 'request' if options.request else 'file',
+        flow_id=options.flow_id, parameters_json=json.dumps(parameters),
+        priority=options.priority, lease=options.lease, recipe=options.recipe,
         requester=f'{getpass.getuser()}@{socket.gethostname()}')
     path = Path(options.flow)
-    if path.suffix in ('.yaml', '.yml') or '/' in options.flow:
+    if goal.kind == 'file' and (path.suffix in ('.yaml', '.yml') or '/' in options.flow):
+        if options.recipe:  # so that a node in another folder finds out whether it has changed
+            goal.source = str(path.absolute())
         load_flow(path, **parameters)  # what is wrong with the file is told before anything else
         goal.flow, goal.kind = path.read_text(encoding='utf-8'), 'yaml'
     return goal
@@ -83,9 +92,10 @@ def _parameter(text: str) -> tuple[str, Any]:
     if not equals:
         raise LifecycleError(f'--param {text}: expected NAME=VALUE')
     try:
-        return name, yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise LifecycleError(f'--param {text}: the value is not YAML: {error}') from error
+        return name, parse_document(value, name).data
+    except DocumentError as error:
+        raise LifecycleError(
+            f'--param {text}: the value is not YAML: {error.faults[0].message}') from error
 
 
 class _Following:
@@ -99,6 +109,7 @@ class _Following:
         self.action = ActionClient(client.node, ExecuteFlow, f'{NODE}/execute_flow')
         self.changes: list[Any] = []
         self.status: Any = None
+        self.said = ''
         self.interrupts = 0
         client.node.create_subscription(
             ActionStateChange, f'{NODE}/state_changes', self.changes.append, event_qos())
@@ -161,6 +172,10 @@ class _Following:
 
     def _feedback(self, message: Any) -> None:
         self.status = message.feedback.status
+        said = self.status.error_msg
+        if self.status.state == FlowStatus.START and said and said != self.said:
+            self.said = said
+            self.console.print(Text(said, 'yellow'), soft_wrap=True)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         self.interrupts += 1
@@ -169,29 +184,51 @@ class _Following:
 def _sum_up(
     client: Client, console: Console, options: argparse.Namespace, result: ExecuteFlow.Result
 ) -> None:
-    if not result.flow_id:
-        console.print(Text(result.error_msg, 'bold red'))
-        return
-    changes: list[Any] = []
-    while True:
-        page = client.call(GetHistory, f'{NODE}/get_history', GetHistory.Request(
-            flow_id=result.flow_id, after_seq=changes[-1].seq if changes else 0, limit=1000),
-            options.wait)
-        changes += page.changes
-        if not page.more:
-            break
-    console.print(attempts_table(changes))
     summary = json.loads(result.summary_json or '{}')
-    if summary:
-        console.print(Text(
-            f"verified {summary['succeeded'] - summary['unverified']} of {summary['total']}, "
-            f"recovered {summary['recovered']}, failed {summary['failed']}, "
-            f"skipped {summary['skipped']}, canceled {summary['canceled']}, "
-            f"unverified: {summary['unverified']}   ({summary['duration']:.1f} s)",
-            'bold green' if result.error_code == ErrorCode.NONE else 'bold red'))
-    if result.error_msg:
-        console.print(Text(result.error_msg, 'red'))
     if options.json:
         Path(options.json).write_text(json.dumps(
             {'flow_id': result.flow_id, 'state': result.state, 'error_code': result.error_code,
              'error_msg': result.error_msg, **summary}, indent=2) + '\n', encoding='utf-8')
+    if 'job' in summary:
+        _print_job(console, summary['job'])
+    elif result.flow_id:
+        console.print(attempts_table(_changes(client, result.flow_id, options.wait)))
+    if 'total' in summary:
+        _print_summary(console, summary, result.error_code == ErrorCode.NONE)
+    if result.error_msg:
+        console.print(Text(result.error_msg, 'bold red'), soft_wrap=True)
+
+
+def _changes(client: Client, flow_id: str, wait: float) -> list[Any]:
+    changes: list[Any] = []
+    while True:
+        page = client.call(GetHistory, f'{NODE}/get_history', GetHistory.Request(
+            flow_id=flow_id, after_seq=changes[-1].seq if changes else 0, limit=1000), wait)
+        changes += page.changes
+        if not page.more:
+            return changes
+
+
+def _print_job(console: Console, job: dict[str, Any]) -> None:
+    following = job['next']
+    if job['clock'] == 'wall' and following is not None:
+        following = time.strftime('%Y-%m-%dT%H:%M:%S', time.localtime(following))
+    console.print(Text(f"scheduled as job {job['id']} ({job['schedule']}), next at {following} "
+                       f"by the {job['clock']} clock", 'green'), soft_wrap=True)
+
+
+def _print_summary(console: Console, summary: dict[str, Any], good: bool) -> None:
+    if summary.get('metrics'):
+        console.print(Text(metrics_table(summary['metrics'])), soft_wrap=True)
+    recipe = summary.get('recipe')
+    if recipe and 'file' in recipe:
+        console.print(Text(f"recipe {recipe['name']}: {recipe['file']}", 'green'), soft_wrap=True)
+    elif recipe:
+        console.print(Text(f"no recipe {recipe['name']}: {recipe['why_not']}", 'yellow'),
+                      soft_wrap=True)
+    console.print(Text(
+        f"verified {summary['succeeded'] - summary['unverified']} of {summary['total']}, "
+        f"recovered {summary['recovered']}, failed {summary['failed']}, "
+        f"skipped {summary['skipped']}, canceled {summary['canceled']}, "
+        f"unverified: {summary['unverified']}   ({summary['duration']:.1f} s)",
+        'bold green' if good else 'bold red'))

@@ -23,19 +23,27 @@ from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.srv import ClearStop, SendEvent
 
 from .action_health import actions_health, journal_health, safety_health
+from .apart import Apart
 from .clock import NodeClock
-from .files import action_graph, journal_path, share
+from .dialogue_queries import DialogueQueries
+from .files import action_graph, journal_path, recipe_folder, share
 from .flow_check import FlowCheck
 from .flow_server import FlowServer
+from .flow_sources import FlowSources
+from .job_services import JobServices
 from .ledger_link import declare_ledger, LedgerLink
 from .messages import change_to, flow_to, status_to, to_time
 from .operators import KnownFacts, Operators
+from .plan_client import PlanClient
 from .queries import Queries
 from .send_event import event_data
 from .verifiers import NodeVerifier
 from .world_client import BridgeClient
+from ..dialogue import FlowDialogues
 from ..engine.errors import LifecycleError, TransitionNotAllowed
 from ..flow.orchestrator import FlowRun, Orchestrator
+from ..flow.recipe_making import RecipeMaker
+from ..flow.recipes import Recipe
 from ..flow.recorder import JournalRecorder
 from ..ledger import Journal, Row
 from ..lifecycle.action import Action
@@ -66,23 +74,30 @@ class ActionLifecycleNode(ManagedNode):
     | service | `~/get_action` | action_lifecycle_msgs/srv/GetAction |
     | service | `~/list_actions` | action_lifecycle_msgs/srv/ListActions |
     | service | `~/get_history` | action_lifecycle_msgs/srv/GetHistory |
+    | service | `~/get_dialogue` | action_lifecycle_msgs/srv/GetDialogue |
     | service | `~/respond` | action_lifecycle_msgs/srv/Respond |
     | service | `~/clear_stop` | action_lifecycle_msgs/srv/ClearStop |
+    | service | `~/list_jobs` | action_lifecycle_msgs/srv/ListJobs |
+    | service | `~/cancel_job` | action_lifecycle_msgs/srv/CancelJob |
     | topic (events) | `~/state_changes` | action_lifecycle_msgs/msg/ActionStateChange |
     | topic (latched) | `~/actions` | action_lifecycle_msgs/msg/ActionStatusArray |
     | topic (latched) | `~/flow` | action_lifecycle_msgs/msg/FlowStatusArray |
     | topic (latched) | `~/operator_requests` | action_lifecycle_msgs/msg/OperatorRequestArray |
     | topic (latched) | `~/safety` | action_lifecycle_msgs/msg/SafetyState |
     | calls | `<bridge>/execute_motion`, `<bridge>/confirm_outcome` | actions of the bridge |
-    | calls | `<bridge>/check`, `<bridge>/clear_stop` | services of the bridge |
+    | calls | `<bridge>/check`, `<bridge>/evaluate`, `<bridge>/clear_stop` | of the bridge |
+    | calls | the service that `planner` names | action_lifecycle_msgs/srv/Plan |
     | listens to | `<ledger>/sync` | action_lifecycle_msgs/msg/LedgerSync |
-    | calls | the services that `verify` names | action_lifecycle_msgs/srv/Verify |
+    | calls | the services that `verify` names | as it says |
+    | reads | `<bridge>/facts` | action_lifecycle_msgs/msg/WorldState |
 
     Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list): where
     flows given by name are looked for; `bridge` (string): name of the bridge node;
     `bridge_timeout` (double, s): how long a bridge that is away is waited for; `ledger` (string):
     name of the ledger node; `compact_keep` (int, rows) and `compact_unsynced` (bool): what
-    compaction leaves of the journal.
+    compaction leaves of the journal; `second_goal` (refuse, attach): what a goal with the id of a
+    flow that runs does; `recipe_folder` (string); `planner` (string): name of the service that
+    makes flows from words; `planner_timeout` (double, s): what an answer of it may take.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -94,6 +109,13 @@ class ActionLifecycleNode(ManagedNode):
                      check=name_fault)
         self.declare('bridge_timeout', 10.0, 'Seconds to wait for a bridge that is away.',
                      limits=(0.1, 600.0))
+        self.declare('second_goal', 'refuse', 'What a goal with the id of a flow that runs does.',
+                     choices=('refuse', 'attach'))
+        self.declare('recipe_folder', '', 'Folder of the recipes; empty: beside the journal.')
+        self.declare('planner', '', 'Service (Plan) that makes flows from words; empty: none.',
+                     check=lambda name: name_fault(name) if name else '')
+        self.declare('planner_timeout', 60.0, 'Seconds that an answer of the planner may take.',
+                     limits=(0.1, 3600.0))
         declare_ledger(self)
         self.journal: Journal | None = None
         self.orchestrator: Orchestrator | None = None
@@ -117,10 +139,22 @@ class ActionLifecycleNode(ManagedNode):
         self.facts = KnownFacts(self, bridge)
         self.operators = Operators(self, self.clock, self.journal, self.facts)
         self.desk = self.operators.desk
+        self.apart = Apart(self, self.clock)
+        self.defer(self.apart.close)
+        folders = list(self.parameter('flow_folders'))
+        wait = self.parameter('bridge_timeout')
+        self.recipes = recipe_folder(self, path)
+        check = FlowCheck(self, bridge, wait)
+        check.recipes = self._recipe
+        self.planners = PlanClient(
+            self, self.clock, self.apart, self.parameter('planner'),
+            self.parameter('planner_timeout'), bridge, folders)
         self.flows = FlowServer(
-            self, FlowCheck(self, bridge, self.parameter('bridge_timeout')),
-            list(self.parameter('flow_folders')))
+            self, FlowSources(self, check, self.apart, bridge, wait, folders, self.recipes),
+            self.planners, attach=self.parameter('second_goal') == 'attach')
+        JobServices(self, self.flows)
         Queries(self, self.journal, action_graph())
+        DialogueQueries(self, self.journal)
         self.add_service(SendEvent, '~/send_event', self._send_event)
         self.add_service(ClearStop, '~/clear_stop', self._clear_stop)
         self._clear_bridge = self.add_client(ClearStop, f'{bridge}/clear_stop')
@@ -152,12 +186,16 @@ class ActionLifecycleNode(ManagedNode):
         """Read the open actions back and go on with them."""
         if self.busy():
             raise LifecycleError('motions of before are still being stopped')
-        self.orchestrator = self.flows.orchestrator = Orchestrator(
+        self.orchestrator = Orchestrator(
             action_graph(), self.recorder, self.ledger.world, self.clock, self.desk,
             NodeVerifier(
                 self, self.desk, self.facts, self.clock.call_soon), self._flow_changed)
-        for restored in self.orchestrator.restore():
-            self.get_logger().info(f'goes on with flow {restored.flow_id}')
+        self.orchestrator.recipes = self._recipe
+        self.orchestrator.extensions.append(
+            RecipeMaker(self.orchestrator, self.recipes, self.apart))
+        self.orchestrator.extensions.append(
+            FlowDialogues(self.recorder.journal, self.clock, self.desk))
+        self.flows.activate(self.orchestrator, self.apart)
         for topic in self._latched:
             self._publish(topic)
         self.operators.publish()
@@ -185,6 +223,9 @@ class ActionLifecycleNode(ManagedNode):
         if self.journal is not None:
             self.journal.close()
             self.journal = None
+
+    def _recipe(self, name: str, action_id: str) -> dict[str, Any]:
+        return Recipe.load(self.recipes, name).fragment(action_id)
 
     def _lease_of(self, flow_id: str) -> str:
         return str(self._active_orchestrator().runs[flow_id].origin.get('lease', ''))

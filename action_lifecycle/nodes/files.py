@@ -51,6 +51,12 @@ def journal_path(node: ManagedNode) -> Path:
     return home / 'action_lifecycle' / f'{robot}.journal'
 
 
+def recipe_folder(node: ManagedNode, journal: Path) -> Path:
+    """Return the folder of the recipes: the parameter, or one beside the journal."""
+    given = str(node.parameter('recipe_folder'))
+    return Path(given).expanduser() if given else journal.with_name(f'{journal.stem}.recipes')
+
+
 def find_flow(name: str, folders: list[str]) -> Path:
     """Return the file of a flow given by its name; it never leaves these folders."""
     if not _FLOW_NAME.match(name) or '..' in name:

@@ -16,148 +16,309 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 import json
-from typing import Any
+import time
+from typing import Any, Union
+import uuid
 
 from action_lifecycle_msgs.action import ExecuteFlow
+from action_lifecycle_msgs.msg import FlowStatus
 from rclpy.task import Future
 
-from .files import find_flow
-from .flow_check import FlowCheck, FlowRefused
-from .messages import flow_to
+from .flow_check import FlowRefused
+from .flow_sources import CheckedFlow, FlowOrder, FlowSources, order_from
+from .messages import flow_to, to_time
+from .plan_client import PlanClient
 from ..engine.errors import DocumentError, LifecycleError
-from ..flow.loading import Flow, load_flow, parse_flow
+from ..flow.jobs import Job, JobRun, Jobs
+from ..flow.loading import CyclicFlow
 from ..flow.orchestrator import FlowRun, Orchestrator, summary_json
+from ..flow.planning import Planned, Planner, PlanOrder
+from ..flow.recipes import recipe_path
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 
-KINDS = ('', 'file', 'yaml')
 FEEDBACK_PERIOD = 0.2
 """Seconds, at least, between two feedbacks of one flow."""
+PLANNING = 'planning'
+"""Stage of a request that is not a flow yet."""
+
+Outcome = Union[FlowRun, Planned, None]
+
+
+@dataclass
+class _Waiting:
+    """Those who wait for one flow; `outcome` is None when the node stops before its end."""
+
+    ended: Any
+    handles: list[Any] = field(default_factory=list)
+    outcome: Outcome = None
+    progress: float = 0.0
+    fed_back: float = float('-inf')
 
 
 class FlowServer:
-    """Takes flows and tells how they go. `orchestrator` is set while the node is active."""
+    """
+    Takes flows and tells how they go.
 
-    def __init__(self, node: ManagedNode, check: FlowCheck, folders: list[str]) -> None:
+    `attach`: a goal with the id of a flow that runs follows it; else it is refused.
+    """
+
+    def __init__(
+        self, node: ManagedNode, sources: FlowSources, planners: PlanClient, *, attach: bool
+    ) -> None:
         self.node = node
-        self.folders = folders
+        self.sources = sources
         self.orchestrator: Orchestrator | None = None
-        self._check = check
-        self._handles: dict[str, Any] = {}
-        self._ended: dict[str, Any] = {}
-        self._progress: dict[str, float] = {}
-        self._fed_back: dict[str, float] = {}
+        self._planners = planners
+        self._attach = attach
+        self._waiting: dict[str, _Waiting] = {}
         node.add_action_server(ExecuteFlow, '~/execute_flow', self._execute, cancel=self._cancel)
 
-    def changed(self, run: FlowRun) -> None:
-        """Tell who waits for this flow."""
-        handle = self._handles.get(run.flow_id)
-        if handle is None:
-            return
-        now = self.node.steady()
-        if run.ended or now - self._fed_back.get(run.flow_id, 0.0) >= FEEDBACK_PERIOD:
-            self._fed_back[run.flow_id] = now
-            progress = max(self._progress.get(run.flow_id, 0.0), run.done / len(run.runners))
-            self._progress[run.flow_id] = progress
-            handle.publish_feedback(ExecuteFlow.Feedback(
-                status=flow_to(run, self.node.now()), progress=progress))
-        if run.ended:
-            self._end(run.flow_id)
+    def activate(self, orchestrator: Orchestrator, apart: Any) -> None:
+        """Take flows for this orchestrator, and go on with requests and jobs that are open."""
+        self.orchestrator = orchestrator
+        self.planner = Planner(
+            self._planners, self._check, apart, orchestrator.recorder, self._planned,
+            self._planning)
+        self.jobs = Jobs(orchestrator, time.time, self._start_job)
+        for restored in orchestrator.restore():
+            self.node.get_logger().info(f'goes on with flow {restored.flow_id}')
+        self.planner.restore()
+        self.jobs.restore()
 
     def interrupt(self) -> None:
         """End all goals: the node stops; the flows go on when it is active again."""
         self.orchestrator = None
-        for flow_id in list(self._handles):
-            self._end(flow_id)
+        self.planner.halt()
+        self.jobs.halt()
+        for waiting in self._waiting.values():
+            _done(waiting.ended)
 
-    def _end(self, flow_id: str) -> None:
-        ended = self._ended[flow_id]
-        if not ended.done():
-            ended.set_result(None)
+    # What the orchestrator and the planner tell
+
+    def changed(self, run: FlowRun) -> None:
+        """Tell who waits for this flow."""
+        waiting = self._waiting.get(run.flow_id)
+        if waiting is None:
+            return
+        waiting.outcome = run if run.ended else None
+        waiting.progress = max(waiting.progress, run.done / max(1, len(run.runners)))
+        now = self.node.steady()
+        if run.ended or now - waiting.fed_back >= FEEDBACK_PERIOD:
+            waiting.fed_back = now
+            self._feed_back(waiting, flow_to(run, self.node.now()))
+        if run.ended:
+            _done(waiting.ended)
+
+    def _planning(self, order: PlanOrder, text: str) -> None:
+        """Tell who waits for a request how far its planning is."""
+        self.node.get_logger().info(f'{order.flow_id}: {text}')
+        waiting = self._waiting.get(order.flow_id)
+        if waiting is not None:
+            self._feed_back(waiting, FlowStatus(
+                stamp=to_time(self.node.now()), flow_id=order.flow_id, state=FlowStatus.START,
+                constellation_state=FlowStatus.CREATED, stage=PLANNING, error_msg=text))
+
+    def _feed_back(self, waiting: _Waiting, status: FlowStatus) -> None:
+        for handle in waiting.handles:
+            handle.publish_feedback(
+                ExecuteFlow.Feedback(status=status, progress=waiting.progress))
+
+    def _check(self, flow: Any, done: Any) -> None:
+        self._task(self._check_apart, flow, done)
+
+    async def _check_apart(self, flow: Any, done: Any) -> None:
+        try:
+            await self.sources.check(flow)
+        except LifecycleError as error:
+            done(_code(error), str(error).splitlines())
+        else:
+            done(ErrorCode.NONE, [])
+
+    def _planned(self, planned: Planned) -> None:
+        self._task(self._begin_planned, planned)
+
+    async def _begin_planned(self, planned: Planned) -> None:
+        """Run the flow that a planner has made, or tell why there is none."""
+        asked = planned.order
+        try:
+            if planned.flow is not None:
+                order = FlowOrder(
+                    'yaml', planned.flow.text, f'{asked.flow_id}.yaml', asked.parameters,
+                    asked.priority, asked.requester, asked.lease, asked.recipe)
+                checked = await self.sources.noted(planned.flow, order, {
+                    'kind': 'request', 'request': asked.request, 'file': ''})
+                begun = self._begin(checked, order, asked.flow_id)
+                self.planner.submitted(asked.flow_id)
+                if isinstance(begun, Job):
+                    planned = replace(planned, flow=None, error_msg=_of_job(begun))
+        except LifecycleError as error:
+            if self.orchestrator is None:
+                return  # the node stops; it is gone on with when it is active again
+            self.planner.failed(asked.flow_id, _code(error), str(error))
+            return
+        waiting = self._waiting.get(asked.flow_id)
+        if waiting is not None and planned.flow is None:
+            waiting.outcome = planned
+            _done(waiting.ended)
+
+    def _start_job(self, run: JobRun, refused: Any) -> None:
+        self._task(self._begin_job, run, refused)
+
+    async def _begin_job(self, run: JobRun, refused: Any) -> None:
+        """Run a scheduled flow once, checked anew."""
+        order = FlowOrder(**run.order)
+        try:
+            checked = await self.sources.load(order)
+            checked.origin.update(kind='job', job=run.job_id)
+            if self.orchestrator is not None:
+                self._submit(checked, order, run.flow_id)
+        except LifecycleError as error:
+            if self.orchestrator is not None:
+                refused(str(error))
+
+    def _task(self, work: Any, *arguments: Any) -> None:
+        executor = self.node.executor
+        if executor is not None:
+            executor.create_task(work, *arguments)
+
+    # Goals
 
     def _cancel(self, handle: Any) -> None:
-        flow_id = next((flow_id for flow_id, other in self._handles.items()
-                        if other.goal_id == handle.goal_id), None)
-        if flow_id is not None and self.orchestrator is not None:
-            self.orchestrator.cancel(
-                flow_id, handle.request.requester or 'client', 'the goal was canceled')
+        flow_id = next((flow_id for flow_id, waiting in self._waiting.items()
+                        if any(other.goal_id == handle.goal_id for other in waiting.handles)), '')
+        if not flow_id or self.orchestrator is None:
+            return
+        actor = handle.request.requester or 'client'
+        if flow_id in self.orchestrator.runs:
+            self.orchestrator.cancel(flow_id, actor, 'the goal was canceled')
+        else:
+            self.planner.cancel(flow_id, actor)
 
     async def _execute(self, handle: Any) -> ExecuteFlow.Result:
-        goal = handle.request
         try:
-            flow = self._load(goal)
-            await self._check.check(flow)
-            run = self._submit(flow, goal, handle)
-        except DocumentError as error:
-            return _refuse(handle, ErrorCode.FLOW_INVALID, str(error))
-        except FlowRefused as error:
-            return _refuse(handle, error.code, str(error))
+            begun = await self._take(handle.request)
         except LifecycleError as error:
-            return _refuse(handle, ErrorCode.INVALID_REQUEST, str(error))
+            return _refuse(handle, _code(error), str(error))
+        if isinstance(begun, Job):
+            handle.succeed()
+            return ExecuteFlow.Result(
+                flow_id=begun.job_id, state='START', constellation_state='created',
+                summary_json=json.dumps({'job': json.loads(_of_job(begun))}))
+        flow_id = begun if isinstance(begun, str) else begun.flow_id
+        waiting = self._waiting.get(flow_id)
+        if waiting is None:
+            waiting = self._waiting[flow_id] = _Waiting(Future(executor=self.node.executor))
+        waiting.handles.append(handle)
+        if isinstance(begun, FlowRun):
+            self.changed(begun)
         if handle.is_cancel_requested:
             self._cancel(handle)
-        if not run.ended:
-            await self._ended[run.flow_id]
-        return self._result(handle, run)
+        if not waiting.ended.done():
+            await waiting.ended
+        waiting.handles.remove(handle)
+        if not waiting.handles and self._waiting.get(flow_id) is waiting:
+            del self._waiting[flow_id]
+        return self._result(handle, flow_id, waiting.outcome)
 
-    def _load(self, goal: Any) -> Flow:
-        if goal.kind not in KINDS:
-            raise LifecycleError(f"kind '{goal.kind}': expected file, yaml or nothing")
-        try:
-            parameters = json.loads(goal.parameters_json or '{}')
-        except ValueError as error:
-            raise LifecycleError(f'parameters_json: {error}') from error
-        if not isinstance(parameters, dict):
-            raise LifecycleError('parameters_json: expected an object')
-        if goal.kind == 'yaml' or (not goal.kind and '\n' in goal.flow):
-            return parse_flow(goal.flow, goal.source or 'flow', parameters)
-        return load_flow(find_flow(goal.flow, self.folders), **parameters)
-
-    def _submit(self, flow: Flow, goal: Any, handle: Any) -> FlowRun:
-        orchestrator = self.orchestrator
-        if orchestrator is None:
-            raise FlowRefused(ErrorCode.NOT_READY, 'the node is not active')
-        if goal.flow_id in orchestrator.runs:
+    async def _take(self, goal: Any) -> FlowRun | Job | str:
+        """Return the flow that runs for a goal, its job, or the id of the request it is."""
+        orchestrator = self._active()
+        order = order_from(goal)
+        if order.recipe:
+            recipe_path(self.sources.recipes, order.recipe)  # that its name can be used
+        wanted = goal.flow_id
+        run = orchestrator.runs.get(wanted)
+        if run is not None or wanted in self.planner.open:
+            if self._attach and (run is None or not run.ended):
+                return wanted if run is None else run
             raise FlowRefused(ErrorCode.FLOW_RUNNING,
-                              f"a flow with the id '{goal.flow_id}' is there already")
-        flow_id = orchestrator.new_id(flow, goal.flow_id)
-        self._handles[flow_id] = handle
-        self._ended[flow_id] = Future(executor=self.node.executor)
-        try:
-            return orchestrator.submit(
-                flow, flow_id, priority=goal.priority, actor=goal.requester,
-                origin={'lease': goal.lease} if goal.lease else None)
-        except LifecycleError:
-            self._drop(flow_id)
-            raise
+                              f"a flow with the id '{wanted}' is there already")
+        if order.kind == 'request':
+            flow_id = orchestrator.free_id(wanted or f'request-{uuid.uuid4().hex[:8]}')
+            self._waiting[flow_id] = _Waiting(Future(executor=self.node.executor))
+            self.planner.begin(PlanOrder(
+                flow_id, order.flow, order.parameters, order.priority, order.requester,
+                order.lease, order.recipe))
+            return flow_id
+        return self._begin(await self.sources.load(order), order, wanted)
 
-    def _result(self, handle: Any, run: FlowRun) -> ExecuteFlow.Result:
-        self._drop(run.flow_id)
-        result = ExecuteFlow.Result(
-            flow_id=run.flow_id, state=run.state,
-            constellation_state=run.constellation_state(),
-            summary_json=summary_json(run) if run.ended else '{}',
-            status=flow_to(run, self.node.now()), error_code=int(run.error_code),
-            error_msg=run.error_msg)
-        if not run.ended:
-            result.error_code = int(ErrorCode.INTERRUPTED)
-            result.error_msg = 'the node stops; the flow goes on when it is active again'
+    def _begin(self, checked: CheckedFlow, order: FlowOrder, wanted: str) -> FlowRun | Job:
+        flow = checked.flow
+        if flow.schedule is None:
+            return self._submit(checked, order, wanted)
+        job_id = self._active().new_id(flow, wanted)
+        written = replace(order, kind='yaml', flow=flow.text,
+                          source=checked.origin.get('file') or flow.document.name)
+        return self.jobs.create(
+            job_id, flow.name, flow.schedule, written.data(), order.requester)
+
+    def _submit(self, checked: CheckedFlow, order: FlowOrder, wanted: str) -> FlowRun:
+        orchestrator = self._active()
+        if wanted in orchestrator.runs:
+            raise FlowRefused(ErrorCode.FLOW_RUNNING,
+                              f"a flow with the id '{wanted}' is there already")
+        return orchestrator.submit(
+            checked.flow, orchestrator.new_id(checked.flow, wanted), priority=order.priority,
+            actor=order.requester, recipe=order.recipe, origin=checked.origin)
+
+    def _active(self) -> Orchestrator:
+        if self.orchestrator is None:
+            raise FlowRefused(ErrorCode.NOT_READY, 'the node is not active')
+        return self.orchestrator
+
+    def _result(self, handle: Any, flow_id: str, outcome: Outcome) -> ExecuteFlow.Result:
+        if outcome is None:
             handle.abort()
-        elif run.state == 'FINISH':
+            return ExecuteFlow.Result(
+                flow_id=flow_id, state='CONTINUE', constellation_state='executing',
+                summary_json='{}', error_code=int(ErrorCode.INTERRUPTED),
+                error_msg='the node stops; the flow goes on when it is active again')
+        if isinstance(outcome, Planned):
+            if outcome.error_code is ErrorCode.NONE:
+                handle.succeed()
+                return ExecuteFlow.Result(
+                    flow_id=flow_id, state='START', constellation_state='created',
+                    summary_json=json.dumps({'job': json.loads(outcome.error_msg)}))
+            return _refuse(handle, outcome.error_code, outcome.error_msg)
+        if outcome.state == 'FINISH':
             handle.succeed()
-        elif run.canceled_by is not None and handle.is_cancel_requested:
+        elif outcome.canceled_by is not None and handle.is_cancel_requested:
             handle.canceled()
         else:
             handle.abort()
-        return result
+        return ExecuteFlow.Result(
+            flow_id=flow_id, state=outcome.state,
+            constellation_state=outcome.constellation_state(), summary_json=summary_json(outcome),
+            status=flow_to(outcome, self.node.now()), error_code=int(outcome.error_code),
+            error_msg=outcome.error_msg)
 
-    def _drop(self, flow_id: str) -> None:
-        for memory in (self._handles, self._ended, self._progress, self._fed_back):
-            memory.pop(flow_id, None)
+
+def _of_job(job: Job) -> str:
+    return json.dumps({'id': job.job_id, 'schedule': job.spec.in_words(),
+                       'clock': job.spec.clock, 'next': job.next})
+
+
+def _code(error: LifecycleError) -> ErrorCode:
+    if isinstance(error, FlowRefused):
+        return error.code
+    if isinstance(error, CyclicFlow):
+        return ErrorCode.FLOW_CYCLE
+    return ErrorCode.FLOW_INVALID if isinstance(error, DocumentError) \
+        else ErrorCode.INVALID_REQUEST
+
+
+def _done(future: Any) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def _refuse(handle: Any, code: ErrorCode, message: str) -> ExecuteFlow.Result:
-    handle.abort()
+    if code is ErrorCode.CANCELED and handle.is_cancel_requested:
+        handle.canceled()
+    else:
+        handle.abort()
     return ExecuteFlow.Result(state='FAIL', constellation_state='failed', summary_json='{}',
                               error_code=int(code), error_msg=message)

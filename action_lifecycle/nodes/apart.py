@@ -1,0 +1,62 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Work that takes its time, in a thread of its own, so that the executor is never held up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future as Done
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from rclpy.task import Future
+
+from .clock import NodeClock
+from ..ros.lifecycle_node import ManagedNode
+
+
+class Apart:
+    """One thread for files and parsers; what it comes to is told in the executor's thread."""
+
+    def __init__(self, node: ManagedNode, clock: NodeClock) -> None:
+        self._node = node
+        self._clock = clock
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix='apart')
+
+    def __call__(
+        self, work: Callable[[], Any], done: Callable[[Any, Exception | None], None]
+    ) -> None:
+        """Do the work, then call `done(result, error)`."""
+        def ended(future: Done[Any]) -> None:
+            error = future.exception()
+            if isinstance(error, Exception):
+                self._clock.call_soon(lambda: done(None, error))
+            else:
+                self._clock.call_soon(lambda: done(future.result(), None))
+
+        self._pool.submit(work).add_done_callback(ended)
+
+    async def do(self, work: Callable[[], Any]) -> Any:
+        """Return what the work comes to; its exception passes through."""
+        over: Any = Future(executor=self._node.executor)
+        self(work, lambda result, error: over.set_result((result, error)))
+        result, error = await over
+        if error is not None:
+            raise error
+        return result
+
+    def close(self) -> None:
+        """End the thread when its work is done."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

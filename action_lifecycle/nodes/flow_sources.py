@@ -1,0 +1,183 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Where flows come from: a file, YAML text, a recipe; each is checked before it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+import json
+from pathlib import Path
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.srv import Evaluate
+
+from .apart import Apart
+from .files import find_flow
+from .flow_check import FlowCheck, FlowRefused
+from .messages import evidence_from, to_code
+from ..engine.errors import LifecycleError
+from ..flow.loading import Flow, parse_flow
+from ..flow.recipes import facts_of_goals, knows, Recipe, world_then
+from ..lifecycle.ports import Evidence
+from ..lifecycle.states import ErrorCode
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.service_call import call_service, NoAnswer
+
+KINDS = ('file', 'yaml', 'recipe', 'request')
+FACTS = 2.0
+"""Seconds that facts which are not known yet are waited for."""
+ANSWER = 3.0
+"""Seconds for the bridge to answer, beside those."""
+
+
+@dataclass(frozen=True)
+class FlowOrder:
+    """What a goal asks for, as JSON can hold it. `kind` is one of KINDS."""
+
+    kind: str
+    flow: str  #: name of a file, YAML text, name of a recipe, or words
+    source: str = ''
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    priority: int = 0
+    requester: str = ''
+    lease: str = ''
+    recipe: str = ''  #: name of the recipe that is to be left
+
+    def data(self) -> dict[str, Any]:
+        """Return it as the journal holds it."""
+        return asdict(self)
+
+
+def order_from(goal: Any) -> FlowOrder:
+    """Return what an ExecuteFlow goal asks for; `LifecycleError` if that can't be told."""
+    kind = goal.kind or ('yaml' if '\n' in goal.flow else 'file')
+    if kind not in KINDS:
+        raise LifecycleError(f"kind '{goal.kind}': expected {', '.join(KINDS)} or nothing")
+    try:
+        parameters = json.loads(goal.parameters_json or '{}')
+    except ValueError as error:
+        raise LifecycleError(f'parameters_json: {error}') from error
+    if not isinstance(parameters, dict):
+        raise LifecycleError('parameters_json: expected an object')
+    return FlowOrder(kind, goal.flow, goal.source, parameters, goal.priority, goal.requester,
+                     goal.lease, goal.recipe)
+
+
+@dataclass(frozen=True)
+class CheckedFlow:
+    """A flow that may run, and where it comes from, as the journal keeps it."""
+
+    flow: Flow
+    origin: dict[str, Any]
+
+
+class FlowSources:
+    """Reads and checks flows; recipes are in `recipes`."""
+
+    def __init__(
+        self, node: ManagedNode, check: FlowCheck, apart: Apart, bridge: str, wait: float,
+        folders: Sequence[str], recipes: Path,
+    ) -> None:
+        self.recipes = recipes
+        self._node = node
+        self._check = check
+        self._apart = apart
+        self._wait = wait
+        self._folders = list(folders)
+        self._evaluate = node.add_client(Evaluate, f'{bridge}/evaluate')
+
+    async def load(self, order: FlowOrder) -> CheckedFlow:
+        """Return a flow that may run; `DocumentError` or `FlowRefused` with every fault."""
+        if order.kind == 'recipe':
+            return await self._of_recipe(order)
+        flow, file = await self._apart.do(lambda: self._read(order))
+        await self.check(flow)
+        return await self.noted(flow, order, {'kind': order.kind, 'file': file})
+
+    async def check(self, flow: Flow) -> None:
+        """Have the bridge check a flow; `FlowRefused` with every fault."""
+        await self._check.check(flow)
+
+    async def noted(
+        self, flow: Flow, order: FlowOrder, origin: Mapping[str, Any]
+    ) -> CheckedFlow:
+        """Note where a checked flow comes from, and the world as it is if a recipe needs it."""
+        whole = {**origin, **({'lease': order.lease} if order.lease else {})}
+        if order.recipe and 'world' not in whole:
+            facts = facts_of_goals(flow.actions)
+            whole['world'] = world_then(await self._judged(
+                [('world', knows(fact)) for fact in facts], {}))
+        return CheckedFlow(flow, whole)
+
+    def _read(self, order: FlowOrder) -> tuple[Flow, str]:
+        """Return the flow of a file or a text, and the file that it stands in, if it does."""
+        if order.kind == 'yaml':
+            flow = parse_flow(order.flow, order.source or 'flow', order.parameters)
+            file = order.source if Path(order.source).is_absolute() else ''
+            return flow, file if file and _text_of(file) == order.flow else ''
+        path = find_flow(order.flow, self._folders)
+        text = _text_of(str(path))
+        if text is None:
+            raise LifecycleError(f'{path}: can not be read')
+        return parse_flow(text, str(path), order.parameters), str(path.absolute())
+
+    async def _of_recipe(self, order: FlowOrder) -> CheckedFlow:
+        recipe, text = await self._apart.do(lambda: self._read_recipe(order.flow))
+        evidence = await self._judged(recipe.questions(), recipe.parameters())
+        found = recipe.differences(text, order.parameters, evidence)
+        if found:
+            raise FlowRefused(ErrorCode.RECIPE_REFUSED, '\n'.join(
+                [f"recipe '{recipe.name}' is refused, for it is not as when it was made:",
+                 *(f'- {difference}' for difference in found)]))
+        flow = await self._apart.do(lambda: parse_flow(recipe.text(), f'{recipe.name}.json'))
+        origin: dict[str, Any] = {'kind': 'recipe', 'recipe': recipe.name}
+        if order.recipe:
+            data = recipe.data()
+            origin.update(source=data['flow'], world=data.get('world', {}))
+        await self.check(flow)
+        return await self.noted(flow, order, origin)
+
+    def _read_recipe(self, name: str) -> tuple[Recipe, str | None]:
+        recipe = Recipe.load(self.recipes, name)
+        file = recipe.spec.flow.file
+        return recipe, _text_of(file) if file else None
+
+    async def _judged(
+        self, questions: Sequence[tuple[str, str]], parameters: Mapping[str, Any]
+    ) -> list[Evidence]:
+        """Have the bridge judge conditions by the facts as they are."""
+        if not questions:
+            return []
+        try:
+            response = await call_service(self._node, self._evaluate, Evaluate.Request(
+                conditions=[msg.Condition(name=name, expression=text)
+                            for name, text in questions],
+                parameters_json=json.dumps(parameters), wait=FACTS),
+                wait=self._wait, timeout=FACTS + ANSWER)
+        except NoAnswer as error:
+            raise FlowRefused(
+                ErrorCode.NOT_READY, f'the world can not be looked at: {error}') from error
+        if response.error_code:
+            raise FlowRefused(to_code(response.error_code), response.error_msg)
+        return [evidence_from(item) for item in response.evidence]
+
+
+def _text_of(file: str) -> str | None:
+    try:
+        return Path(file).read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,64 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The services that show scheduled jobs and take them away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.srv import CancelJob, ListJobs
+
+from .flow_server import FlowServer
+from .messages import to_time
+from ..engine.errors import LifecycleError
+from ..flow.jobs import Job
+from ..lifecycle.states import ErrorCode
+from ..ros.lifecycle_node import ManagedNode
+
+
+class JobServices:
+    """Offers `~/list_jobs` and `~/cancel_job`."""
+
+    def __init__(self, node: ManagedNode, flows: FlowServer) -> None:
+        self._flows = flows
+        node.add_service(ListJobs, '~/list_jobs', self._list)
+        node.add_service(CancelJob, '~/cancel_job', self._cancel)
+
+    def _list(self, request: Any, response: Any) -> Any:
+        response.jobs = [_job_to(job) for job in sorted(
+            self._flows.jobs.jobs.values(),
+            key=lambda job: (job.next is None, job.next or 0.0, job.job_id))]
+        return response
+
+    def _cancel(self, request: Any, response: Any) -> Any:
+        if not request.actor:
+            raise LifecycleError('actor: must say who cancels it')
+        jobs = self._flows.jobs
+        if request.id not in jobs.jobs:
+            response.error_code = int(ErrorCode.NOT_FOUND)
+            response.error_msg = jobs.unknown(request.id)
+            return response
+        jobs.cancel(request.id, request.actor, request.reason)
+        response.accepted = True
+        return response
+
+
+def _job_to(job: Job) -> msg.Job:
+    return msg.Job(
+        id=job.job_id, flow_id=job.flow_id, action_id=job.action_id, flow=job.name,
+        schedule=job.spec.in_words(), clock=job.spec.clock, missed=job.spec.missed,
+        next=to_time(job.next or 0.0), last=to_time(job.last or 0.0), runs=job.runs,
+        missed_runs=job.missed, last_flow_id=job.last_flow_id, last_result=job.last_result)

@@ -1,0 +1,176 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Asks a planner, any server of action_lifecycle_msgs/srv/Plan, once at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.srv import Plan
+from rclpy.action import get_action_names_and_types
+
+from .apart import Apart
+from .clock import NodeClock
+from ..engine.errors import LifecycleError
+from ..flow.loading import load_flow
+from ..flow.planning import PlanReply
+from ..flow.run import FlowRun
+from ..lifecycle.ports import Handle
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.qos import state_qos
+
+LOOK = 0.2
+"""Seconds between looks at whether the planner is still there."""
+APPEAR = 5.0
+"""Seconds that a planner which is not there is waited for, at most."""
+SHOWN = 5
+"""Conditions that are told of a server, at most."""
+OWN = ('execute_motion', 'confirm_outcome', 'execute_flow')
+"""Actions of this package's nodes, which no flow may use."""
+
+
+class PlanClient:
+    """
+    Asks the service `name`; an answer takes `timeout` s at most.
+
+    It is told the facts that the bridge reads, and what there is to plan with: a line for each
+    action server, `SERVER TYPE resources: …; confirm: …`, the last two as the flows in `folders`
+    use it.
+    """
+
+    def __init__(
+        self, node: ManagedNode, clock: NodeClock, apart: Apart, name: str, timeout: float,
+        bridge: str, folders: Sequence[str],
+    ) -> None:
+        self.node = node
+        self.clock = clock
+        self.name = name
+        self.timeout = timeout
+        self._apart = apart
+        self._folders = folders
+        self._uses: dict[str, str] = {}
+        self._facts = msg.WorldState()
+        if name:
+            self.client = node.add_client(Plan, name)
+            node.add_subscription(msg.WorldState, f'{bridge}/facts', self._heard, state_qos())
+            apart(lambda: _uses(folders), self._known)
+
+    def _heard(self, message: msg.WorldState) -> None:
+        self._facts = message
+
+    def _known(self, uses: dict[str, str] | None, error: Exception | None) -> None:
+        self._uses = uses or {}
+
+    def ask(
+        self, request: str, errors: Sequence[str], reply: Callable[[PlanReply], None]
+    ) -> Handle:
+        """Ask for a flow; see `flow.planning.PlanService`."""
+        return _Call(self, self._request(request=request, errors=list(errors)), reply)
+
+    def ask_edit(
+        self, run: FlowRun, completed: Sequence[str], errors: Sequence[str],
+        reply: Callable[[PlanReply], None],
+    ) -> Handle:
+        """Tell what has completed in a flow, and ask for an edit of it."""
+        return _Call(self, self._request(
+            request=str(run.origin.get('request', '')) or run.flow.description,
+            flow_yaml=run.flow.text_now(), completed_actions=list(completed),
+            errors=list(errors)), reply)
+
+    def _request(self, **fields: Any) -> Plan.Request:
+        return Plan.Request(facts=self._facts, capabilities=self._capabilities(), **fields)
+
+    def _capabilities(self) -> list[str]:
+        own = self.node.get_namespace().rstrip('/') + '/'
+        return sorted(
+            f'{name.removeprefix(own)} {types[0]}{self._uses.get(name.removeprefix(own), "")}'
+            for name, types in get_action_names_and_types(self.node)
+            if not name.endswith(OWN))
+
+
+class _Call:
+    """One call, until the answer, the time limit, or the planner's end."""
+
+    def __init__(
+        self, planner: PlanClient, request: Plan.Request, reply: Callable[[PlanReply], None]
+    ) -> None:
+        self._planner = planner
+        self._request = request
+        self._reply: Callable[[PlanReply], None] | None = reply
+        self._call: Any = None
+        self._started = planner.node.steady()
+        self._timer = planner.clock.call_later(0.0, self._look)
+
+    def _look(self) -> None:
+        planner = self._planner
+        waited = planner.node.steady() - self._started
+        if not planner.name:
+            self._end(PlanReply(unreachable="the parameter 'planner' names no service"))
+            return
+        there = planner.client.service_is_ready()
+        if self._call is None and there:
+            self._call = planner.client.call_async(self._request)
+            self._call.add_done_callback(planner.node.guarded(self._answered))
+        elif self._call is None and waited >= min(APPEAR, planner.timeout):
+            self._end(PlanReply(unreachable=f"service '{planner.name}' is not there"))
+            return
+        elif self._call is not None and not there:
+            self._end(PlanReply(unreachable=f"service '{planner.name}' went away"))
+            return
+        elif waited >= planner.timeout:
+            self._end(PlanReply(unreachable=f"service '{planner.name}' gave no answer within "
+                                f'{planner.timeout:g} s'))
+            return
+        self._timer = planner.clock.call_later(LOOK, self._look)
+
+    def _answered(self, future: Any) -> None:
+        answer = future.result()
+        self._call = None
+        self._end(PlanReply(answer.accepted, answer.flow_yaml, answer.edit_yaml, answer.message))
+
+    def _end(self, reply: PlanReply) -> None:
+        told, self._reply = self._reply, None
+        self.cancel()
+        if told is not None:
+            told(reply)
+
+    def cancel(self) -> None:
+        """Take no answer any more."""
+        self._reply = None
+        self._timer.cancel()
+        if self._call is not None:
+            self._planner.client.remove_pending_request(self._call)
+            self._call = None
+
+
+def _uses(folders: Iterable[str]) -> dict[str, str]:
+    """Return, for each server that a known flow uses, with which resources and conditions."""
+    resources: dict[str, dict[str, None]] = {}
+    conditions: dict[str, dict[str, None]] = {}
+    for path in sorted(path for folder in folders for path in Path(folder).glob('*.yaml')):
+        try:
+            flow = load_flow(path)
+        except LifecycleError:
+            continue  # it needs parameters, or can't be run
+        for action in flow.actions.values():
+            for step in action.motion:
+                resources.setdefault(step.server, {}).update(dict.fromkeys(action.resources))
+                conditions.setdefault(step.server, {}).update(
+                    dict.fromkeys(item.condition for item in action.confirm))
+    return {server: ' resources: ' + ', '.join(held) + '; confirm: ' + ' | '.join(
+        list(conditions[server])[:SHOWN]) for server, held in resources.items()}
