@@ -1,0 +1,74 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The command `dialogue`: what was said in a flow, from the nodes or from a journal file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+import time
+
+from rich.console import Console
+from rich.text import Text
+
+from .exits import DONE, NotThere
+from ..dialogue.dialogue import Entry, Persistence
+from ..ledger import JournalError, JournalReader
+
+STYLES = {'assistant': 'cyan', 'user': 'green'}
+
+
+def show_dialogue(options: argparse.Namespace) -> int:
+    """Print the entries of a flow's dialogue, in order."""
+    console = Console(highlight=False)
+    for entry in _from_journal(options) if options.journal else _from_nodes(options):
+        at = time.strftime('%H:%M:%S', time.localtime(entry.stamp))
+        line = Text(f'{at}  ')
+        line.append(f'{entry.actor:<9}  ', STYLES.get(entry.actor, ''))
+        line.append(entry.text.replace('\n', '\n' + ' ' * 21))
+        console.print(line, soft_wrap=True)
+    return DONE
+
+
+def _from_journal(options: argparse.Namespace) -> Iterator[Entry]:
+    from ..dialogue.flow_dialogue import dialogue_rows, entry_of
+    try:
+        with JournalReader(options.journal) as reader:
+            rows = dialogue_rows(reader, options.flow)
+            known = rows or next(reader.rows(flow_id=options.flow, limit=1), None)
+    except JournalError as error:
+        raise NotThere(str(error)) from error
+    if not known:
+        raise NotThere(f"the journal has no flow '{options.flow}'")
+    yield from map(entry_of, rows)
+
+
+def _from_nodes(options: argparse.Namespace) -> Iterator[Entry]:
+    from action_lifecycle_msgs.srv import GetDialogue
+
+    from .client import connect
+    from ..nodes.messages import to_seconds
+    seen = 0
+    with connect(options.namespace) as client:
+        while True:
+            answer = client.call(GetDialogue, 'ledger/get_dialogue', GetDialogue.Request(
+                flow_id=options.flow, offset=seen), options.wait)
+            if answer.error_code:
+                raise NotThere(answer.error_msg)
+            for entry in answer.entries:
+                yield Entry(to_seconds(entry.stamp), entry.state, entry.actor,
+                            Persistence(entry.persistence), entry.text)
+            seen += len(answer.entries)
+            if seen >= answer.total or not answer.entries:
+                return
