@@ -26,6 +26,7 @@ from .action_health import actions_health, journal_health, safety_health
 from .apart import Apart
 from .clock import NodeClock
 from .dialogue_queries import DialogueQueries
+from .edit_server import EditServer
 from .files import action_graph, journal_path, recipe_folder, share
 from .flow_check import FlowCheck
 from .flow_server import FlowServer
@@ -70,6 +71,7 @@ class ActionLifecycleNode(ManagedNode):
     | interface | name | type |
     |---|---|---|
     | action | `~/execute_flow` | action_lifecycle_msgs/action/ExecuteFlow |
+    | service | `~/edit_flow` | action_lifecycle_msgs/srv/EditFlow |
     | service | `~/send_event` | action_lifecycle_msgs/srv/SendEvent |
     | service | `~/get_action` | action_lifecycle_msgs/srv/GetAction |
     | service | `~/list_actions` | action_lifecycle_msgs/srv/ListActions |
@@ -152,6 +154,8 @@ class ActionLifecycleNode(ManagedNode):
         self.flows = FlowServer(
             self, FlowSources(self, check, self.apart, bridge, wait, folders, self.recipes),
             self.planners, attach=self.parameter('second_goal') == 'attach')
+        self.edits = EditServer(
+            self, check, self.planners if self.parameter('planner') else None)
         JobServices(self, self.flows)
         Queries(self, self.journal, action_graph())
         DialogueQueries(self, self.journal)
@@ -195,6 +199,7 @@ class ActionLifecycleNode(ManagedNode):
             RecipeMaker(self.orchestrator, self.recipes, self.apart))
         self.orchestrator.extensions.append(
             FlowDialogues(self.recorder.journal, self.clock, self.desk))
+        self.edits.activate(self.orchestrator)
         self.flows.activate(self.orchestrator, self.apart)
         for topic in self._latched:
             self._publish(topic)

@@ -17,19 +17,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-import json
 
 from action_lifecycle_msgs.msg import CheckFault
 from action_lifecycle_msgs.srv import Check
 
-from .messages import condition_to, motion_to, to_code
+from .check_request import check_request
+from .messages import to_code
 from .verify_service import service_faults
 from ..dialogue.hooks import find_hooks
 from ..engine.errors import DocumentError, Fault, LifecycleError
 from ..flow.alternatives import alternative_specs, no_recipes, Recipes
 from ..flow.loading import Flow
 from ..lifecycle.checkers import find_checker
-from ..lifecycle.spec import ActionSpec, ConditionSpec
+from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import call_service, NoAnswer
@@ -86,16 +86,14 @@ class FlowCheck:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(error)) from error
 
     async def _faults(self, flow: Flow, path: Path, action: ActionSpec) -> list[Fault]:
-        conditions = list(_conditions(action))
+        request, places = check_request(flow, str(path[1]), action)
         # The servers are waited for together: what one action has waited counts for the next.
         declared = max((step.server_timeout for step in action.motion), default=0.0)
         wait = max(0.0, min(declared, LONGEST, self._started + declared - self._node.steady()))
         try:
-            response = await call_service(self._node, self._client, Check.Request(
-                steps=[motion_to(step) for step in action.motion],
-                conditions=[condition_to(condition, where[0]) for where, condition in conditions],
-                parameters_json=json.dumps(action.parameters), wait=wait),
-                wait=self._wait, timeout=wait + ANSWER)
+            request.wait = wait
+            response = await call_service(
+                self._node, self._client, request, wait=self._wait, timeout=wait + ANSWER)
         except NoAnswer as error:
             raise FlowRefused(
                 ErrorCode.NOT_READY, f'the flow can not be checked: {error}') from error
@@ -107,7 +105,7 @@ class FlowCheck:
                 where: Path = ('motion', fault.index, *map(_key, fault.path.split('.')))
                 message = f'{fault.path}: {fault.message}' if fault.path else fault.message
             else:
-                where = (*conditions[fault.index][0], 'condition')
+                where = places[fault.index]
                 message = f'{where[0]}: {fault.message}'
             position = flow.document.mark((*path, *where))
             if (position, message) not in self._seen:  # actions may share what an anchor names
@@ -143,11 +141,3 @@ def _verifier_faults(flow: Flow, action_id: str, action: ActionSpec) -> Iterator
 
 def _key(text: str) -> str | int:
     return int(text) if text.isdigit() else text
-
-
-def _conditions(action: ActionSpec) -> Iterator[tuple[tuple[str, int], ConditionSpec]]:
-    for field in ('require', 'maintain', 'confirm'):
-        for index, condition in enumerate(getattr(action, field)):
-            yield (field, index), condition
-    if action.stopped is not None:
-        yield ('stopped', 0), action.stopped

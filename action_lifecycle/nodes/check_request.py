@@ -1,0 +1,88 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the bridge is asked about an action before anything moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import json
+from typing import Any, Union
+
+from action_lifecycle_msgs.srv import Check
+
+from .messages import condition_to, motion_to
+from ..engine.document import as_written
+from ..flow.checks import RESULT_NAMES
+from ..flow.loading import Flow
+from ..flow.templates import parts_read, texts
+from ..lifecycle.spec import ActionSpec, ConditionSpec, MotionSpec, WhenSpec
+
+Path = tuple[Union[str, int], ...]
+
+
+def check_request(
+    flow: Flow, action_id: str, action: ActionSpec
+) -> tuple[Check.Request, list[Path]]:
+    """
+    Return the question, and for each of its conditions where it stands in the action.
+
+    What is only filled in when the action starts is left out of goals; the facts that it reads
+    must be there.
+    """
+    conditions = [*_conditions(action), *_facts_read(flow, action_id)]
+    names: dict[str, Any] = {
+        name: None if _is_late(value) else value for name, value in action.parameters.items()}
+    if any(isinstance(kind, WhenSpec) for kind in action.after.values()):
+        names = {**RESULT_NAMES, **names}
+    return Check.Request(
+        steps=[motion_to(_without_late(step)) for step in action.motion],
+        conditions=[condition_to(condition, str(where[0])) for where, condition in conditions],
+        parameters_json=json.dumps(names)), [where for where, _ in conditions]
+
+
+def _conditions(action: ActionSpec) -> Iterator[tuple[Path, ConditionSpec]]:
+    for field in ('require', 'maintain', 'confirm'):
+        for index, condition in enumerate(getattr(action, field)):
+            yield (field, index, 'condition'), condition
+    if action.stopped is not None:
+        yield ('stopped', 0, 'condition'), action.stopped
+    for name, kind in action.after.items():
+        if isinstance(kind, WhenSpec) and not _is_late(kind.condition):
+            yield ('after', name, 'condition'), ConditionSpec(
+                condition=kind.condition, max_age=kind.max_age)
+
+
+def _facts_read(flow: Flow, action_id: str) -> Iterator[tuple[Path, ConditionSpec]]:
+    for where, text in flow.late.get(action_id, ()):
+        for name, _ in sorted(parts_read(text, 'facts')):
+            yield where, ConditionSpec(condition=f'{name} == {name}')
+
+
+def _is_late(value: Any) -> bool:
+    return any(True for _ in texts(value))
+
+
+def _without_late(step: MotionSpec) -> MotionSpec:
+    if not _is_late(step.goal):
+        return step
+    return MotionSpec(**{**as_written(step), 'goal': _pruned(step.goal)})
+
+
+def _pruned(data: Any) -> Any:
+    """Return a copy without texts that are filled in later, and without lists that have one."""
+    if isinstance(data, dict):
+        return {key: _pruned(value) for key, value in data.items()
+                if not (_is_late(value) and isinstance(value, (str, list)))}
+    return data

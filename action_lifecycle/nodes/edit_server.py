@@ -1,0 +1,129 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The service `~/edit_flow`, and what a flow's planner and its edits need of the node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from action_lifecycle_msgs.srv import EditFlow
+from rclpy.task import Future
+
+from .flow_check import FlowCheck, FlowRefused
+from .plan_client import PlanClient
+from ..engine.errors import LifecycleError
+from ..flow.edits import EditRefused, EditResult, parse_edit
+from ..flow.loading import Flow
+from ..flow.orchestrator import Orchestrator
+from ..flow.planning import PlanReply
+from ..flow.run import FlowRun
+from ..flow.steering import SteeringAnswer
+from ..ledger import JournalError
+from ..lifecycle.ports import Handle
+from ..lifecycle.states import ErrorCode
+from ..ros.lifecycle_node import ManagedNode
+
+
+class EditServer:
+    """Takes edits of running flows; what they add is checked as a new flow is."""
+
+    def __init__(self, node: ManagedNode, check: FlowCheck, planners: PlanClient | None) -> None:
+        self._node = node
+        self._check = check
+        self._planners = planners
+        self._orchestrator: Orchestrator | None = None
+        node.add_service(EditFlow, '~/edit_flow', self._edit)
+
+    def activate(self, orchestrator: Orchestrator) -> None:
+        """Take edits for this orchestrator, and let the planner steer its flows."""
+        self._orchestrator = orchestrator
+        orchestrator.check = self._check_soon
+        if self._planners is not None:
+            orchestrator.steering.planner = _Planner(self._planners)
+
+    def _check_soon(self, flow: Flow, done: Callable[[LifecycleError | None], None]) -> None:
+        if self._node.executor is not None:
+            self._node.executor.create_task(self._check_apart, flow, done)
+
+    async def _check_apart(
+        self, flow: Flow, done: Callable[[LifecycleError | None], None]
+    ) -> None:
+        error: LifecycleError | None = None
+        try:
+            await self._check.check(flow)
+        except LifecycleError as refused:
+            error = refused
+        self._node.guarded(done)(error)
+
+    async def _edit(self, request: Any, response: Any) -> Any:
+        if self._orchestrator is None:
+            raise LifecycleError('the node is not active')
+        if not request.author:
+            raise LifecycleError('author: must say who edits')
+        if request.flow_id not in self._orchestrator.runs:
+            response.error_code = int(ErrorCode.NOT_FOUND)
+            response.error_msg = f"there is no flow '{request.flow_id}'"
+            return response
+        answered: Any = Future(executor=self._node.executor)
+        try:
+            edit = parse_edit(request.edit_yaml)
+        except LifecycleError as error:
+            response.error_code = int(ErrorCode.EDIT_REFUSED)
+            response.error_msg = str(error)
+            return response
+        self._orchestrator.propose(
+            request.flow_id, edit, request.author, request.reason, request.base_seq,
+            answered.set_result)
+        result: EditResult | LifecycleError = await answered
+        if isinstance(result, LifecycleError):
+            response.error_code = int(_code(result))
+            response.error_msg = str(result)
+        else:
+            response.accepted = True
+            response.seq = result.seq
+            response.error_msg = ', '.join(
+                f'left out, overtaken: {step}' for step in result.left_out)
+        return response
+
+
+def _code(error: LifecycleError) -> ErrorCode:
+    if isinstance(error, FlowRefused) and error.code is not ErrorCode.FLOW_INVALID:
+        return error.code
+    if isinstance(error, JournalError):
+        return ErrorCode.JOURNAL_FAILED
+    return ErrorCode.EDIT_REFUSED if isinstance(error, (EditRefused, FlowRefused)) \
+        else ErrorCode.INTERNAL
+
+
+class _Planner:
+    """The planner service as the steering of flows asks it."""
+
+    def __init__(self, planners: PlanClient) -> None:
+        self._planners = planners
+
+    def ask(
+        self, run: FlowRun, completed: list[str], errors: list[str],
+        answer: Callable[[SteeringAnswer], None],
+    ) -> Handle:
+        def replied(reply: PlanReply) -> None:
+            if reply.unreachable:
+                answer(SteeringAnswer(error=reply.unreachable, unreachable=True))
+            elif not reply.accepted:
+                answer(SteeringAnswer(error=reply.message or 'the planner refuses'))
+            else:
+                answer(SteeringAnswer(reply.edit_yaml))
+
+        return self._planners.ask_edit(run, completed, errors, replied)
