@@ -229,7 +229,9 @@ def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: C
         try:
             changed = flow.render(action_id, strategy.parameters, strategy.fields)
         except DocumentError as error:
-            yield from error.faults
+            # What stands in other fields than the action's own has no place of its own there.
+            yield from (flow.document.fault(('actions', action_id, *path), fault.message)
+                        if strategy.fields else fault for fault in error.faults)
             continue
         for fault in _action_faults(flow, action_id, changed, names):
             if fault not in known:

@@ -27,7 +27,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from action_lifecycle.dialogue import OperatorDesk
+from action_lifecycle.dialogue import ask_for_verdict, OperatorDesk
 from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import Flow, FlowRun, JournalRecorder, Orchestrator, parse_flow
 from action_lifecycle.ledger import Journal
@@ -143,6 +143,7 @@ class Robot:
         self.answers: dict[str, list[str]] = {}
         self.asked: list[str] = []
         self.facts: dict[str, Any] = {}
+        self.desk: OperatorDesk | None = None
 
     def execute(
         self, request: MotionRequest, result: Callable[[MotionResult], None]
@@ -172,7 +173,10 @@ class Robot:
 
     def verify(
         self, spec: VerifySpec, request: VerifyRequest, verdict: Callable[[Verdict], None]
-    ) -> _Later:
+    ) -> Any:
+        if spec.by == 'operator':
+            assert self.desk is not None
+            return ask_for_verdict(self.desk, spec, request, verdict)
         self.asked.append(spec.service)
         answers = self.answers.get(spec.service, [])
         if answers:
@@ -197,6 +201,7 @@ class Process:
         recorder = JournalRecorder(self.journal, clock, clock.call_soon, self._changed)
         recorder.barrier = clock.call_soon  # type: ignore[method-assign]
         self.desk = OperatorDesk(clock, lambda: None, self.journal, lambda: dict(robot.facts))
+        robot.desk = self.desk
         self.orchestrator = Orchestrator(
             GRAPH, recorder, robot, clock, self.desk, robot, lambda run: None)
 
