@@ -13,19 +13,22 @@
 # limitations under the License.
 
 """
-What the journal costs beside SQLite itself, as ratios measured in one run.
+What journal and ledger cost beside SQLite and Redis themselves, as ratios measured in one run.
 
 journal_vs_sqlite: a journaled transition, from its Entry to the committed row, against one raw
     INSERT of the same finished row into a plain table (no index, no hash made) of a database of
     its own; both WAL and synchronous=NORMAL, one commit a row.
 power_vs_sqlite: the same with a barrier after each row, up to the callback that says that the row
-    is safe, against synchronous=FULL.
+    is safe, against synchronous=FULL; the medians of a block's rows, for a row that has to wait
+    for a processor twice is slow for reasons of others.
 recover_vs_select: opening a journal of 100,000 events and reading its 1,000 open actions back,
     against one SELECT of all its rows.
 
+sync_vs_pipeline, offline_mb_per_million: see _ledger_redis.py; they need a redis-server.
+
 Rows are written in blocks, now by one, now by the other, and each block is compared with its
 neighbour; the median of these ratios is printed, so that load from outside falls out. The first
-thousand rows don't count: there both WAL files still grow.
+WARM_UP rows don't count: there both WAL files still grow.
 """
 
 from __future__ import annotations
@@ -40,17 +43,12 @@ import statistics
 import tempfile
 import time
 
+from _ledger_redis import EVIDENCE, ledger_ratios, WALK
 from action_lifecycle.ledger import Entry, Journal, Row
 
 EVENTS = 100_000
 OPEN_ACTIONS = 1_000
-WARM_UP = 1_000
-WALK = ('assigned', 'in_progress', 'executing_motion', 'sensor_confirm',
-        'status_verification_requested', 'completed', 'terminated')
-EVIDENCE = {
-    'goal_id': '3fa85f64-5717-4562-b3fc-2c963f66afa6',
-    'evidence': {'gripper_gap': {'value': 0.0213, 'stamp': 1795230299.418, 'topic': 'joints'}},
-}
+WARM_UP = 2_500
 
 
 def transition(number: int, actions: int) -> Entry:
@@ -76,7 +74,7 @@ def plain_table(path: Path, synchronous: str) -> sqlite3.Connection:
 
 def compare(
     folder: Path, synchronous: str, rounds: int, block: int,
-    write: Callable[[Journal, Entry], float],
+    write: Callable[[Journal, Entry], float], typical: Callable[[list[float]], float],
 ) -> float:
     """Return how many times an insert of its row a journaled transition takes."""
     insert = f"INSERT INTO entry VALUES ({','.join('?' * len(Row._fields))})"
@@ -89,15 +87,16 @@ def compare(
         for row in journal.rows():
             execute(insert, row)
         for start in range(WARM_UP, WARM_UP + rounds * block, block):
-            journaled = 0.0
+            journaled, inserted = [], []
             for number in range(start, start + block):
+                entry = transition(number, 20)
                 began = time.perf_counter()
-                journaled += write(journal, transition(number, 20)) - began
-            rows = list(journal.rows(after=start))
-            began = time.perf_counter()
-            for row in rows:
+                journaled.append(write(journal, entry) - began)
+            for row in list(journal.rows(after=start)):
+                began = time.perf_counter()
                 execute(insert, row)
-            ratios.append(journaled / (time.perf_counter() - began))
+                inserted.append(time.perf_counter() - began)
+            ratios.append(typical(journaled) / typical(inserted))
     connection.close()
     return statistics.median(ratios)
 
@@ -140,12 +139,13 @@ def recovery(folder: Path, rounds: int) -> float:
     return statistics.median(ratios)
 
 
-def measure(folder: Path) -> dict[str, float]:
-    """Return the ratios of the journal."""
+def measure(folder: Path, events: int) -> dict[str, float]:
+    """Return all ratios."""
     return {
-        'journal_vs_sqlite': compare(folder, 'NORMAL', 30, 1000, append),
-        'power_vs_sqlite': compare(folder, 'FULL', 20, 200, append_and_wait),
+        'journal_vs_sqlite': compare(folder, 'NORMAL', 30, 1000, append, statistics.mean),
+        'power_vs_sqlite': compare(folder, 'FULL', 30, 200, append_and_wait, statistics.median),
         'recover_vs_select': recovery(folder, 7),
+        **ledger_ratios(folder, events),
     }
 
 
@@ -154,16 +154,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--json', action='store_true', help='one JSON object')
+    parser.add_argument('--events', type=int, default=200_000,
+                        help='rows of the backlog that is synced (default: %(default)s)')
     parser.add_argument('--folder', help='where to write, by default the folder for temporary '
                         'files; should be on the kind of disk that the robot has')
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        ratios = {name: round(ratio, 3) for name, ratio in measure(Path(folder)).items()}
+        ratios = {name: round(ratio, 3)
+                  for name, ratio in measure(Path(folder), arguments.events).items()}
     if arguments.json:
         print(json.dumps(ratios))
     else:
         for name, ratio in ratios.items():
-            print(f'{name:20} {ratio:6.2f}')
+            print(f'{name:24} {ratio:6.2f}')
 
 
 if __name__ == '__main__':

@@ -41,6 +41,7 @@ from .journal_row import Entry, JournalError, make_row, Row
 from .journal_schema import COLUMNS, migrate, touch, transaction, version_of
 
 BUSY_S = 1.0  # how long an append waits for somebody who locks the file against the rules
+BUSY_WRITE_AGAIN = 0.1  # s that appends wait, after a failed sync, for readers to end
 CHECKPOINT_BYTES = 4 * 1024 * 1024  # of WAL, roughly
 ROW_BYTES = 4096 + 512  # what a row adds to the WAL beside its data
 
@@ -77,7 +78,7 @@ class Journal(JournalReader):
             undo.callback(self._checkpoint_at_end)
             self._checkpoints = CheckpointThread(path, lambda: self._seq, self._appending)
             undo.callback(self._checkpoints.stop)
-            self._barriers = BarrierThread(path, lambda: self._seq)
+            self._barriers = BarrierThread(path, lambda: self._seq, self._write_again)
             undo.callback(self._barriers.stop)
             self._checkpoints.request()  # for what a dead writer had not yet put into the index
             self._on_close = undo.pop_all()
@@ -116,15 +117,12 @@ class Journal(JournalReader):
         Return a future that is done when all rows appended so far survive a power loss.
 
         Its result is the sequence number up to which that holds; it raises JournalError if the
-        disk failed, and then every later one does. `callback` gets the future, in the barrier
-        thread.
+        disk failed. Then later ones do too, until everything could be written once more, which
+        is tried when one is asked for. `callback` gets the future, in the barrier thread.
         """
         with self._appending:
             self._check_open()
-            future = self._barriers.request()
-        if callback is not None:
-            future.add_done_callback(callback)
-        return future
+            return self._barriers.request(callback)
 
     def compact(self, *, synced_to: int, batch: int = 1000) -> int:
         """
@@ -190,6 +188,32 @@ class Journal(JournalReader):
             self._checkpoint()
         except sqlite3.Error as error:  # then all stays in the WAL file, as after a crash
             _log.warning('%s: the WAL could not be checkpointed: %s', self.path, error)
+
+    def _write_again(self, safe: int) -> None:
+        """
+        Copy the WAL into the database file and sync that, after a sync of the WAL has failed.
+
+        What is read must be what was written: pages of which the kernel has dropped the only copy
+        don't get into the database file.
+        """
+        with self._appending, explained(self.path):
+            self._check_open()
+            seq, last_hash = safe, ''
+            with JournalReader(self.path) as reader:
+                for row in reader.rows(after=safe):
+                    if not row.intact() or last_hash not in ('', row.prev_hash):
+                        raise JournalError(f'damaged: row {row.seq} is not what was written')
+                    seq, last_hash = row.seq, row.hash
+            if seq != self._seq or last_hash not in ('', self._hash):
+                raise JournalError(f'damaged: row {self._seq} is not there any more')
+            self._execute(f'PRAGMA busy_timeout = {int(BUSY_WRITE_AGAIN * 1000)}')
+            try:
+                busy, _, _ = self._execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchone()
+            finally:
+                self._execute(f'PRAGMA busy_timeout = {int(BUSY_S * 1000)}')
+            if busy:
+                raise JournalError('it is to be written once more, and others are reading it')
+            touch(self._writer)
 
     def _last_row(self) -> tuple[int, str]:
         """Return sequence number and hash of the last row."""

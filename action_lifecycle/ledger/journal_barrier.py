@@ -24,11 +24,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+import logging
+import math
 import os
 from queue import SimpleQueue
 import threading
+import time
 
 from .journal_row import JournalError
+
+FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0  # s
+
+_log = logging.getLogger('action_lifecycle.journal')
 
 
 class BarrierThread:
@@ -36,24 +43,33 @@ class BarrierThread:
     Makes each row durable that was committed before a barrier was asked for.
 
     `last_seq` tells how far the journal has been committed. All who wait when a sync begins share
-    it. After a failed sync every later barrier fails too: what the kernel then takes for clean
-    may never have reached the disk, and only opening the journal anew writes it again.
+    it. After a failed sync a second one would prove nothing: what the kernel then takes for clean
+    may never have reached the disk. Barriers fail until `write_again(safe)` has written all rows
+    behind `safe` once more; whoever asks after a delay, each time a longer one, has it tried.
     """
 
-    def __init__(self, path: str, last_seq: Callable[[], int]) -> None:
+    def __init__(
+        self, path: str, last_seq: Callable[[], int], write_again: Callable[[int], None]
+    ) -> None:
         self._path = path
         self._last_seq = last_seq
+        self._write_again = write_again
         self._safe = 0
         self._failure: JournalError | None = None
+        self._again_at = math.inf
+        self._delay = FIRST_DELAY
         self._wal = path + '-wal'
         self._descriptor = os.open(self._wal, os.O_RDWR | os.O_CLOEXEC)
         self._requests: SimpleQueue[Future[int] | None] = SimpleQueue()
+        self._spare: list[Future[int]] = []  # made while nobody waits
         self._thread = threading.Thread(target=self._run, name='journal barrier', daemon=True)
         self._thread.start()
 
-    def request(self) -> Future[int]:
+    def request(self, callback: Callable[[Future[int]], object] | None = None) -> Future[int]:
         """Return a future of the sequence number up to which all is safe from a power loss."""
-        future: Future[int] = Future()
+        future: Future[int] = self._spare.pop() if self._spare else Future()
+        if callback is not None:
+            future.add_done_callback(callback)
         self._requests.put(future)
         return future
 
@@ -69,6 +85,8 @@ class BarrierThread:
             waiting = [requests.get()]
             while not requests.empty():
                 waiting.append(requests.get())
+            if self._failure is not None and time.monotonic() >= self._again_at:
+                self._recover()
             last = self._last_seq()
             if last > self._safe and self._failure is None:
                 self._make_safe(last)
@@ -83,16 +101,36 @@ class BarrierThread:
             # Not by fstat: once somebody asked for a file's times, the next write has to change
             # them, and the sync then waits for the file system's own journal (Linux 6.13 on).
             if self._failure is None and not os.access(self._wal, os.F_OK):
-                self._fail('the WAL file was deleted while in use')
+                self._fail('the WAL file was deleted while in use; end all who have the '
+                           'journal open')
+            if not self._spare:
+                self._spare.append(Future())
 
     def _make_safe(self, last: int) -> None:
         try:
             os.fdatasync(self._descriptor)
             self._safe = last
+            self._delay = FIRST_DELAY
         except OSError as error:
             self._fail(str(error))
+            self._try_again_later()
+
+    def _recover(self) -> None:
+        """Have all that is not safe written once more; then syncs mean something again."""
+        try:
+            self._write_again(self._safe)
+        except JournalError as error:
+            self._fail(str(error))
+            self._try_again_later()
+        else:
+            _log.warning('%s: all is written anew after a failed sync', self._path)
+            self._failure = None
+
+    def _try_again_later(self) -> None:
+        self._again_at = time.monotonic() + self._delay
+        self._delay = min(2 * self._delay, LONGEST_DELAY)
 
     def _fail(self, reason: str) -> None:
+        self._again_at = math.inf
         self._failure = JournalError(
-            f'{self._path}: rows from {self._safe + 1} on may not survive a power loss: {reason}; '
-            'close the journal and open it anew')
+            f'{self._path}: rows from {self._safe + 1} on may not survive a power loss: {reason}')

@@ -24,6 +24,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import time
 from types import SimpleNamespace
 
 from action_lifecycle.ledger import (
@@ -148,26 +149,100 @@ def test_lock_is_free_again_after_a_failed_start(path):
     Journal(path).close()
 
 
-def test_failed_sync_fails_every_later_barrier_until_the_journal_is_opened_anew(
-        path, monkeypatch):
-    answers = [OSError(errno.EIO, 'Input/output error')]
+class FailingSyncs:
+    """An os for the barriers whose next `count` syncs fail."""
 
-    def fdatasync(descriptor):
-        if answers:
-            raise answers.pop()
+    def __init__(self, monkeypatch, count=1):
+        self.count = count
+        monkeypatch.setattr(barrier_module, 'FIRST_DELAY', 0.1)
+        monkeypatch.setattr(barrier_module, 'os', SimpleNamespace(
+            fdatasync=self.fdatasync, access=os.access, F_OK=os.F_OK, close=os.close,
+            open=os.open, O_RDWR=os.O_RDWR, O_CLOEXEC=os.O_CLOEXEC))
+
+    def fdatasync(self, descriptor):
+        if self.count:
+            self.count -= 1
+            raise OSError(errno.EIO, 'Input/output error')
         os.fdatasync(descriptor)
 
-    monkeypatch.setattr(barrier_module, 'os', SimpleNamespace(
-        fdatasync=fdatasync, access=os.access, F_OK=os.F_OK, close=os.close, open=os.open,
-        O_RDWR=os.O_RDWR, O_CLOEXEC=os.O_CLOEXEC))
+
+def barrier_again(journal, timeout=5.0):
+    """Ask for barriers until one is reached; return its result and how many failed before."""
+    deadline = time.monotonic() + timeout
+    failed = 0
+    while True:
+        try:
+            return journal.barrier().result(5), failed
+        except JournalError as error:
+            assert time.monotonic() < deadline, error
+            failed += 1
+            time.sleep(0.01)
+
+
+def test_failed_sync_fails_every_later_barrier_until_all_is_written_once_more(
+        path, monkeypatch, caplog):
+    FailingSyncs(monkeypatch)
     with Journal(path) as journal:
-        journal.append(Entry('note'))
         for _ in range(2):
+            journal.append(Entry('note'))
             with pytest.raises(JournalError, match=r'rows from 1 on may not survive a power loss'):
                 journal.barrier().result(5)
-            journal.append(Entry('note'))
-    with Journal(path) as journal:
+        last, failed = barrier_again(journal)
+        assert last == 2 and failed > 0
+        # All that was not safe is in the database file itself by then, and synced.
+        copy = sqlite3.connect(f'file:{path}?immutable=1', uri=True)
+        assert copy.execute('SELECT max(seq) FROM entry').fetchone() == (2,)
+        copy.close()
+        assert 'written anew' in caplog.text
+        journal.append(Entry('note'))
         assert journal.barrier().result(5) == 3
+    assert verify_journal(path) == []
+
+
+def test_disk_that_goes_on_failing_is_tried_less_and_less_often(path, monkeypatch):
+    failing = FailingSyncs(monkeypatch, count=4)
+    with Journal(path) as journal:
+        journal.append(Entry('note'))
+        began = time.monotonic()
+        assert barrier_again(journal, 20.0)[0] == 1
+        assert failing.count == 0
+        assert time.monotonic() - began > 0.1 + 0.2 + 0.4 + 0.8
+
+
+def test_rows_that_were_lost_by_the_kernel_never_count_as_safe(path, monkeypatch):
+    FailingSyncs(monkeypatch)
+    with Journal(path) as journal:
+        journal.append(Entry('note', cause='as it was written'))
+        with pytest.raises(JournalError):
+            journal.barrier().result(5)
+        wal = path.with_name(path.name + '-wal')
+        content = wal.read_bytes()
+        assert content.count(b'as it was written') == 1
+        wal.write_bytes(content.replace(b'as it was written', b'as it was before.'))
+        time.sleep(0.2)
+        for _ in range(3):
+            with pytest.raises(JournalError, match='row 1 is not what was written'):
+                journal.barrier().result(5)
+            time.sleep(0.2)
+
+
+def test_reader_in_the_middle_of_an_answer_only_delays_the_writing_anew(path, monkeypatch):
+    FailingSyncs(monkeypatch)
+    with Journal(path) as journal:
+        journal.append(Entry('note'))
+        with pytest.raises(JournalError):
+            journal.barrier().result(5)
+        reader = sqlite3.connect(path, isolation_level=None)
+        reader.execute('BEGIN')
+        reader.execute('SELECT * FROM entry').fetchall()
+        time.sleep(0.2)
+        with pytest.raises(JournalError, match='others are reading'):
+            journal.barrier().result(5)
+        began = time.monotonic()
+        journal.append(Entry('note'))
+        assert time.monotonic() - began < 0.5
+        reader.close()
+        assert barrier_again(journal)[0] == 2
 
 
 def test_deleted_wal_is_noticed(journal):

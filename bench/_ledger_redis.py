@@ -13,20 +13,18 @@
 # limitations under the License.
 
 """
-What the ledger in Redis costs, measured in one run against a redis-server of its own.
+What the ledger in Redis costs, measured by bench/ledger.py against a redis-server of its own.
 
 sync_vs_pipeline: rows a second from the journal file into the ledger, against redis-py pipelining
     the same bytes (one XADD and one HSET a row, of rows that are in memory already), in the same
     batches. Above 1 is faster.
 offline_mb_per_million: how much the resident memory of a process grows, in MB, that brings a
-    backlog of `--events` rows into the ledger; scaled to a million.
+    backlog of `events` rows into the ledger; scaled to a million.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import os
 from pathlib import Path
 import statistics
@@ -118,52 +116,33 @@ def offline_mb_per_million(folder: Path, url: str, events: int) -> float:
         write_journal(path, size)
         client.flushall()
         peaks.append(int(subprocess.run(
-            [sys.executable, __file__, '--sync', str(path), url], check=True, text=True,
+            [sys.executable, __file__, str(path), url], check=True, text=True,
             capture_output=True, env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
         ).stdout))
     client.close()
     return (peaks[1] - peaks[0]) / 1024 * 1e6 / events
 
 
-def measure(folder: Path, events: int) -> dict[str, float]:
+def ledger_ratios(folder: Path, events: int) -> dict[str, float]:
     """Return the ratios of the ledger."""
-    url = f'unix://{folder}/redis'
-    server = subprocess.Popen(
-        ['redis-server', '--port', '0', '--unixsocket', f'{folder}/redis', '--dir', str(folder),
-         '--save', ''], stdout=subprocess.DEVNULL)
-    try:
-        while not (folder / 'redis').exists():
-            time.sleep(0.01)
-        return {'sync_vs_pipeline': sync_vs_pipeline(folder, url, 20_000, 5),
-                'offline_mb_per_million': offline_mb_per_million(folder, url, events)}
-    finally:
-        server.kill()
-        server.wait()
-
-
-def main() -> None:
-    """Print the ratios, as JSON if asked for."""
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--json', action='store_true', help='one JSON object')
-    parser.add_argument('--events', type=int, default=200_000, help='rows of the backlog')
-    parser.add_argument('--sync', nargs=2, metavar=('JOURNAL', 'URL'), help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.sync:
-        asyncio.run(sync(Path(arguments.sync[0]), arguments.sync[1]))
-        # Not getrusage: its peak counts from before the exec, so it is that of the parent.
-        status = Path('/proc/self/status').read_text(encoding='ascii')
-        print(status.partition('VmHWM:')[2].split()[0])
-        return
-    with tempfile.TemporaryDirectory(prefix='al-') as folder:
-        ratios = {name: round(ratio, 3)
-                  for name, ratio in measure(Path(folder), arguments.events).items()}
-    if arguments.json:
-        print(json.dumps(ratios))
-    else:
-        for name, ratio in ratios.items():
-            print(f'{name:24} {ratio:6.2f}')
+    with tempfile.TemporaryDirectory(prefix='al-') as short:  # a socket's path has 107 bytes
+        server = subprocess.Popen(
+            [os.environ.get('REDIS_SERVER', 'redis-server'), '--port', '0', '--unixsocket',
+             f'{short}/redis', '--dir', short, '--save', ''], stdout=subprocess.DEVNULL)
+        try:
+            while not Path(short, 'redis').exists():
+                assert server.poll() is None, 'redis-server does not start'
+                time.sleep(0.01)
+            url = f'unix://{short}/redis'
+            return {'sync_vs_pipeline': sync_vs_pipeline(folder, url, 20_000, 5),
+                    'offline_mb_per_million': offline_mb_per_million(folder, url, events)}
+        finally:
+            server.kill()
+            server.wait()
 
 
 if __name__ == '__main__':
-    main()
+    asyncio.run(sync(Path(sys.argv[1]), sys.argv[2]))
+    # Not getrusage: its peak counts from before the exec, so it is that of the parent.
+    status = Path('/proc/self/status').read_text(encoding='ascii')
+    print(status.partition('VmHWM:')[2].split()[0])
