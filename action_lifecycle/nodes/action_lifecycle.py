@@ -35,7 +35,7 @@ from .job_services import JobServices
 from .ledger_link import declare_ledger, LedgerLink
 from .messages import change_to, flow_to, status_to, to_time
 from .operators import KnownFacts, Operators
-from .plan_client import PlanClient
+from .plan_client import PlanClient, SteeringClient
 from .queries import Queries
 from .send_event import event_data
 from .verifiers import NodeVerifier
@@ -200,6 +200,7 @@ class ActionLifecycleNode(ManagedNode):
         self.orchestrator.extensions.append(
             FlowDialogues(self.recorder.journal, self.clock, self.desk))
         self.edits.activate(self.orchestrator)
+        self.orchestrator.steering.planner = SteeringClient(self.planners)
         self.flows.activate(self.orchestrator, self.apart)
         for topic in self._latched:
             self._publish(topic)

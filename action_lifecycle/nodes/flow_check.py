@@ -16,10 +16,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from action_lifecycle_msgs.msg import CheckFault
 from action_lifecycle_msgs.srv import Check
+from rclpy.action import get_action_names_and_types
 
 from .check_request import check_request
 from .messages import to_code
@@ -50,6 +52,13 @@ class FlowRefused(LifecycleError):
         super().__init__(message)
 
 
+class _Round(NamedTuple):
+    """One check: when (s) it began, and the faults that were told."""
+
+    started: float
+    seen: set[tuple[tuple[int, int], str]]
+
+
 class FlowCheck:
     """Checks flows by the bridge's service; `wait` (s) is for a bridge that is not there yet."""
 
@@ -58,20 +67,28 @@ class FlowCheck:
         self._wait = wait
         self._client = node.add_client(Check, f'{bridge}/check')
         self.recipes: Recipes = no_recipes
-        self._started = 0.0
-        self._seen: set[tuple[tuple[int, int], str]] = set()
 
-    async def check(self, flow: Flow) -> None:
-        """Raise `FlowRefused` with every fault, each with file and line."""
-        self._started = self._node.steady()
-        self._seen = set()
+    async def check(self, flow: Flow, told: Callable[[str], None] = lambda text: None) -> None:
+        """
+        Raise `FlowRefused` with every fault, each with file and line.
+
+        `told` is called with what has to be waited for.
+        """
+        round_ = _Round(self._node.steady(), set())
+        missing, wait = self._missing(flow)
+        if missing:
+            told(f'waiting for up to {wait:g} s for action servers that are not there: '
+                 + ', '.join(missing))
+        elif not self._client.service_is_ready():
+            told(f'waiting for up to {self._wait:g} s for {self._client.srv_name}')
         faults: list[Fault] = list(_hooks_faults(flow))
         for action_id, action in flow.actions.items():
-            found = await self._faults(flow, ('actions', action_id), action)
+            found = await self._faults(flow, ('actions', action_id), action, round_)
             faults += found
             faults += _verifier_faults(flow, action_id, action)
             for path, other in self._alternatives(flow, action_id, action, found):
-                faults += await self._faults(flow, ('actions', action_id, *path), other)
+                faults += await self._faults(
+                    flow, ('actions', action_id, *path), other, round_)
         if faults:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
 
@@ -85,11 +102,22 @@ class FlowCheck:
         except DocumentError as error:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(error)) from error
 
-    async def _faults(self, flow: Flow, path: Path, action: ActionSpec) -> list[Fault]:
+    def _missing(self, flow: Flow) -> tuple[list[str], float]:
+        """Return the servers that this node does not see, and how long they are waited for."""
+        there = {name for name, _ in get_action_names_and_types(self._node)}
+        steps = {step.server: step.server_timeout
+                 for action in flow.actions.values() for step in action.motion}
+        missing = [server for server in steps
+                   if self._node.resolve_topic_name(server) not in there]
+        return missing, max((steps[server] for server in missing), default=0.0)
+
+    async def _faults(
+        self, flow: Flow, path: Path, action: ActionSpec, round_: _Round
+    ) -> list[Fault]:
         request, places = check_request(flow, str(path[1]), action)
         # The servers are waited for together: what one action has waited counts for the next.
         declared = max((step.server_timeout for step in action.motion), default=0.0)
-        wait = max(0.0, min(declared, LONGEST, self._started + declared - self._node.steady()))
+        wait = max(0.0, min(declared, LONGEST, round_.started + declared - self._node.steady()))
         try:
             request.wait = wait
             response = await call_service(
@@ -108,8 +136,8 @@ class FlowCheck:
                 where = places[fault.index]
                 message = f'{where[0]}: {fault.message}'
             position = flow.document.mark((*path, *where))
-            if (position, message) not in self._seen:  # actions may share what an anchor names
-                self._seen.add((position, message))
+            if (position, message) not in round_.seen:  # actions may share what an anchor names
+                round_.seen.add((position, message))
                 faults.append(
                     flow.document.fault((*path, *where), f"action '{path[1]}', {message}"))
         return faults

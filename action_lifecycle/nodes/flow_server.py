@@ -117,9 +117,12 @@ class FlowServer:
         self.node.get_logger().info(f'{order.flow_id}: {text}')
         waiting = self._waiting.get(order.flow_id)
         if waiting is not None:
-            self._feed_back(waiting, FlowStatus(
-                stamp=to_time(self.node.now()), flow_id=order.flow_id, state=FlowStatus.START,
-                constellation_state=FlowStatus.CREATED, stage=PLANNING, error_msg=text))
+            self._feed_back(waiting, self._starting(order.flow_id, PLANNING, text))
+
+    def _starting(self, flow_id: str, stage: str, text: str) -> FlowStatus:
+        return FlowStatus(
+            stamp=to_time(self.node.now()), flow_id=flow_id, state=FlowStatus.START,
+            constellation_state=FlowStatus.CREATED, stage=stage, error_msg=text)
 
     def _feed_back(self, waiting: _Waiting, status: FlowStatus) -> None:
         for handle in waiting.handles:
@@ -199,7 +202,7 @@ class FlowServer:
 
     async def _execute(self, handle: Any) -> ExecuteFlow.Result:
         try:
-            begun = await self._take(handle.request)
+            begun = await self._take(handle.request, handle)
         except LifecycleError as error:
             return _refuse(handle, _code(error), str(error))
         if isinstance(begun, Job):
@@ -223,7 +226,7 @@ class FlowServer:
             del self._waiting[flow_id]
         return self._result(handle, flow_id, waiting.outcome)
 
-    async def _take(self, goal: Any) -> FlowRun | Job | str:
+    async def _take(self, goal: Any, handle: Any) -> FlowRun | Job | str:
         """Return the flow that runs for a goal, its job, or the id of the request it is."""
         orchestrator = self._active()
         order = order_from(goal)
@@ -243,10 +246,15 @@ class FlowServer:
                 flow_id, order.flow, order.parameters, order.priority, order.requester,
                 order.lease, order.recipe))
             return flow_id
-        return self._begin(await self.sources.load(order), order, wanted)
+        checked = await self.sources.load(order, lambda text: self._feed_back(
+            _Waiting(None, [handle]), self._starting(wanted, 'dependency_analysis', text)))
+        return self._begin(checked, order, wanted)
 
     def _begin(self, checked: CheckedFlow, order: FlowOrder, wanted: str) -> FlowRun | Job:
         flow = checked.flow
+        if flow.steering and not self._planners.name:
+            raise FlowRefused(ErrorCode.FLOW_INVALID, "the flow says 'steering', but the node's "
+                              "parameter 'planner' names no planner")
         if flow.schedule is None:
             return self._submit(checked, order, wanted)
         job_id = self._active().new_id(flow, wanted)

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 import json
 from pathlib import Path
@@ -100,17 +100,23 @@ class FlowSources:
         self._folders = list(folders)
         self._evaluate = node.add_client(Evaluate, f'{bridge}/evaluate')
 
-    async def load(self, order: FlowOrder) -> CheckedFlow:
-        """Return a flow that may run; `DocumentError` or `FlowRefused` with every fault."""
+    async def load(
+        self, order: FlowOrder, told: Callable[[str], None] = lambda text: None
+    ) -> CheckedFlow:
+        """
+        Return a flow that may run; `DocumentError` or `FlowRefused` with every fault.
+
+        `told` is called with what has to be waited for.
+        """
         if order.kind == 'recipe':
-            return await self._of_recipe(order)
+            return await self._of_recipe(order, told)
         flow, file = await self._apart.do(lambda: self._read(order))
-        await self.check(flow)
+        await self.check(flow, told)
         return await self.noted(flow, order, {'kind': order.kind, 'file': file})
 
-    async def check(self, flow: Flow) -> None:
+    async def check(self, flow: Flow, told: Callable[[str], None] = lambda text: None) -> None:
         """Have the bridge check a flow; `FlowRefused` with every fault."""
-        await self._check.check(flow)
+        await self._check.check(flow, told)
 
     async def noted(
         self, flow: Flow, order: FlowOrder, origin: Mapping[str, Any]
@@ -135,7 +141,9 @@ class FlowSources:
             raise LifecycleError(f'{path}: can not be read')
         return parse_flow(text, str(path), order.parameters), str(path.absolute())
 
-    async def _of_recipe(self, order: FlowOrder) -> CheckedFlow:
+    async def _of_recipe(
+        self, order: FlowOrder, told: Callable[[str], None]
+    ) -> CheckedFlow:
         recipe, text = await self._apart.do(lambda: self._read_recipe(order.flow))
         evidence = await self._judged(recipe.questions(), recipe.parameters())
         found = recipe.differences(text, order.parameters, evidence)
@@ -148,7 +156,7 @@ class FlowSources:
         if order.recipe:
             data = recipe.data()
             origin.update(source=data['flow'], world=data.get('world', {}))
-        await self.check(flow)
+        await self.check(flow, told)
         return await self.noted(flow, order, origin)
 
     def _read_recipe(self, name: str) -> tuple[Recipe, str | None]:

@@ -30,6 +30,7 @@ from ..engine.errors import LifecycleError
 from ..flow.loading import load_flow
 from ..flow.planning import PlanReply
 from ..flow.run import FlowRun
+from ..flow.steering import SteeringAnswer
 from ..lifecycle.ports import Handle
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
@@ -101,6 +102,23 @@ class PlanClient:
             f'{name.removeprefix(own)} {types[0]}{self._uses.get(name.removeprefix(own), "")}'
             for name, types in get_action_names_and_types(self.node)
             if not name.endswith(OWN))
+
+
+class SteeringClient:
+    """The planner as one that steers running flows; see `flow.steering.SteeringPlanner`."""
+
+    def __init__(self, planner: PlanClient) -> None:
+        self._planner = planner
+
+    def ask(
+        self, run: FlowRun, completed: list[str], errors: list[str],
+        answer: Callable[[SteeringAnswer], None],
+    ) -> Handle:
+        """Tell of completed actions; `answer` gets an edit, nothing, or why there is none."""
+        return self._planner.ask_edit(run, completed, errors, lambda reply: answer(
+            SteeringAnswer(error=reply.unreachable, unreachable=True) if reply.unreachable
+            else SteeringAnswer(reply.edit_yaml) if reply.accepted
+            else SteeringAnswer(error=reply.message or 'the planner gave no edit')))
 
 
 class _Call:
