@@ -21,8 +21,7 @@ the model answers is checked here for its form; it moves nothing: whoever asked 
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -106,8 +105,8 @@ class LanguageModelNode(ManagedNode):
                 Path(path).expanduser(), self, str(self.parameter('action_node')))
             self.user = spec.user or ''
         self.graph = load_graph(share() / 'config' / 'graphs' / 'planner.yaml')
-        self.add_service(Plan, '~/plan', self._plan)
-        self.add_service(ChooseTransition, '~/choose_transition', self._choose)
+        self.add_service(Plan, '~/plan', self._plan, inactive=True)  # they say it themselves
+        self.add_service(ChooseTransition, '~/choose_transition', self._choose, inactive=True)
 
     def activate(self) -> None:
         """Start the thread of the network."""
@@ -119,13 +118,13 @@ class LanguageModelNode(ManagedNode):
         """Give up what is under way."""
         network, self.network = self.network, None
         if network is not None:
-            network.submit(self._close()).result()
+            network.submit(self._end_clients()).result()
             network.stop()
 
     async def _make_model(self) -> LanguageModel:
         return LanguageModel(self.settings)
 
-    async def _close(self) -> None:
+    async def _end_clients(self) -> None:
         await self.model.close()
         if self.tools is not None:
             await self.tools.close()
@@ -188,8 +187,8 @@ class LanguageModelNode(ManagedNode):
             await sleep(self, LOOK)
         try:
             return asked.result()
-        except (asyncio.CancelledError, RuntimeError) as error:
-            raise ModelError(f'given up: {error or "the node was deactivated"}') from error
+        except CancelledError:
+            raise ModelError('given up: the node was deactivated') from None
 
 
 def _first(choice: Choice) -> str:
