@@ -73,6 +73,10 @@ class Facts:
         """Tell ~/facts at most `rate` times a second."""
         self._period = 1.0 / rate
 
+    def timed(self, goal: Any = None) -> bool:
+        """Return whether ROS time is known: simulated, it is 0 until /clock has come."""
+        return self._node.now() > 0.0
+
     def changed(self) -> None:
         """Set the alarm: a question was asked or a sample has come."""
         self._alarm.set(self.model.next_deadline())

@@ -65,7 +65,7 @@ class Step:
     """One goal for one server; times in s."""
 
     server: str
-    type: str
+    type: str  # noqa: A003
     goal: Any
     server_timeout: float
     timeout: float

@@ -56,7 +56,8 @@ class Motions:
         self._motions: OrderedDict[uuid.UUID, Motion] = OrderedDict()
         self._handles: dict[bytes, Motion] = {}
         node.add_action_server(
-            ExecuteMotion, '~/execute_motion', self._execute, cancel=self._cancel)
+            ExecuteMotion, '~/execute_motion', self._execute, accept=facts.timed,
+            cancel=self._cancel)
 
     # -- what a motion needs (bridge_motion.Bridge)
 

@@ -51,7 +51,8 @@ class Questions:
         self._facts = facts
         self._open: dict[bytes, Any] = {}
         node.add_action_server(
-            ConfirmOutcome, '~/confirm_outcome', self._confirm, cancel=self._cancel)
+            ConfirmOutcome, '~/confirm_outcome', self._confirm, accept=facts.timed,
+            cancel=self._cancel)
         node.add_service(Evaluate, '~/evaluate', self._evaluate)
         node.add_service(Check, '~/check', self._check)
 
@@ -119,6 +120,10 @@ class Questions:
     async def _evaluate(
         self, request: Evaluate.Request, response: Evaluate.Response
     ) -> Evaluate.Response:
+        if not self._facts.timed():
+            response.error_code = int(ErrorCode.NOT_READY)
+            response.error_msg = 'there is no time yet: nothing has come on /clock'
+            return response
         parameters = parameters_from(request.parameters_json)
         if not 0 <= request.wait <= LONGEST_EVALUATE:
             raise LifecycleError(f'wait {request.wait}: expected 0 to {LONGEST_EVALUATE:g} s')

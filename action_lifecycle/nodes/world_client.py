@@ -176,7 +176,7 @@ class _Call:
             handle.cancel_goal_async()
 
     def _refused(self) -> None:
-        """Ask a bridge that refuses to follow again for a while: it may not be active yet."""
+        """Ask a bridge that refuses again for a while: it may not be active yet, or lack time."""
         if self._timer is not None:
             self._timer.cancel()
         if self.insists() and self._refused_for < self.bridge.timeout:
@@ -209,7 +209,7 @@ class _Call:
         return True
 
     def insists(self) -> bool:
-        return False
+        return True
 
     def told(self, feedback: Any) -> None:
         """Take in a feedback."""
@@ -254,7 +254,8 @@ class _Motion(_Call):
         return self.resume or self.bridge.safety_known
 
     def insists(self) -> bool:
-        return self.resume
+        """Ask again, but for a motion that never began and is no longer wanted."""
+        return self.resume or not self.canceled
 
     def goal(self) -> ExecuteMotion.Goal:
         request = self.request

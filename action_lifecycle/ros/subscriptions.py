@@ -61,7 +61,7 @@ class TopicNeed:
     """
 
     topic: str
-    type: str
+    type: str  # noqa: A003
     qos: QosSpec
     take: Take
     max_rate: float = 0.0

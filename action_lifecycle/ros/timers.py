@@ -157,7 +157,7 @@ class Alarm:
         self._entry: Entry | None = None
         self._scheduler.on_jump[id(self)] = self._ring
 
-    def set(self, time: float) -> None:
+    def set(self, time: float) -> None:  # noqa: A003
         """Ring at `time` (s); an alarm that is set for earlier rings then too."""
         if self._entry is not None:
             if time >= self._entry.time:

@@ -75,10 +75,11 @@ class System:
                 stderr=subprocess.STDOUT)
         return self.processes[name]
 
-    def start_all(self, **cell: Any) -> None:
+    def start_all(self, facts_file: Path = FACTS, **cell: Any) -> None:
         """Start the cell and the three nodes, and watch the cell's count of motions."""
         self.start('sim_cell', **cell)
-        for name in ('world_model_bridge', 'ledger', 'action_lifecycle_node'):
+        self.start('world_model_bridge', facts_file=facts_file)
+        for name in ('ledger', 'action_lifecycle_node'):
             self.start(name)
         for controller in ('arm_controller', 'gripper_controller'):
             self.node.create_subscription(

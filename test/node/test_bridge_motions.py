@@ -1,21 +1,32 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """execute_motion over real DDS: what each kind of server does to it, and how it is stopped."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import math
+from pathlib import Path
 import time
 import uuid
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-from std_msgs.msg import Bool
 
 from action_lifecycle.ros.stamps import from_uuid, to_uuid
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
+import pytest
+from std_msgs.msg import Bool
 
 from .bridge_rig import GRIPPER, Gripper, Rig
 
@@ -247,9 +258,19 @@ def test_resume_of_what_no_server_knows_moves_nothing(rig: Rig) -> None:
     ({'maintain': [Condition(name='m', expression='gapp > 1')]}, "did you mean 'gap'"),
     ({'stopped': Condition(name='s', expression='gap +')}, 'invalid syntax'),
     ({'stop_timeout': -1.0}, 'stop_timeout'),
+    ({'stop_timeout': math.nan}, 'stop_timeout'),
+    ({'steps': [Motion(server='gripper', type=GRIPPER, timeout=math.nan)]},
+     'steps.0.timeout: nan: expected seconds'),
+    ({'steps': [Motion(server='gripper', type=GRIPPER, server_timeout=-1.0)]},
+     'steps.0.server_timeout: -1.0'),
+    ({'steps': [Motion(server='gripper', type=GRIPPER, goal_json='[1]')]}, 'steps.0.goal_json'),
+    ({'maintain': [Condition(name='m', expression='gap')]}, "'gap' is a number"),
 ])
 def test_a_request_that_is_not_usable_says_why(rig: Rig, fields: dict, words: str) -> None:
-    result = rig.execute(OPEN, **fields)
+    order = rig.order(OPEN)
+    for name, value in fields.items():
+        setattr(order, name, value)
+    result = rig.result(rig.send(order))
     assert result.error_code == ErrorCode.INVALID_REQUEST and words in result.error_msg
     assert not rig.gripper.goals
 

@@ -1,25 +1,36 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """confirm_outcome, evaluate, check and facts over real DDS."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import json
 import math
-import time
-from collections.abc import Iterator
 from pathlib import Path
+import time
 from typing import Any
-
-import pytest
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool, Float64
 
 from action_lifecycle.ros.stamps import to_seconds
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import CheckFault, Condition, ErrorCode, Evidence, Fact, Motion
 from action_lifecycle_msgs.srv import Check, Evaluate
+import pytest
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, Float64
 
 from .bridge_rig import GRIPPER, Rig
 
@@ -76,11 +87,13 @@ def test_samples_stamped_before_the_end_of_the_motion_do_not_count(rig: Rig) -> 
     result = rig.result(handle)
     assert result.verdict in (TIMED_OUT, STALE)
     assert result.evidence[0].verdict == Evidence.UNKNOWN
+    assert 'does not count' in result.error_msg or 'silent' in result.error_msg
 
 
 def test_a_silent_topic_never_confirms(rig: Rig) -> None:
     result = rig.result(rig.confirm('present', within=0.3))
     assert (result.verdict, result.error_code) == (TIMED_OUT, ErrorCode.CONFIRM_TIMEOUT)
+    assert 'present unknown: no sample on /present yet' in result.error_msg
     result = rig.result(rig.confirm('not present', within=0.3))
     assert result.verdict == TIMED_OUT
 
@@ -91,6 +104,7 @@ def test_a_topic_that_falls_silent_is_stale(rig: Rig) -> None:
     rig.gap = None
     result = rig.result(handle)
     assert (result.verdict, result.error_code) == (STALE, ErrorCode.CONFIRM_STALE)
+    assert 'gap 0.02 m stale: /joint_states has been silent for 0.' in result.error_msg
     assert result.evidence[0].facts[0].validity == Fact.STALE
 
 
@@ -269,9 +283,8 @@ def test_a_burst_of_2_khz_delays_the_deciding_sample_little(own: Rig) -> None:
 
 
 def test_a_simulation_that_is_reset_voids_what_was_seen(tmp_path: Path) -> None:
-    from rosgraph_msgs.msg import Clock
-
     from action_lifecycle.ros.stamps import to_time
+    from rosgraph_msgs.msg import Clock
     rig = Rig(tmp_path, QOS_FACTS, use_sim_time=True)
     clock = rig.robot.create_publisher(Clock, '/clock', 10)
     load = rig.robot.create_publisher(Float64, 'load', 10)
@@ -282,8 +295,13 @@ def test_a_simulation_that_is_reset_voids_what_was_seen(tmp_path: Path) -> None:
         seconds[0] += 0.01
         clock.publish(Clock(clock=to_time(seconds[0])))
 
-    rig.robot.create_timer(0.005, tick)
     rig.start()
+    refused = rig.wait(rig.confirmation.send_goal_async(ConfirmOutcome.Goal()))
+    assert not refused.accepted  # its time would be up with the first message on /clock
+    untimed = rig.call(rig.evaluate_client, Evaluate.Request())
+    assert (untimed.error_code, rig.bridge.now()) == (ErrorCode.NOT_READY, 0.0)
+    rig.robot.create_timer(0.005, tick)
+    rig.until(lambda: rig.bridge.now() > 0.0)
     handle = rig.confirm('load > 0.5', hold=0.5, within=2.0, after=100.0)
     rig.until(load.get_subscription_count)
     load.publish(Float64(data=1.0))

@@ -63,37 +63,6 @@ def finish(run: subprocess.Popen[str], timeout: float = 60.0) -> tuple[int, str]
     return run.returncode, output
 
 
-def test_a_motion_that_outlives_the_killed_node_is_followed_not_repeated(
-    system: System, tmp_path: Path
-) -> None:
-    system.start_all()
-    run = system.run(flow_file(tmp_path, seconds=5))
-    system.until_state('move', 'executing_motion')
-    system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
-    system.kill('action_lifecycle_node')
-    system.start('action_lifecycle_node')
-    system.until_state('move', 'terminated')
-    assert system.motions['arm_controller'] == 1
-    row = system.rows(action_id='move')[-1]
-    assert row.data['outcome'] == 'succeeded'
-    run.kill()
-    run.wait()
-
-
-def test_a_motion_that_outlives_the_killed_bridge_is_followed_not_repeated(
-    system: System, tmp_path: Path
-) -> None:
-    system.start_all()
-    run = system.run(flow_file(tmp_path, seconds=6))
-    system.until_state('move', 'executing_motion')
-    system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
-    system.kill('world_model_bridge')
-    system.start('world_model_bridge')
-    code, output = finish(run)
-    assert code == 0, output + system.logs()
-    assert system.motions['arm_controller'] == 1
-
-
 def test_an_outcome_that_is_there_after_a_crash_of_all_needs_no_second_motion(
     system: System, tmp_path: Path
 ) -> None:

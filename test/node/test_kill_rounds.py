@@ -15,7 +15,7 @@
 """
 A node killed at any moment of a flow on the cell: nothing is executed twice without being asked.
 
-KILL_ROUNDS rounds, none by default (test_kill_matrix.py kills in each phase); `make soak` runs many.
+KILL_ROUNDS rounds; none by default, for test_kill_matrix.py kills in each phase.
 """
 
 from __future__ import annotations
