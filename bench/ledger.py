@@ -81,7 +81,9 @@ def compare(
     connection = plain_table(folder / f'raw-{synchronous}.db', synchronous)
     execute = connection.cursor().execute
     ratios = []
-    with Journal(folder / f'{synchronous}.journal') as journal:
+    durability = 'power' if synchronous == 'FULL' else 'process'
+    with Journal(folder / f'{synchronous}.journal', durability={
+            'transition': durability, 'terminal': durability}) as journal:
         for number in range(WARM_UP):
             write(journal, transition(number, 20))
         for row in journal.rows():

@@ -54,6 +54,7 @@ class JournalRecorder:
         self.call_soon = call_soon
         self.changed = changed
         self.row: Row | None = None  #: the last one of a flow or an action
+        self._transition: Row | None = None  #: the last one of an action
 
     def transition(self, action: Action, change: Any) -> None:
         """
@@ -76,6 +77,7 @@ class JournalRecorder:
             self.row = self.journal.append_many([entry, *locks])[0]
         else:
             self.row = self.journal.append(entry)
+        self._transition = self.row
 
     def published(self, action: Action, change: Any) -> None:
         """Tell of the change that has just been appended."""
@@ -130,7 +132,14 @@ class JournalRecorder:
                   final=True, ros_time=self.clock.now()) for name in names)
 
     def barrier(self, callback: Callable[[], None]) -> None:
-        """Call back, in the orchestrator's thread, when all that is written is safe on disk."""
+        """
+        Call back, in the orchestrator's thread, when the last transition is safe enough.
+
+        For what is to survive a power loss that is when all that is written is on the disk.
+        """
+        if self._transition is not None and not self.journal.wants_power(self._transition):
+            self.call_soon(callback)
+            return
 
         def done(future: Future[int]) -> None:
             error = future.exception()

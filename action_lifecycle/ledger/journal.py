@@ -21,7 +21,7 @@ another thread, lets everything appended so far survive a power loss too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 import contextlib
 import fcntl
@@ -33,6 +33,7 @@ import sqlite3
 import threading
 
 from .clock import Clock, elapsed, SystemClock
+from .durability import event_kind, EVENT_KINDS, power_kinds
 from .journal_barrier import BarrierThread
 from .journal_checkpoint import CheckpointThread
 from .journal_compaction import PLANNED, Removal, remove, SNAPSHOT
@@ -53,14 +54,22 @@ class Journal(JournalReader):
     """
     Opens the journal at `path` for writing, creates it if need be, and answers as a reader.
 
+    `durability` says for kinds of events (ledger/durability.py) whether a row is to be safe from
+    a power loss ('power'), for which it is then synced at once, beside what follows; whoever has
+    to wait for it asks for a barrier.
+
     Raises JournalError if another writer (named with its pid and host) has it open, and for a
     file that is damaged, read-only, no journal or of a newer version. May be used from several
     threads, but not in a forked child. While it is open nothing else in this process may open
     and close the file by itself (a plain copy, say): that would drop SQLite's locks on it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, clock: Clock | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, clock: Clock | None = None,
+        durability: Mapping[str, str] = EVENT_KINDS,
+    ) -> None:
         self._clock: Clock = clock or SystemClock()
+        self._power = power_kinds(durability)
         self._appending = threading.Lock()
         self._closed = False
         self._since_checkpoint = 0
@@ -96,6 +105,8 @@ class Journal(JournalReader):
             try:
                 self._execute(_INSERT, row)
                 self._seq, self._hash = row.seq, row.hash
+                if event_kind(entry) in self._power:
+                    self._barriers.begin()
             except sqlite3.Error as error:
                 raise self._refusal(error) from error
             except BaseException:  # Ctrl-C may hit between the commit and what we know of it
@@ -111,6 +122,10 @@ class Journal(JournalReader):
             for entry in entries:
                 self._check(entry)
             return self._commit(lambda: entries)
+
+    def wants_power(self, row: Row) -> bool:
+        """Whether rows of this kind are to be safe from a power loss before one goes on."""
+        return event_kind(row) in self._power
 
     def barrier(self, callback: Callable[[Future[int]], object] | None = None) -> Future[int]:
         """
@@ -252,6 +267,8 @@ class Journal(JournalReader):
                     seq, last_hash = row.seq, row.hash
                     rows.append(row)
             self._seq, self._hash = seq, last_hash
+            if any(event_kind(row) in self._power for row in rows):
+                self._barriers.begin()
         except sqlite3.Error as error:
             raise self._refusal(error) from error
         except BaseException:

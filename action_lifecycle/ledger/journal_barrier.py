@@ -60,7 +60,8 @@ class BarrierThread:
         self._delay = FIRST_DELAY
         self._wal = path + '-wal'
         self._descriptor = os.open(self._wal, os.O_RDWR | os.O_CLOEXEC)
-        self._requests: SimpleQueue[Future[int] | None] = SimpleQueue()
+        # None ends the thread, True wants a sync that nobody waits for
+        self._requests: SimpleQueue[Future[int] | bool | None] = SimpleQueue()
         self._spare: list[Future[int]] = []  # made while nobody waits
         self._thread = threading.Thread(target=self._run, name='journal barrier', daemon=True)
         self._thread.start()
@@ -72,6 +73,10 @@ class BarrierThread:
             future.add_done_callback(callback)
         self._requests.put(future)
         return future
+
+    def begin(self) -> None:
+        """Sync what has been committed; a barrier that is asked for soon has less to wait."""
+        self._requests.put(True)
 
     def stop(self) -> None:
         """Serve what has been asked for, then end the thread."""
@@ -93,6 +98,8 @@ class BarrierThread:
             for future in waiting:
                 if future is None:
                     return
+                if isinstance(future, bool):
+                    continue
                 if future.set_running_or_notify_cancel():
                     if self._failure is None:
                         future.set_result(last)

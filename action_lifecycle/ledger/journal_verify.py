@@ -54,6 +54,7 @@ def verify_journal(path: str | os.PathLike[str]) -> list[JournalFault]:
 
 
 class _Verifier(JournalReader):
+
     def faults(self) -> Iterator[JournalFault]:
         connection = self._connection
         connection.text_factory = lambda raw: raw.decode(errors='replace')

@@ -63,7 +63,7 @@ class Cursor(NamedTuple):
     """The last row that the ledger holds: its number, 0 for none, and its hash."""
 
     seq: int
-    hash: str
+    hash: str  # noqa: A003
 
 
 class RedisLedger:

@@ -32,7 +32,7 @@ from .flow_check import FlowCheck
 from .flow_server import FlowServer
 from .flow_sources import FlowSources
 from .job_services import JobServices
-from .ledger_link import declare_ledger, LedgerLink
+from .ledger_link import declare_ledger, durability, LedgerLink
 from .messages import change_to, flow_to, status_to, to_time
 from .operators import KnownFacts, Operators
 from .plan_client import PlanClient, SteeringClient
@@ -96,10 +96,11 @@ class ActionLifecycleNode(ManagedNode):
     Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list): where
     flows given by name are looked for; `bridge` (string): name of the bridge node;
     `bridge_timeout` (double, s): how long a bridge that is away is waited for; `ledger` (string):
-    name of the ledger node; `compact_keep` (int, rows) and `compact_unsynced` (bool): what
-    compaction leaves of the journal; `second_goal` (refuse, attach): what a goal with the id of a
-    flow that runs does; `recipe_folder` (string); `planner` (string): name of the service that
-    makes flows from words; `planner_timeout` (double, s): what an answer of it may take.
+    name of the ledger node; `durability.KIND` (process, power); `compact_keep` (int, rows) and
+    `compact_unsynced` (bool): what compaction leaves of the journal; `second_goal` (refuse,
+    attach): what a goal with the id of a flow that runs does; `recipe_folder` (string); `planner`
+    (string): name of the service that makes flows from words; `planner_timeout` (double, s): what
+    an answer of it may take.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -126,7 +127,7 @@ class ActionLifecycleNode(ManagedNode):
         """Open the journal and offer the interfaces."""
         path = journal_path(self)
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.journal = Journal(path)
+        self.journal = Journal(path, durability=durability(self))
         self.defer(self._close_journal)
         self.get_logger().info(f'journal: {path}')
         _log_to(self)

@@ -26,6 +26,7 @@ from .messages import to_seconds
 from ..flow.lease_gate import LeaseGate
 from ..ledger import Journal
 from ..ledger.compactor import Compactor
+from ..ledger.durability import DURABILITIES, EVENT_KINDS
 from ..lifecycle.ports import World
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
@@ -33,12 +34,20 @@ from ..ros.qos import state_qos
 
 
 def declare_ledger(node: ManagedNode) -> None:
-    """Declare the parameters of a node that listens to the ledger node."""
+    """Declare the parameters of a node that writes the journal and listens to the ledger node."""
+    for kind, default in EVENT_KINDS.items():
+        node.declare(f'durability.{kind}', default, f'What a row of kind {kind} survives.',
+                     choices=DURABILITIES)
     node.declare('ledger', 'ledger', 'Name of the ledger node.', check=name_fault)
     node.declare('compact_keep', 100_000, 'Rows that stay in the journal after they were synced; '
                  '0: all.', limits=(0, 2**53))
     node.declare('compact_unsynced', False, 'Compact the journal also where no ledger of a fleet '
                  'is configured; what was compacted is then gone.')
+
+
+def durability(node: ManagedNode) -> dict[str, str]:
+    """Return what the parameters say about each kind of event."""
+    return {kind: str(node.parameter(f'durability.{kind}')) for kind in EVENT_KINDS}
 
 
 class LedgerLink:

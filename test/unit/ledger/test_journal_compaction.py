@@ -20,7 +20,7 @@ import sqlite3
 import threading
 
 from action_lifecycle.ledger import Entry, Journal, JournalError, JournalReader, verify_journal
-from action_lifecycle.ledger import journal as journal_module
+from action_lifecycle.ledger import journal_reader as reader_module
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
@@ -114,7 +114,7 @@ def test_batches_remove_the_same_as_one_go(tmp_path, walk):
 def test_action_that_was_taken_up_again_during_compaction_keeps_its_rows(
         journal, path, walk, monkeypatch):
     rows = journal.append_many([*walk('again'), *walk('closed')])
-    plan = journal_module.plan_removal
+    plan = reader_module.plan_removal
 
     def planned(*arguments):
         found = plan(*arguments)
@@ -123,7 +123,7 @@ def test_action_that_was_taken_up_again_during_compaction_keeps_its_rows(
             Entry('transition', 'flow', 'again', 2, 'reassign', 'terminated', 'assigned'))
         return found
 
-    monkeypatch.setattr('action_lifecycle.ledger.journal.plan_removal', planned)
+    monkeypatch.setattr('action_lifecycle.ledger.journal_reader.plan_removal', planned)
     journal.compact(synced_to=journal.last_seq())
     assert [row.seq for row in journal.rows(action_id='again')] == [
         *(row.seq for row in rows[:6]), 13]
