@@ -96,7 +96,11 @@ def fill(message: Any, data: Any, path: str = 'goal') -> Iterator[GoalFault]:
         return
     if isinstance(data, list):
         names = list(_leaves(type(message)))
-        if len(names) == len(data) and '' not in names:
+        if '' not in names and len(names) != len(data):
+            yield GoalFault(path, f'expected a mapping of fields, or {len(names)} numbers, got '
+                            f'{len(data)}')
+            return
+        if '' not in names:
             data = _nested(names, data)
     if not isinstance(data, Mapping):
         yield GoalFault(path, f'expected a mapping of fields, got {_kind(data)}')
@@ -105,7 +109,7 @@ def fill(message: Any, data: Any, path: str = 'goal') -> Iterator[GoalFault]:
     for name, value in data.items():
         where = f'{path}.{name}'
         if name not in known:
-            yield GoalFault(where, f"unknown field '{name}'" + nearest(name, known)
+            yield GoalFault(where, f"unknown field '{name}'" + nearest(str(name), known)
                             + f" (fields: {', '.join(known)})")
             continue
         faults: list[GoalFault] = []
