@@ -55,13 +55,15 @@ def names_for(
     return {
         **question.names, 'flow': question.flow_id, 'action': question.action_id,
         'evidence': list(question.evidence),
-        'facts': {**facts_of(question.evidence), **facts()},
+        'facts': known_facts(question.evidence, facts()),
         'history': _history(question, journal)}
 
 
-def facts_of(evidence: Sequence[Evidence]) -> dict[str, Any]:
-    """Return the values that evidence holds, by the names of the facts; None: never seen."""
-    return {fact['name']: value_of(fact) for item in evidence for fact in item.get('facts', ())}
+def known_facts(evidence: Sequence[Evidence], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the facts of now, and of the evidence where now nothing is known; None: never."""
+    found = {fact['name']: value_of(fact) for item in evidence for fact in item.get('facts', ())}
+    return {**found, **{
+        name: value for name, value in now.items() if value is not None or name not in found}}
 
 
 def value_of(fact: Mapping[str, Any]) -> Any:

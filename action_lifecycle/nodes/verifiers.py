@@ -25,7 +25,7 @@ from .messages import evidence_from, evidence_to
 from .operators import KnownFacts
 from .verify_service import filled_request, judged, VERIFY
 from ..dialogue import ask_for_verdict, OperatorDesk
-from ..dialogue.questions import facts_of
+from ..dialogue.questions import known_facts
 from ..engine.errors import LifecycleError
 from ..lifecycle.checkers import check
 from ..lifecycle.ports import Handle, Verdict, VerifyRequest
@@ -59,7 +59,7 @@ class NodeVerifier:
             return ask_for_verdict(self._desk, spec, request, verdict)
         if spec.by == 'service':
             client = self._client(spec)
-            facts = {**facts_of(request.evidence), **self._facts()}
+            facts = known_facts(request.evidence, self._facts())
             return _ServiceCall(self._node, client, spec, request, facts, verdict)
         return _Check(spec.checker, request, verdict, self._call_soon)
 

@@ -241,7 +241,7 @@ def test_a_question_sees_facts_evidence_history_and_parameters(rig: Rig) -> None
     from action_lifecycle.ledger import Entry
     rig.journal.append(Entry('transition', 'f', 'a', event='fail', from_state='in_progress',
                              to_state='error', cause='it slipped'))
-    rig.facts = {'force': 8.0}
+    rig.facts = {'force': 8.0, 'gap': None}  # no longer read
     rig.ask('{{ part }}: {{ history[-1].cause }}, {{ facts.gap }} m, {{ facts.force }} N, '
             '{{ evidence[0].expression }}, {{ flow }}/{{ action }}', names={'part': 'cup'},
             evidence=[{'condition': 'c', 'expression': 'gap > 2', 'verdict': 'false', 'stamp': 1.0,
