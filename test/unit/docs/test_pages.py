@@ -1,0 +1,118 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the pages link to is there, their examples are sound, and they make a site."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import yaml
+
+from action_lifecycle.engine import load_graph
+from action_lifecycle.engine.document import parse_document
+from action_lifecycle.flow.edits import parse_edit
+from action_lifecycle.flow.loading import parse_flow
+from action_lifecycle.world import parse_facts
+
+from .pages import anchors, Example, examples, links, PAGES, prose, ROOT
+
+LANGUAGES = {'bash', 'console', 'mermaid', 'python', 'text', 'yaml', 'yaml fragment', 'json',
+             'xml'}
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
+def test_what_a_page_links_to_is_there(page: Path) -> None:
+    for target in links(page):
+        path, _, anchor = target.partition('#')
+        if '://' in path:
+            continue
+        found = (page.parent / path) if path else page
+        assert found.exists(), f'{page.name}: {target}'
+        assert not anchor or anchor in anchors(found), f'{page.name}: {target}'
+
+
+def test_index_and_site_have_each_page_once() -> None:
+    names = {page.name for page in (ROOT / 'docs').glob('*.md')} - {'index.md'}
+    site = yaml.safe_load((ROOT / 'mkdocs.yml').read_text(encoding='utf-8'))
+    listed = [target for target in links(ROOT / 'docs/index.md') if '/' not in target]
+    assert sorted(listed) == sorted(names)
+    assert site['nav'] == ['index.md', *listed]
+
+
+def test_the_pages_make_a_site_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip('mkdocs')
+    done = subprocess.run(
+        [sys.executable, '-W', 'ignore', '-m', 'mkdocs', 'build', '--strict', '--quiet',
+         '--site-dir', str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.rglob('index.html'))) == len(list((ROOT / 'docs').glob('*.md')))
+
+
+def test_each_block_says_what_it_is() -> None:
+    assert [str(example) for example in examples('')] == []
+    for page in PAGES:
+        assert set(re.findall(r'^```(\S.*)$', page.read_text('utf-8'), re.M)) <= LANGUAGES
+
+
+@pytest.mark.parametrize('example', examples('yaml'), ids=str)
+def test_a_yaml_example_is_what_it_looks_like(example: Example, tmp_path: Path) -> None:
+    data: Any = parse_document(example.text, str(example)).data
+    if 'flow' in data:
+        parse_flow(example.text, str(example))
+    elif 'facts' in data or 'estop' in data:
+        parse_facts(example.text, str(example))
+    elif {'add', 'change', 'remove'} & set(data):
+        parse_edit(example.text, str(example))
+    elif any(isinstance(value, dict) and 'ros__parameters' in value for value in data.values()):
+        known = yaml.safe_load((ROOT / 'config/action_lifecycle.yaml').read_text('utf-8'))
+        for node, entry in data.items():
+            assert set(entry['ros__parameters']) <= set(known[node]['ros__parameters'])
+    else:
+        graph = tmp_path / 'graph.yaml'
+        graph.write_text(example.text, encoding='utf-8')
+        load_graph(graph)
+
+
+@pytest.mark.parametrize('example', examples('yaml fragment'), ids=str)
+def test_a_fragment_is_yaml(example: Example) -> None:
+    parse_document(example.text, str(example))
+
+
+@pytest.mark.parametrize('example', examples('python'), ids=str)
+def test_a_python_example_imports_what_there_is(example: Example) -> None:
+    for node in ast.walk(ast.parse(example.text)):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith('action_lifecycle.'):
+            try:
+                module = importlib.import_module(str(node.module))
+            except ModuleNotFoundError as error:
+                if str(error.name).startswith('action_lifecycle'):
+                    raise
+                continue  # of ROS, which is not here
+            for alias in node.names:
+                assert hasattr(module, alias.name), f'{example}: {alias.name}'
+
+
+def test_files_that_pages_name_are_there() -> None:
+    for page in PAGES:
+        for name in re.findall(r'`((?:action_lifecycle|bench|config|docs|launch|test|tools)/[\w./-]+)`',
+                               prose(page)):
+            assert (ROOT / name).exists(), f'{page.name}: {name}'

@@ -1,0 +1,25 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the site needs beside MkDocs: links to files of the repository become their names."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+def on_page_markdown(markdown: str, **site: Any) -> str:
+    """Return a page without links that leave docs/; README and the files are not on the site."""
+    return re.sub(r'(?<!!)\[([^\]]+)\]\(\.\./[^)]*\)', r'\1', markdown)
