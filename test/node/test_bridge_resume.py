@@ -175,6 +175,20 @@ def test_killed_in_the_second_step_that_one_is_followed(rig: KilledRig) -> None:
     assert len(rig.gripper.goals) == len(other.goals) == 1
 
 
+def test_killed_and_the_server_is_gone_too_nothing_is_known_to_stand(rig: KilledRig) -> None:
+    from .bridge_rig import Gripper
+    other = Gripper(rig.robot, 'mortal')
+    other.behaviour = 'hang'
+    order = rig.order(OPEN)
+    order.steps[0].server, order.steps[0].server_timeout = 'mortal', 0.5
+    rig.send(order)
+    rig.until(lambda: other.goals)
+    other.destroy()
+    result = rig.result(rig.resumed(order))
+    assert (result.outcome, result.stopped) == ('not_running', False)
+    assert "no action server 'mortal'" in result.controller_said + result.error_msg
+
+
 def test_killed_after_sending_a_goal_that_is_accepted_only_later(rig: KilledRig) -> None:
     rig.gripper.behaviour = 'never_answer'
     order = rig.order(OPEN)

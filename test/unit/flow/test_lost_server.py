@@ -1,0 +1,53 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A motion whose server is gone after a restart may still move: nothing else gets its arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from action_lifecycle.lifecycle.states import ErrorCode
+
+from .robot import Clock, Process, Robot
+
+FLOW = """flow: f
+actions:
+  a: {motion: {server: s, type: a/action/B}, confirm: z > 0, resources: [arm]}
+"""
+
+
+def test_a_server_that_is_away_after_a_restart_keeps_the_resources_locked(
+    start: Callable[..., Process], clock: Clock, robot: Robot
+) -> None:
+    robot.by_hand.add('motion')
+    process = start()
+    process.submit(FLOW)
+    clock.run(1.0)
+    process.kill()
+    process = start()
+    (run,) = process.orchestrator.restore()
+    assert robot.motions[-1].request.resume
+    robot.motions[-1].end('not_running', stopped=False, error_msg="no action server 'arm'")
+    clock.run(1.0)
+    action = run.actions[0]
+    assert action.error_code is ErrorCode.STOP_UNCONFIRMED and 'no action server' in \
+        action.error_msg
+    assert 'arm' in process.orchestrator.resources.locked
+    process.submit(FLOW, 'g')
+    clock.run(5.0)
+    assert len(robot.motions) == 2  # the first, and its following
+    process.orchestrator.clear_locks(['arm'], 'anna', 'has looked')
+    clock.run(5.0)
+    assert len(robot.motions) == 3
