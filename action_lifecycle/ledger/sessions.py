@@ -59,8 +59,9 @@ _RESTORED_OUTCOMES = {
 class SessionLedger(Protocol):
     """Where the statuses of a session's actions are kept as well."""
 
-    tasks: Mapping[str, Any]
-    """By action id: a status, or an object that has one as `status`."""
+    @property
+    def tasks(self) -> Mapping[str, Any]:
+        """Return by action id a status, or an object that has one as `status`."""
 
     def update_task_status(self, task_id: str, status: LedgerTaskStatus, reason: str) -> Any:
         """Take in the status of an action; called once for each change, in order."""
@@ -121,6 +122,8 @@ class Sessions:
             data['evidence'] = evidence or []
         elif step.event == 'receive_fallback':
             data |= {'strategy': '', 'next_fallback': action.next_fallback}
+        elif step.event == 'receive_recipe':
+            data['fragment'] = {}
         elif step.event == 'fail':
             data |= {'error_code': error_code.name, 'error_msg': reason}
         elif step.event == 'terminate':
