@@ -51,9 +51,11 @@ class Projection:
         self._seq = 0
         self._actions: dict[tuple[str, str], Action] = {}
 
-    def update(self) -> None:
-        """Read what the journal has got since the last time."""
-        for row in self._reader.rows(after=self._seq):
+    def update(self, limit: int | None = None) -> bool:
+        """Read at most `limit` of the rows that have come since; whether there may be more."""
+        count = 0
+        for row in self._reader.rows(after=self._seq, limit=limit):
+            count += 1
             self._seq = row.seq
             if row.kind != 'transition':
                 continue
@@ -67,6 +69,7 @@ class Projection:
             self._actions[key] = action
         if len(self._actions) > 2 * MAX_ENDED:
             self._forget()
+        return count == limit
 
     def _forget(self) -> None:
         ended = [key for key, action in self._actions.items()

@@ -22,27 +22,36 @@ from action_lifecycle_msgs.srv import GetAction, GetHistory, ListActions
 
 from .messages import change_to, status_to
 from ..engine import Graph
-from ..ledger import JournalReader
+from ..ledger import JournalReader, Row
 from ..ledger.projection import Projection
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.timers import sleep
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
+SLICE = 50  #: rows or actions at once, a few ms
 
 
 class Queries:
-    """Offers `~/get_action`, `~/list_actions` and `~/get_history` from a journal."""
+    """
+    Offers `~/get_action`, `~/list_actions` and `~/get_history` from a journal.
+
+    Answers are worked out in slices, between which everything else has its turn: the first
+    question after a start has to read the whole journal.
+    """
 
     def __init__(self, node: ManagedNode, reader: JournalReader, graph: Graph) -> None:
+        self.node = node
         self.reader = reader
         self.projection = Projection(reader, graph)
         node.add_service(GetAction, '~/get_action', self.get_action)
         node.add_service(ListActions, '~/list_actions', self.list_actions)
         node.add_service(GetHistory, '~/get_history', self.get_history)
 
-    def get_action(self, request: Any, response: Any) -> Any:
+    async def get_action(self, request: Any, response: Any) -> Any:
         """Answer with the action as the journal has it."""
+        await self._catch_up()
         action = self.projection.get(request.flow_id, request.action_id)
         if action is None:
             response.error_code = int(ErrorCode.NOT_FOUND)
@@ -53,25 +62,44 @@ class Queries:
             response.possible_events = list(action.machine.possible_events())
         return response
 
-    def list_actions(self, request: Any, response: Any) -> Any:
+    async def list_actions(self, request: Any, response: Any) -> Any:
         """Answer with a page of the actions that fit."""
+        await self._catch_up()
         found = self.projection.find(
             flow_id=request.flow_id, states=request.states, outcomes=request.outcomes,
             open_only=request.open_only)
         page = found[request.offset:request.offset + _limit(request.limit)]
         response.total = len(found)
-        response.actions = [status_to(action) for action in page]
+        for start in range(0, len(page), SLICE):
+            response.actions.extend(
+                status_to(action) for action in page[start:start + SLICE])
+            await sleep(self.node, 0.0)
         return response
 
-    def get_history(self, request: Any, response: Any) -> Any:
+    async def get_history(self, request: Any, response: Any) -> Any:
         """Answer with a page of changes."""
         limit = _limit(request.limit)
-        rows = list(self.reader.rows(
-            flow_id=request.flow_id or None, action_id=request.action_id or None,
-            kind='transition', after=request.after_seq, limit=limit + 1))
+        after = int(request.after_seq)
+        rows: list[Row] = []
+        more = True
+        while more and len(rows) <= limit:
+            slice_ = list(self.reader.rows(
+                flow_id=request.flow_id or None, after=after, limit=SLICE))
+            rows += [row for row in slice_ if row.kind == 'transition'
+                     and request.action_id in ('', row.action_id)]
+            more = len(slice_) == SLICE
+            after = slice_[-1].seq if slice_ else after
+            await sleep(self.node, 0.0)
         response.more = len(rows) > limit
-        response.changes = [change_to(row) for row in rows[:limit]]
+        for row in rows[:limit]:
+            response.changes.append(change_to(row))
+            if len(response.changes) % SLICE == 0:
+                await sleep(self.node, 0.0)
         return response
+
+    async def _catch_up(self) -> None:
+        while self.projection.update(SLICE):
+            await sleep(self.node, 0.0)
 
 
 def _limit(asked: int) -> int:
