@@ -23,8 +23,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-import itertools
-import json
 import logging
 import re
 from typing import Any
@@ -33,22 +31,22 @@ import uuid
 from .alternatives import Alternatives, no_recipes, Recipes
 from .constellation_states import ConstellationAgentStateManager
 from .dag import topological_order
-from .edits import EditRefused, EditResult, FlowEdit, stage_edit, StagedEdit
+from .editing import Editor
 from .extensions import Extension
 from .loading import Flow
-from .metrics import FlowMetrics
 from .recorder import JournalRecorder
 from .restoring import held_by_open_actions, Restored
-from .results import Judgment, Seen
+from .results import Seen
 from .run import FlowRun
-from .scheduler import AGING, Claim, Dependencies, Resources, Scheduler
+from .scheduler import Dependencies, Resources
+from .starting import START_AGAIN, Starter
 from .steering import Steering
+from .summary import summary_of, why_failed
 from ..engine import Graph, LifecycleError, TransitionNotAllowed
 from ..lifecycle.action import Action
 from ..lifecycle.ports import Clock, Operator, Verifier, World
 from ..lifecycle.runner import ActionRunner
-from ..lifecycle.spec import WhenSpec
-from ..lifecycle.states import ErrorCode, Outcome
+from ..lifecycle.states import ErrorCode
 
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 
@@ -57,13 +55,8 @@ FROM_OUTSIDE = frozenset({
     'receive_fallback', 'apply_fallback', 'repeat_motion', 'terminate'})
 """Events that people and other nodes may fire; the rest belongs to the scheduler and the world."""
 
-START_AGAIN = 1.0
-"""Seconds until what the journal refused is tried again."""
 AT_ONCE = 100
-"""Actions that are canceled or started in one go, before others have their turn."""
-
-Check = Callable[[Flow, Callable[['LifecycleError | None'], None]], None]
-"""Checks the actions of a flow against the robot, then tells what is wrong."""
+"""Actions that are canceled in one go, before others have their turn."""
 
 _STATES = ConstellationAgentStateManager()
 
@@ -90,21 +83,20 @@ class Orchestrator:
         self.runs: dict[str, FlowRun] = {}
         self.extensions: list[Extension] = []
         self.recipes: Recipes = no_recipes
-        self.scheduler = Scheduler()
         self.log = logging.getLogger('action_lifecycle')
-        self._arrival = itertools.count()
-        self._dispatching = False
-        self._wanted = False
         self._advancing: set[str] = set()
-        self._judging: dict[tuple[str, str], Judgment] = {}
         self._seen = Seen(world)
         self.steering = Steering(self)
-        self.check: Check | None = None
+        self.editor = Editor(self)
+        self.stage, self.edit, self.propose = \
+            self.editor.stage, self.editor.edit, self.editor.propose
+        self.starter = Starter(
+            self.runs, self.extensions, world, clock, recorder.call_soon)
 
     @property
     def resources(self) -> Resources:
         """Who holds what."""
-        return self.scheduler.resources
+        return self.starter.resources
 
     def new_id(self, flow: Flow, wanted: str = '') -> str:
         """Return an id for a flow; `LifecycleError` if the wanted one can't be used."""
@@ -135,7 +127,7 @@ class Orchestrator:
             'origin': run.origin, 'order': run.dependencies.dag.order()})
         self.runs[flow_id] = run
         if run.ended:
-            run.error_code, run.error_msg = _why_failed(run)
+            run.error_code, run.error_msg = why_failed(run)
             self.flow_changed(run)
         else:
             self.begin(run)
@@ -177,11 +169,11 @@ class Orchestrator:
 
     def begin(self, run: FlowRun) -> None:
         """Have the flow's actions claim what they need, as they become ready."""
-        self.scheduler.limit(run.flow_id, run.flow.max_motions)
+        self.starter.scheduler.limit(run.flow_id, run.flow.max_motions)
         for extension in self.extensions:
             extension.began(run)
         for name in run.flow.actions:
-            self._watch_deadline(run, name)
+            self.starter.watch_deadline(run, name)
         self.steering.completed(run, [])  # the planner was asked, and has not answered
         self.go_on(run, run.dependencies.ready(), [])
 
@@ -206,7 +198,7 @@ class Orchestrator:
                            run.flow_id, START_AGAIN, error)
             self.clock.call_later(START_AGAIN, lambda: self.advance(run))
 
-    def _advance_soon(self, run: FlowRun) -> None:
+    def advance_soon(self, run: FlowRun) -> None:
         """Let everything that ends in this moment be taken in at once."""
         if run.flow_id not in self._advancing:
             self._advancing.add(run.flow_id)
@@ -231,18 +223,18 @@ class Orchestrator:
         """Let actions claim what they need, and end those that will never start."""
         for name, blamed in skipped:
             outcome = run.dependencies.outcomes[blamed]
-            self.scheduler.withdraw(run.flow_id, name)
+            self.starter.withdraw(run, name)
             run.runners[name].skip('scheduler', f"'{blamed}' {outcome.value}")
         if run.canceled_by is not None:
             for name in ready:
                 run.runners[name].cancel(*run.canceled_by)
         elif not self.steering.busy(run):  # else all that is ready is looked for afterwards
-            self._claim(run, ready)
+            self.starter.claim(run, ready)
 
     def release(self, run: FlowRun) -> None:
         """Let start what an edit that was asked for has kept from it."""
-        self._claim(run, run.dependencies.ready())
-        self._advance_soon(run)
+        self.starter.claim(run, run.dependencies.ready())
+        self.advance_soon(run)
 
     def _at_its_end(self, run: FlowRun) -> bool:
         return run.done == len(run.runners) and not run.completions \
@@ -251,7 +243,7 @@ class Orchestrator:
 
     def proceed(self, flow_id: str) -> None:
         """Look again whether a flow is at its end, which an extension has held."""
-        self._advance_soon(self.runs[flow_id])
+        self.advance_soon(self.runs[flow_id])
 
     def give_up(self, run: FlowRun, why: str) -> None:
         """Stop what moves; the flow ends in FAIL."""
@@ -259,9 +251,9 @@ class Orchestrator:
         self.cancel(run.flow_id, 'orchestrator', why)
 
     def _finish(self, run: FlowRun) -> None:
-        summary = self._summary(run)
+        summary = summary_of(run, self.clock.now())
         if run.status == 'FAIL':
-            run.error_code, run.error_msg = _why_failed(run)
+            run.error_code, run.error_msg = why_failed(run)
         try:
             run.machine.fire(run.status, **summary, error_code=run.error_code.name,
                              cause=run.error_msg, final=True)
@@ -271,144 +263,34 @@ class Orchestrator:
             self.clock.call_later(START_AGAIN, lambda: self.advance(run))
             return
         run.summary = summary
-        self.scheduler.forget(run.flow_id)
+        self.starter.scheduler.forget(run.flow_id)
         for extension in self.extensions:
             extension.flow_ended(run)
-
-    def _summary(self, run: FlowRun) -> dict[str, Any]:
-        actions = run.actions
-        return {
-            'total': len(actions), **{o.value: run.outcomes[o.value] for o in Outcome},
-            'recovered': sum(action.attempt > 1 and action.outcome is Outcome.SUCCEEDED
-                             for action in actions),
-            'unverified': sum(action.outcome is Outcome.SUCCEEDED
-                              and not (action.passed_completed and action.evidence)
-                              for action in actions),
-            'edits': len(run.edits),
-            'duration': self.clock.now() - run.started_at,
-            'metrics': FlowMetrics.of(actions).data(), **run.notes,
-        }
-
-    # Starting and ending actions
 
     def due(self, flow_id: str, action_id: str) -> None:
         """Let a ready action start that an extension has kept from it."""
         run = self.runs[flow_id]
         if not run.ended and run.dependencies.is_ready(action_id):
-            self._may_claim(run, action_id)
+            self.starter.claim_one(run, action_id)
             self.dispatch()
-
-    def _claim(self, run: FlowRun, names: list[str]) -> None:
-        for name in names:
-            if run.progress(name) != 'waiting':
-                continue  # read back from the journal, where it has started already
-            if all(extension.may_start(run, name) for extension in self.extensions):
-                self._may_claim(run, name)
-
-    def _may_claim(self, run: FlowRun, name: str) -> None:
-        """Judge the conditions that an action waits for, if there are any."""
-        if not any(isinstance(kind, WhenSpec) for kind in run.flow.actions[name].after.values()):
-            self._claim_now(run, name)
-            return
-
-        def judged(truth: bool, why: str) -> None:
-            self._judging.pop((run.flow_id, name), None)
-            if truth:
-                self._claim_now(run, name)
-                self.dispatch()
-            else:
-                run.runners[name].skip('scheduler', why)
-
-        def failed(code: ErrorCode, why: str) -> None:
-            self._judging.pop((run.flow_id, name), None)
-            run.runners[name].expire(code, why, 'scheduler')
-
-        self._drop_judgment(run, name)
-        judgment = Judgment(self.world, self.clock, run, name, judged, failed)
-        if not judgment.over:
-            self._judging[run.flow_id, name] = judgment
-
-    def _drop_judgment(self, run: FlowRun, name: str) -> None:
-        judgment = self._judging.pop((run.flow_id, name), None)
-        if judgment is not None:
-            judgment.cancel()
-
-    def _watch_deadline(self, run: FlowRun, name: str) -> None:
-        """Have an action fail that has not ended by its deadline or that of the flow."""
-        limits = [limit for limit in (run.flow.actions[name].deadline, run.flow.deadline) if limit]
-        if not limits:
-            return
-        limit = min(limits)
-
-        def over() -> None:
-            if self.runs.get(run.flow_id) is run and name in run.runners \
-                    and run.progress(name) != 'ended':
-                self.scheduler.withdraw(run.flow_id, name)
-                self._drop_judgment(run, name)
-                run.runners[name].expire(
-                    ErrorCode.DEADLINE_EXCEEDED,
-                    f'has not ended {limit:g} s after the start of the flow', 'clock')
-
-        self.clock.call_later(max(0.0, run.started_at + limit - self.clock.now()), over)
-
-    def _claim_now(self, run: FlowRun, name: str) -> None:
-        if run.progress(name) != 'waiting':
-            return  # it was ended while its conditions were judged
-        spec = run.flow.actions[name]
-        run.ready_at.setdefault(name, self.clock.now())
-        self.scheduler.add(Claim(
-            (run.started_at - AGING * run.priority, -spec.priority, next(self._arrival)),
-            run.flow_id, name, frozenset(spec.resources)))
 
     def dispatch(self) -> None:
         """Start every action that may start."""
-        self._wanted = True
-        if self._dispatching:
-            return  # an action that starts may end at once, and ask again
-        self._dispatching = True
-        try:
-            for _ in range(AT_ONCE):
-                if not self._wanted:
-                    return
-                claim = self.scheduler.next()
-                self._wanted = claim is not None and self._start(claim)
-            self.recorder.call_soon(self.dispatch)
-        finally:
-            self._dispatching = False
-
-    def _start(self, claim: Claim) -> bool:
-        run = self.runs[claim.flow_id]
-        self.scheduler.start(claim)
-        run.at_work.add(claim.action_id)
-        try:
-            waited = self.clock.now() - run.ready_at.get(claim.action_id, self.clock.now())
-            run.runners[claim.action_id].start(waited=max(0.0, waited))
-        except LifecycleError as error:
-            self.log.error('%s/%s does not start, trying again in %.0f s: %s', *claim.key,
-                           START_AGAIN, error)
-            self.scheduler.end(*claim.key)
-            run.at_work.discard(claim.action_id)
-            self.scheduler.add(claim)
-            self.clock.call_later(START_AGAIN, self.dispatch)
-            return False
-        run.ready_at.pop(claim.action_id, None)
-        return True
+        self.starter.dispatch()
 
     def _ended(self, run: FlowRun, runner: ActionRunner) -> None:
         action = runner.action
-        held = self.scheduler.end(run.flow_id, action.action_id)
+        held = self.starter.ended(run, action.action_id)
         if action.error_code is ErrorCode.STOP_UNCONFIRMED:
             self.resources.lock_all(dict.fromkeys(
                 held, f'{run.flow_id}/{action.action_id} was not seen to stop'))
-        run.at_work.discard(action.action_id)
-        self.scheduler.withdraw(run.flow_id, action.action_id)
         if run.canceled_by is None and any(
                 extension.again(run, runner) for extension in self.extensions):
-            self._claim(run, [action.action_id])
+            self.starter.claim(run, [action.action_id])
             self.dispatch()
             return
         run.completions.append(runner)
-        self._advance_soon(run)
+        self.advance_soon(run)
 
     # What people want
 
@@ -429,7 +311,7 @@ class Orchestrator:
             run.runners[name].cancel(*run.canceled_by)
         waiting = [name for name in run.runners if name not in run.dependencies.outcomes]
         for name in waiting:
-            self.scheduler.withdraw(run.flow_id, name)
+            self.starter.withdraw(run, name)
         self._cancel_some(run, waiting[::-1])
 
     def _cancel_some(self, run: FlowRun, names: list[str]) -> None:
@@ -480,87 +362,9 @@ class Orchestrator:
         chosen = [name for name in (names or self.resources.locked)
                   if name in self.resources.locked]
         self.recorder.unlock(chosen, actor, reason)
-        self.scheduler.unlock(chosen)
+        self.starter.scheduler.unlock(chosen)
         self.dispatch()
         return chosen
-
-    # Editing
-
-    def stage(self, flow_id: str, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
-        """Judge an edit against the flow as it is now; `EditRefused` with every fault."""
-        run = self.runs.get(flow_id)
-        if run is None or run.ended:
-            raise EditRefused.because(edit, f"there is no running flow '{flow_id}'")
-        if run.canceled_by is not None:
-            raise EditRefused.because(edit, f"flow '{flow_id}' is being canceled")
-        return stage_edit(run, edit, base_seq)
-
-    def edit(
-        self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int = 0
-    ) -> EditResult:
-        """
-        Change a running flow: the whole edit or nothing.
-
-        `base_seq`: the journal row that the author has seen, 0: any. `EditRefused` and the
-        journal's errors leave everything as it was.
-        """
-        staged = self.stage(flow_id, edit, base_seq)
-        run = self.runs[flow_id]
-        if not staged.after:
-            return EditResult(0, staged.left_out)
-        names = sorted(staged.changes)
-        run.machine.fire(
-            'START' if edit.rebuilds else 'CONTINUE', event='edited', edit=edit.text,
-            file=edit.document.name, names=names, left_out=list(staged.left_out), actor=author,
-            cause=reason)
-        row = self.recorder.row
-        assert row is not None
-        run.edits.append({'seq': row.seq, 'author': author, 'names': names})
-        self._apply(run, staged)
-        self.flow_changed(run)
-        self.dispatch()
-        return EditResult(row.seq, staged.left_out)
-
-    def propose(
-        self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int,
-        done: Callable[[EditResult | LifecycleError], None],
-    ) -> None:
-        """Make an edit once all that a new flow would be checked for is checked; then `done`."""
-        def checked(error: LifecycleError | None) -> None:
-            try:
-                if error is not None:
-                    raise error
-                result = self.edit(flow_id, edit, author, reason, base_seq)
-            except LifecycleError as refused:
-                done(refused)
-            else:
-                done(result)
-
-        try:
-            staged = self.stage(flow_id, edit, base_seq)
-        except LifecycleError as error:
-            done(error)
-            return
-        if self.check is not None and staged.flow.actions:
-            self.check(staged.flow, checked)
-        else:
-            checked(None)
-
-    def _apply(self, run: FlowRun, staged: StagedEdit) -> None:
-        run.flow.apply(staged.flow, staged.changes)
-        for name in staged.changes:
-            self.scheduler.withdraw(run.flow_id, name)
-            self._drop_judgment(run, name)
-            run.runners.renew(name)
-        ready, skipped = run.dependencies.change(staged.after)
-        if run.state == 'START':
-            run.restart()
-            self.advance(run)
-        for name, source in staged.changes.items():
-            if source is not None:
-                self._watch_deadline(run, name)
-        self.go_on(run, ready, skipped)
-        self._advance_soon(run)
 
     # Ends and beginnings of the process
 
@@ -576,20 +380,20 @@ class Orchestrator:
                 self.log.error('flow %s can not be read back: %s', last.flow_id, error)
                 self.resources.lock_all(held_by_open_actions(journal, last.flow_id))
         self.resources.lock_all({row.action_id: row.cause for row in journal.open_rows('lock')})
-        self._dispatching = True  # nothing new starts before all that had started is known
+        self.starter.halted = True  # nothing new starts before all that had started is known
         for one in restored:
             try:
                 one.go_on()
             except LifecycleError as error:
                 self.log.error('flow %s can not go on: %s', one.run.flow_id, error)
                 self.resources.lock_all(held_by_open_actions(journal, one.run.flow_id))
-        self._dispatching = False
+        self.starter.halted = False
         self.dispatch()
         return [one.run for one in restored]
 
     def halt(self, halted: Callable[[], None]) -> None:
         """Stop all motions and leave every state as it is; the process is about to end."""
-        self._dispatching = True
+        self.starter.halted = True
         runners = [runner for run in self.runs.values() if not run.ended
                    for runner in run.runners.made()]
         open_count = len(runners)
@@ -610,22 +414,3 @@ class Orchestrator:
         """Drop an ended flow from memory; the journal keeps it."""
         if self.runs[flow_id].ended:
             del self.runs[flow_id]
-
-
-def summary_json(run: FlowRun) -> str:
-    """Return the summary of an ended flow as JSON."""
-    return json.dumps(run.summary, sort_keys=True)
-
-
-def _why_failed(run: FlowRun) -> tuple[ErrorCode, str]:
-    """Return the error of a flow that ends in FAIL, as a code and in words."""
-    if run.broken:
-        return run.error_code or ErrorCode.INTERNAL, run.broken
-    words = '; '.join(
-        f'{action.action_id}: {action.error_msg}' for action in run.actions
-        if action.outcome in (Outcome.FAILED, Outcome.CANCELED) and action.error_msg)
-    if run.outcomes['canceled']:
-        return ErrorCode.CANCELED, words or 'canceled'
-    code = ErrorCode.FLOW_PARTIALLY_FAILED if run.outcomes['succeeded'] \
-        else ErrorCode.FLOW_FAILED
-    return code, words or 'no action succeeded'

@@ -22,7 +22,6 @@ from typing import Any, TYPE_CHECKING
 from .edits import parse_edit, replay_edit
 from .loading import parse_flow
 from .run import FlowRun
-from .scheduler import Claim
 from ..engine import LifecycleError
 from ..ledger import JournalReader, Row
 from ..lifecycle.action import ATTEMPT_EVENTS
@@ -111,9 +110,7 @@ class Restored:
         for runner in started:
             action = runner.action
             if action.state is not ActionState.TERMINATED:
-                run.at_work.add(action.action_id)
-                orchestrator.scheduler.begin(Claim(
-                    (), run.flow_id, action.action_id, frozenset(action.spec.resources)))
+                orchestrator.starter.resume(run, action.action_id)
             else:
                 run.completions.append(runner)
         orchestrator.begin(run)

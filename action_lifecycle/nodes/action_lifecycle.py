@@ -42,10 +42,11 @@ from .verifiers import NodeVerifier
 from .world_client import BridgeClient
 from ..dialogue import FlowDialogues
 from ..engine.errors import LifecycleError, TransitionNotAllowed
-from ..flow.orchestrator import FlowRun, Orchestrator
+from ..flow.orchestrator import Orchestrator
 from ..flow.recipe_making import RecipeMaker
 from ..flow.recipes import Recipe
 from ..flow.recorder import JournalRecorder
+from ..flow.run import FlowRun
 from ..ledger import Journal, Row
 from ..lifecycle.action import Action
 from ..lifecycle.states import ActionState, ErrorCode

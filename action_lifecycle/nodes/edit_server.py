@@ -50,7 +50,7 @@ class EditServer:
     def activate(self, orchestrator: Orchestrator) -> None:
         """Take edits for this orchestrator, and let the planner steer its flows."""
         self._orchestrator = orchestrator
-        orchestrator.check = self._check_soon
+        orchestrator.editor.check = self._check_soon
         if self._planners is not None:
             orchestrator.steering.planner = _Planner(self._planners)
 

@@ -33,9 +33,11 @@ from .plan_client import PlanClient
 from ..engine.errors import DocumentError, LifecycleError
 from ..flow.jobs import Job, JobRun, Jobs
 from ..flow.loading import CyclicFlow
-from ..flow.orchestrator import FlowRun, Orchestrator, summary_json
+from ..flow.orchestrator import Orchestrator
 from ..flow.planning import Planned, Planner, PlanOrder
 from ..flow.recipes import recipe_path
+from ..flow.run import FlowRun
+from ..flow.summary import summary_json
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 

@@ -27,7 +27,7 @@ from builtin_interfaces.msg import Time
 from unique_identifier_msgs.msg import UUID
 
 from ..dialogue import Request
-from ..flow.orchestrator import FlowRun
+from ..flow.run import FlowRun
 from ..ledger import Row
 from ..lifecycle.action import Action
 from ..lifecycle.ports import Evidence

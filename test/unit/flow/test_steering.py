@@ -127,7 +127,7 @@ def test_nothing_that_a_planner_says_skips_the_check_of_the_robot(
         checked.append(sorted(flow.actions))
         clock.call_later(2.0, lambda: done(LifecycleError('there is no server arm')))
 
-    process.orchestrator.check = check
+    process.orchestrator.editor.check = check
     run = process.submit(FLOW)
     clock.run()
     assert checked == [['d', 'e']]

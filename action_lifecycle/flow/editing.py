@@ -1,0 +1,114 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Edits of running flows: judged, checked with the robot, journaled, then applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .edits import EditRefused, EditResult, FlowEdit, stage_edit, StagedEdit
+from .loading import Flow
+from .run import FlowRun
+from ..engine.errors import LifecycleError
+
+if TYPE_CHECKING:
+    from .orchestrator import Orchestrator
+
+Check = Callable[[Flow, Callable[['LifecycleError | None'], None]], None]
+"""Checks the actions of a flow against the robot, then tells what is wrong."""
+
+
+class Editor:
+    """Edits the flows of an orchestrator; `check`, if there is one, is passed by `propose`."""
+
+    def __init__(self, host: Orchestrator) -> None:
+        self.check: Check | None = None
+        self._host = host
+
+    def stage(self, flow_id: str, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
+        """Judge an edit against the flow as it is now; `EditRefused` with every fault."""
+        run = self._host.runs.get(flow_id)
+        if run is None or run.ended:
+            raise EditRefused.because(edit, f"there is no running flow '{flow_id}'")
+        if run.canceled_by is not None:
+            raise EditRefused.because(edit, f"flow '{flow_id}' is being canceled")
+        return stage_edit(run, edit, base_seq)
+
+    def edit(
+        self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int = 0
+    ) -> EditResult:
+        """
+        Change a running flow: the whole edit or nothing.
+
+        `base_seq`: the journal row that the author has seen, 0: any. `EditRefused` and the
+        journal's errors leave everything as it was.
+        """
+        staged = self.stage(flow_id, edit, base_seq)
+        run = self._host.runs[flow_id]
+        if not staged.after:
+            return EditResult(0, staged.left_out)
+        names = sorted(staged.changes)
+        run.machine.fire(
+            'START' if edit.rebuilds else 'CONTINUE', event='edited', edit=edit.text,
+            file=edit.document.name, names=names, left_out=list(staged.left_out), actor=author,
+            cause=reason)
+        row = self._host.recorder.row
+        assert row is not None
+        run.edits.append({'seq': row.seq, 'author': author, 'names': names})
+        self._apply(run, staged)
+        self._host.flow_changed(run)
+        self._host.dispatch()
+        return EditResult(row.seq, staged.left_out)
+
+    def propose(
+        self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int,
+        done: Callable[[EditResult | LifecycleError], None],
+    ) -> None:
+        """Make an edit once all that a new flow would be checked for is checked; then `done`."""
+        def checked(error: LifecycleError | None) -> None:
+            try:
+                if error is not None:
+                    raise error
+                result = self.edit(flow_id, edit, author, reason, base_seq)
+            except LifecycleError as refused:
+                done(refused)
+            else:
+                done(result)
+
+        try:
+            staged = self.stage(flow_id, edit, base_seq)
+        except LifecycleError as error:
+            done(error)
+            return
+        if self.check is not None and staged.flow.actions:
+            self.check(staged.flow, checked)
+        else:
+            checked(None)
+
+    def _apply(self, run: FlowRun, staged: StagedEdit) -> None:
+        run.flow.apply(staged.flow, staged.changes)
+        for name in staged.changes:
+            self._host.starter.withdraw(run, name)
+            run.runners.renew(name)
+        ready, skipped = run.dependencies.change(staged.after)
+        if run.state == 'START':
+            run.restart()
+            self._host.advance(run)
+        for name, source in staged.changes.items():
+            if source is not None:
+                self._host.starter.watch_deadline(run, name)
+        self._host.go_on(run, ready, skipped)
+        self._host.advance_soon(run)

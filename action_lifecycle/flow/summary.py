@@ -1,0 +1,59 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is told of a flow that has ended."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .metrics import FlowMetrics
+from .run import FlowRun
+from ..lifecycle.states import ErrorCode, Outcome
+
+
+def summary_of(run: FlowRun, now: float) -> dict[str, Any]:
+    """Return totals, times and metrics; `now`: ROS time in s."""
+    actions = run.actions
+    return {
+        'total': len(actions), **{o.value: run.outcomes[o.value] for o in Outcome},
+        'recovered': sum(action.attempt > 1 and action.outcome is Outcome.SUCCEEDED
+                         for action in actions),
+        'unverified': sum(action.outcome is Outcome.SUCCEEDED
+                          and not (action.passed_completed and action.evidence)
+                          for action in actions),
+        'edits': len(run.edits),
+        'duration': now - run.started_at,
+        'metrics': FlowMetrics.of(actions).data(), **run.notes,
+    }
+
+
+def summary_json(run: FlowRun) -> str:
+    """Return the summary of an ended flow as JSON."""
+    return json.dumps(run.summary, sort_keys=True)
+
+
+def why_failed(run: FlowRun) -> tuple[ErrorCode, str]:
+    """Return the error of a flow that ends in FAIL, as a code and in words."""
+    if run.broken:
+        return run.error_code or ErrorCode.INTERNAL, run.broken
+    words = '; '.join(
+        f'{action.action_id}: {action.error_msg}' for action in run.actions
+        if action.outcome in (Outcome.FAILED, Outcome.CANCELED) and action.error_msg)
+    if run.outcomes['canceled']:
+        return ErrorCode.CANCELED, words or 'canceled'
+    code = ErrorCode.FLOW_PARTIALLY_FAILED if run.outcomes['succeeded'] \
+        else ErrorCode.FLOW_FAILED
+    return code, words or 'no action succeeded'
