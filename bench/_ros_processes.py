@@ -27,6 +27,7 @@ import time
 from typing import Any
 
 PERIOD = 0.01  # s between two changes of a process
+MOTION = 1.0  # s
 EVENTS = ('start', 'request_verification', *('postpone', 'ask_again') * 10)
 
 
@@ -157,6 +158,44 @@ def listening(*topics: str) -> None:
     serve(executor, answer)
 
 
+def robot() -> None:
+    """Serve motions of MOTION s, any number at once, and publish what confirms them."""
+    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.ros.qos import action_qos
+    from control_msgs.action import GripperCommand
+    import rclpy
+    from rclpy.action import ActionServer
+    from rclpy.clock import Clock, ClockType
+    from rclpy.task import Future
+    from std_msgs.msg import Bool, Float64
+    rclpy.init()
+    node = rclpy.create_node('robot')
+    steady = Clock(clock_type=ClockType.STEADY_TIME)
+    due: list[tuple[float, Any]] = []
+
+    def tick() -> None:
+        while due and due[0][0] <= time.monotonic():
+            due.pop(0)[1].set_result(None)
+
+    async def execute(handle: Any) -> Any:
+        moved = Future()
+        due.append((time.monotonic() + MOTION, moved))
+        await moved
+        handle.succeed()
+        return GripperCommand.Result(reached_goal=True)
+
+    server = ActionServer(node, GripperCommand, 'move', execute, **action_qos())
+    level, estop = node.create_publisher(Float64, 'level', 10), node.create_publisher(
+        Bool, 'estop', 10)
+    node.create_timer(0.01, tick, clock=steady)
+    node.create_timer(0.02, lambda: level.publish(Float64(data=1.0)), clock=steady)
+    node.create_timer(0.1, lambda: estop.publish(Bool()), clock=steady)
+    executor = make_executor()
+    executor.add_node(node)
+    serve(executor, lambda count: print(count, flush=True))
+    server.destroy()
+
+
 def bare(modules: str) -> None:
     """Be a node that imports the same messages and hears the same e-stop, and nothing else."""
     from action_lifecycle.ros.executor import make_executor
@@ -174,5 +213,5 @@ def bare(modules: str) -> None:
 
 if __name__ == '__main__':
     name, *values = sys.argv[1:]
-    {'changing': changing, 'publishing': publishing, 'listening': listening, 'bare': bare}[name](
-        *values)
+    {'changing': changing, 'publishing': publishing, 'listening': listening, 'bare': bare,
+     'robot': robot}[name](*values)

@@ -21,6 +21,10 @@ ready_s: from starting the composed process until its three nodes answer that th
     minus the same until a bare node answers its first service call, in s.
 idle_cpu_points: CPU of the composed process with an e-stop of 10 Hz and no flow, minus that of a
     bare node with that subscription, in points of one core.
+missed_deadlines: of 500 actions of one flow that all run at once, how many miss a deadline that a
+    single one meets: each has a motion of 1 s with a time limit of 3 s, a condition that must hold
+    for 0.2 s within 1 s, and 5 s in all. action_s, single_action_s: from an action's start to its
+    end, the longest of the 500 and that of one alone.
 rss_ratio: memory of that process over that of the bare node, which imports the same messages.
 
 What is measured and what it is measured against run at the same time or in turn, so that load from
@@ -48,6 +52,17 @@ CHANGES = 400  # a block
 BLOCKS = 5
 STARTS = 5
 IDLE_SECONDS = 20.0
+ACTIONS = 500
+LEVEL = 'facts:\n  level: {topic: level, type: std_msgs/msg/Float64, field: data, max_age: 1.0}\n'
+FLOW = """\
+flow: many
+max_motions: {count}
+defaults:
+  motion: {{server: move, type: control_msgs/action/GripperCommand, timeout: 3.0}}
+  confirm: {{condition: level > 0.5, hold: 0.2, within: 1.0}}
+  timeout: 5.0
+actions:
+"""
 FACTS = 'estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 1.0}\n'
 MODULES = ('import json, sys, action_lifecycle.nodes.composed; print(json.dumps([name for name in '
            "sys.modules if name.split('.')[1:] in (['msg'], ['srv'], ['action'])]))")
@@ -217,6 +232,39 @@ def idle(pair: Pair, asker: Asker) -> dict[str, float]:
             'bare_rss_mb': memory['bare'] / 1024}
 
 
+def concurrent(environment: dict[str, str], folder: str, pair: Pair) -> dict[str, float]:
+    """Return how many of the actions failed that a single one's deadlines allow."""
+    from action_lifecycle.ledger import JournalReader
+    facts = Path(folder) / 'facts.yaml'
+    facts.write_text(FACTS + LEVEL)
+    robot = Process(environment, 'robot')
+    robot.line()
+    nodes = pair.start('ours')
+    times = {}
+    try:
+        for name, count in (('single', 1), ('many', ACTIONS)):
+            flow = Path(folder) / 'many.yaml'
+            flow.write_text(FLOW.format(count=count) + ''.join(
+                f'  action_{number}: {{}}\n' for number in range(count)))
+            subprocess.run([str(Path(pair.commands['ours'][0]).with_name('action_lifecycle')),
+                            'run', str(flow), '--plain', '--wait', '30', '--flow-id', name],
+                           env=environment, stdout=subprocess.DEVNULL, timeout=120)
+            with JournalReader(f'{folder}/ready.journal') as journal:
+                rows = list(journal.rows(flow_id=name, kind='transition'))
+            began = {row.action_id: row.ros_time for row in rows if row.event == 'start'}
+            ended = {row.action_id: row for row in rows if row.event == 'terminate'}
+            missed = sum(row.data['outcome'] != 'succeeded' for row in ended.values())
+            if len(ended) != count or (count == 1 and missed):
+                raise SystemExit(f'{len(ended)} of {count} actions ended, {missed} failed')
+            times[name] = max(row.ros_time - began[action] for action, row in ended.items())
+    finally:
+        nodes.terminate()
+        nodes.wait()
+        robot.end()
+    return {'missed_deadlines': missed, 'action_s': times['many'],
+            'single_action_s': times['single']}
+
+
 def cpu_s(pid: int) -> float:
     """Return the CPU time of a process, all threads, in s."""
     return sum(int(path.read_text().split()[0])
@@ -243,6 +291,7 @@ def main() -> None:
         pair, asker = Pair(environment, folder), Asker()
         found |= ready_s(pair, asker)
         found |= idle(pair, asker)
+        found |= concurrent(environment, folder, pair)
     rounded = {name: round(value, 3) for name, value in found.items()}
     print(json.dumps(rounded) if arguments.json else '\n'.join(
         f'{name}: {value}' for name, value in rounded.items()))

@@ -67,6 +67,7 @@ from rclpy.qos import QoSProfile
 
 from .diagnostics import Diagnostics, Health, PERIOD, USE_FQN
 from .executor import CHOICES
+from .limits import message_fault
 from .parameters import Parameters
 from .qos import action_qos, overridable
 from .timers import Scheduler
@@ -225,11 +226,16 @@ class ManagedNode(LifecycleNode):
         async def answer_to(request: Any, response: Any) -> Any:
             if not (self.active or inactive):
                 return _fill(response, ErrorCode.NOT_READY, f'{self.get_name()} is not active')
+            fault = message_fault(request)
+            if fault:
+                return _fill(response, ErrorCode.INVALID_REQUEST, fault)
             try:
                 answer = callback(request, response)
                 return await answer if inspect.isawaitable(answer) else answer
             except LifecycleError as error:
                 return _fill(response, ErrorCode.INVALID_REQUEST, str(error))
+            except RecursionError:
+                return _fill(response, ErrorCode.INVALID_REQUEST, 'nested too deeply')
             except Exception as error:  # whatever a callback raises must not end the process
                 self.log_exception(where)
                 return _fill(type(response)(), ErrorCode.INTERNAL, repr(error))
@@ -264,12 +270,18 @@ class ManagedNode(LifecycleNode):
         where = f'action {name}'
 
         async def run(handle: Any) -> Any:
+            fault = message_fault(handle.request)
+            if fault:
+                handle.abort()
+                return _fill(action.Result(), ErrorCode.INVALID_REQUEST, fault)
             try:
                 return await self.watchdog.steps(where, self._action_callbacks[name][0](handle))
             except Exception as error:  # see add_service
-                self.log_exception(where)
                 if handle.is_active:
                     handle.abort()
+                if isinstance(error, RecursionError):
+                    return _fill(action.Result(), ErrorCode.INVALID_REQUEST, 'nested too deeply')
+                self.log_exception(where)
                 return _fill(action.Result(), ErrorCode.INTERNAL, repr(error))
 
         def on_goal(goal: Any) -> GoalResponse:
@@ -428,7 +440,7 @@ class ManagedNode(LifecycleNode):
             except Exception as error:  # RCLError, of a module that is rclpy's own
                 wanted = request.transition.label or request.transition.id
                 self.get_logger().warning(
-                    f"transition {wanted} is not possible while "
+                    f'transition {wanted} is not possible while '
                     f"'{self._state_machine.current_state[1]}': {error}")
                 response.success = False
                 return response

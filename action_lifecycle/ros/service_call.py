@@ -21,6 +21,7 @@ from typing import Any
 from rclpy.task import Future
 
 from .lifecycle_node import ManagedNode
+from .limits import message_fault
 from .timers import sleep, Timeout
 from ..engine.errors import LifecycleError
 
@@ -54,6 +55,9 @@ async def call_service(
         await over
         timer.cancel()
         if call.done():
+            fault = message_fault(call.result())
+            if fault:
+                raise NoAnswer(f"service '{client.srv_name}' answers what is too large: {fault}")
             return call.result()
         client.remove_pending_request(call)
     raise NoAnswer(f"service '{client.srv_name}' does not answer")

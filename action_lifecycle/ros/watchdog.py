@@ -66,6 +66,7 @@ class Watchdog:
 
 
 class _Steps:
+
     def __init__(self, dog: Watchdog, name: str, coroutine: Coroutine[Any, Any, Any]) -> None:
         self._dog = dog
         self._name = name

@@ -1,0 +1,63 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""How large what comes from outside may be: requests, goals, and the answers of other nodes."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+MAX_DOCUMENT = 4 * 1024 * 1024  #: characters of a flow, an edit, JSON
+MAX_TEXT = 65_536  #: characters of any other text
+MAX_ITEMS = 20_000  #: of a sequence
+DOCUMENTS = frozenset(('flow', 'flow_yaml', 'edit_yaml'))  #: and what ends with _json
+_CONTROL = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]')
+_NUMBER = re.compile(r'(boolean|octet|u?int\d+|float|double)(\[\d+\])?\Z')
+
+
+def message_fault(message: Any, path: str = '') -> str:
+    """Return which field of a message is too large, or has control characters; else empty."""
+    for name in _fields(type(message)):
+        fault = _fault(getattr(message, name), name, f'{path}{name}')
+        if fault:
+            return fault
+    return ''
+
+
+def _fault(value: Any, name: str, path: str) -> str:
+    if isinstance(value, str):
+        document = name in DOCUMENTS or name.endswith('_json')
+        limit = MAX_DOCUMENT if document else MAX_TEXT
+        if len(value) > limit:
+            return f'{path}: {len(value)} characters; expected at most {limit}'
+        found = None if document else _CONTROL.search(value)
+        return f'{path}: has the control character {found[0]!r}' if found else ''
+    if hasattr(value, '__len__'):
+        if len(value) > MAX_ITEMS:
+            return f'{path}: {len(value)} items; expected at most {MAX_ITEMS}'
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                fault = _fault(item, name, f'{path}[{index}]')
+                if fault:
+                    return fault
+        return ''
+    return message_fault(value, f'{path}.')
+
+
+@functools.lru_cache(maxsize=500)
+def _fields(kind: Any) -> tuple[str, ...]:
+    """Return the fields that may be large: all but single numbers."""
+    return tuple(name for name, text in kind.get_fields_and_field_types().items()
+                 if not _NUMBER.match(text))

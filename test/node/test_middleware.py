@@ -1,0 +1,76 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""A flow from end to end on each middleware, in simulated time, with topics of another QoS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rclpy.qos import QoSDurabilityPolicy
+
+from .system import System
+from .test_flow_on_cell import finish, flow_file
+
+TOPICS = {  # every topic that the nodes publish
+    'action_lifecycle_node': (
+        'action_lifecycle/state_changes', 'action_lifecycle/actions', 'action_lifecycle/flow',
+        'action_lifecycle/operator_requests', 'action_lifecycle/safety', 'diagnostics'),
+    'world_model_bridge': ('world_model_bridge/facts', 'world_model_bridge/safety'),
+    'ledger': ('ledger/sync',)}
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Iterator[System]:
+    system = System(tmp_path)
+    yield system
+    system.close()
+
+
+@pytest.mark.parametrize('middleware', ['rmw_fastrtps_cpp', 'rmw_cyclonedds_cpp'])
+def test_a_flow_runs_and_is_confirmed(system: System, tmp_path: Path, middleware: str) -> None:
+    system.environment['RMW_IMPLEMENTATION'] = middleware
+    system.start('sim_cell', real_time_factor=2.0)
+    for name in TOPICS:
+        system.start(name)
+    code, output = finish(system.run(flow_file(tmp_path)))
+    assert code == 0, output + system.logs()
+    rows = [row for row in system.rows(action_id='move') if row.kind == 'transition']
+    assert [row.to_state for row in rows] == [
+        'in_progress', 'executing_motion', 'sensor_confirm', 'status_verification_requested',
+        'completed', 'terminated'], system.logs()
+    stamps = [row.ros_time for row in rows]  # of the cell's clock, which began at zero
+    assert stamps == sorted(stamps) and stamps[0] > 0 and stamps[-1] < 300
+    assert rows[-1].ros_time - rows[0].ros_time > 1.0  # the motion takes 1 s of it
+
+
+def test_each_topic_takes_another_qos_from_parameters(system: System) -> None:
+    for name, topics in TOPICS.items():
+        system.start(name, **{
+            f'qos_overrides./{topic}.publisher.durability': 'transient_local'
+            for topic in topics}, **{
+            f'qos_overrides./{topic}.publisher.depth': 7 for topic in topics})
+
+    def profiles(topic: str) -> list[tuple[QoSDurabilityPolicy, int]]:
+        return [(info.qos_profile.durability, info.node_name)
+                for info in system.node.get_publishers_info_by_topic(f'/{topic}')]
+
+    for name, topics in TOPICS.items():
+        node = name.removesuffix('_node')
+        for topic in topics:
+            system.until(
+                lambda topic=topic, node=node: (
+                    QoSDurabilityPolicy.TRANSIENT_LOCAL, node) in profiles(topic), 20, topic)
+    assert 'is not known' not in system.logs()
