@@ -97,6 +97,17 @@ def _parser() -> argparse.ArgumentParser:
     history.add_argument('action', metavar='ACTION', help='its id, or FLOW_ID/ID')
     history.set_defaults(command=_history)
 
+    journal = commands.add_parser('journal', help='check or export a journal file')
+    parts = journal.add_subparsers(required=True, metavar='COMMAND')
+    verify = parts.add_parser('verify', help='tell what is wrong with it; code 2 if anything is')
+    verify.set_defaults(command=_verify_journal)
+    export = parts.add_parser('export', help='write its rows as text')
+    export.add_argument('--format', choices=('jsonl', 'csv'), default='jsonl')
+    export.add_argument('--output', default='', metavar='FILE', help='a new file; else stdout')
+    export.set_defaults(command=_export_journal)
+    for part in (verify, export):
+        part.add_argument('file', metavar='JOURNAL')
+
     dialogue = commands.add_parser('dialogue', help='show what was asked and answered in a flow')
     dialogue.add_argument('flow', metavar='FLOW_ID')
     dialogue.set_defaults(command=_dialogue)
@@ -122,6 +133,16 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument('--journal', metavar='FILE',
                              help='read this journal instead of asking the nodes')
     return parser
+
+
+def _verify_journal(options: argparse.Namespace) -> int:
+    from .journal import verify
+    return verify(options)
+
+
+def _export_journal(options: argparse.Namespace) -> int:
+    from .journal import export
+    return export(options)
 
 
 def _validate(options: argparse.Namespace) -> int:

@@ -147,8 +147,9 @@ class FleetWork:
         name = request.data.get('flow', '').partition('\n')[0]
         question = Question(
             'takeover', _base(request.trace_id), '',
-            f"The robot that worked on request {request.trace_id} ('{name}') is gone, and it had "
-            'begun to move. Is this robot to do all of it anew?', OPTIONS)
+            "The robot that worked on request {{ request }} ('{{ name }}') is gone, and it had "
+            'begun to move. Is this robot to do all of it anew?', OPTIONS,
+            names={'request': request.trace_id, 'name': name})
         self._clock.call_soon(lambda: asked.append(self._desk.ask(
             question, lambda answer, actor: answered.set_result((answer, actor)))))
         try:

@@ -25,16 +25,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from action_lifecycle_msgs.msg import LedgerSync, OperatorRequestArray
-from action_lifecycle_msgs.srv import GetCheckpoint, Respond
+from action_lifecycle_msgs.msg import LedgerSync
+from action_lifecycle_msgs.srv import GetCheckpoint
 
 from .clock import NodeClock
 from .dialogue_queries import DialogueQueries
 from .files import action_graph, journal_path, share
 from .fleet_work import FleetWork
-from .messages import request_to, to_time
+from .messages import to_time
+from .operators import Operators
 from .queries import Queries
-from ..dialogue import AnswerRefused, OperatorDesk
 from ..ledger import JournalError, JournalReader
 from ..ledger.checkpoints import CHECKPOINT_SCHEMA_VERSION, read_checkpoint
 from ..ledger.redis_connection import check_url, connect, explained, LedgerError
@@ -124,14 +124,11 @@ class LedgerNode(ManagedNode):
     def _configure_work(self) -> None:
         """Offer what work of a fleet needs."""
         clock = NodeClock(self)
-        self.requests = self.add_publisher(
-            OperatorRequestArray, '~/operator_requests', state_qos())
-        self.desk = OperatorDesk(clock, self._publish_requests)
-        self.add_service(Respond, '~/respond', self._respond)
+        self.operators = Operators(self, clock)
         self.streams = [stream for stream in self.parameter('work_streams') if stream]
         if self.url and self.streams:
             self.work = FleetWork(
-                self, clock, self.desk, lambda: self.reader, self._look,
+                self, clock, self.operators.desk, lambda: self.reader, self._look,
                 action_node=str(self.parameter('action_node')),
                 folders=list(self.parameter('flow_folders')),
                 patience=float(self.parameter('work_min_idle')))
@@ -148,7 +145,7 @@ class LedgerNode(ManagedNode):
                 self.network.submit(self._work_on(stream))
         self._told = None
         self._look()
-        self._publish_requests()
+        self.operators.publish()
 
     async def _work_on(self, stream: str) -> None:
         """Do what comes by a stream, in the thread of the network."""
@@ -248,20 +245,6 @@ class LedgerNode(ManagedNode):
             'journal_seq': told.journal_seq, 'ledger_seq': told.ledger_seq,
             'backlog': told.backlog, 'lag (s)': f'{told.lag:.1f}',
             'refilled': self.status.refilled, 'work held': len(told.leases)})
-
-    def _publish_requests(self) -> None:
-        self.requests.publish(OperatorRequestArray(
-            stamp=to_time(self.now()),
-            requests=[request_to(request) for request in self.desk.open.values()]))
-
-    def _respond(self, request: Any, response: Any) -> Any:
-        try:
-            self.desk.respond(request.id, request.answer, request.actor)
-            response.accepted = True
-        except AnswerRefused as error:
-            response.error_code = int(ErrorCode.INVALID_REQUEST)
-            response.error_msg = str(error)
-        return response
 
 
 def _url_fault(url: str) -> str:

@@ -1,0 +1,57 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The command `journal`: check a journal file, or write its rows as text."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+
+from .exits import BAD_INPUT, DONE
+from ..engine.errors import LifecycleError
+from ..ledger import export_rows, JournalReader, verify_journal
+
+
+def verify(options: argparse.Namespace) -> int:
+    """Print what is wrong with a journal, a line for each fault; exit code 2 if anything is."""
+    faults = verify_journal(options.file)
+    for fault in faults:
+        print(f'{options.file}: {fault}', file=sys.stderr)
+    if faults:
+        return BAD_INPUT
+    with JournalReader(options.file) as reader:
+        last = reader.last_seq()
+        open_actions = len(reader.open_actions())
+        snapshot = reader.snapshot()
+    compacted = f", compacted up to row {snapshot.data['through']}" if snapshot else ''
+    print(f'{options.file}: ok (up to row {last}, {open_actions} actions open{compacted})')
+    return DONE
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write all rows as text, to a file or to stdout."""
+    with contextlib.ExitStack() as stack:
+        stream = sys.stdout
+        if options.output:
+            try:
+                stream = stack.enter_context(
+                    open(options.output, 'x', encoding='utf-8', newline=''))
+            except OSError as error:
+                raise LifecycleError(f'--output: {error}') from error
+        count = export_rows(options.file, options.format, stream)
+    if options.output:
+        print(f'{options.output}: {count} rows')
+    return DONE

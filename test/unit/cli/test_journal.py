@@ -1,0 +1,87 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The command `journal` checks a journal file and writes its rows as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+import sqlite3
+
+from action_lifecycle.cli import main
+from action_lifecycle.ledger import Entry, Journal
+import pytest
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / 'journal'
+    with Journal(path) as journal:
+        journal.append(Entry('transition', 'f', 'pick', 1, 'start', 'assigned', 'in_progress',
+                             cause='a "quoted", cause', data={'goal': [1, 2]}))
+        journal.append(Entry('note', 'f', event='beside', final=True))
+    return path
+
+
+def test_good_journal_is_told_to_be_good(path: Path, capsys: Capture) -> None:
+    assert main(['journal', 'verify', str(path)]) == 0
+    assert capsys.readouterr().out == f'{path}: ok (up to row 2, 1 actions open)\n'
+
+
+def test_compacted_journal_says_so(path: Path, capsys: Capture) -> None:
+    with Journal(path) as journal:
+        journal.compact(synced_to=2)
+    assert main(['journal', 'verify', str(path)]) == 0
+    assert 'compacted up to row 2' in capsys.readouterr().out
+
+
+def test_each_fault_is_told_and_ends_with_code_2(path: Path, capsys: Capture) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE entry SET cause = 'another' WHERE seq = 1")
+    connection.commit()
+    connection.close()
+    assert main(['journal', 'verify', str(path)]) == 2
+    error = capsys.readouterr().err
+    assert f'{path}: row 1: has not the content that it was written with' in error
+
+
+@pytest.mark.parametrize('command', [['verify'], ['export']])
+def test_what_is_no_journal_is_bad_input(tmp_path: Path, capsys: Capture, command: list[str]
+                                         ) -> None:
+    other = tmp_path / 'other'
+    other.write_text('no journal\n')
+    for name in (other, tmp_path / 'missing'):
+        assert main(['journal', *command, str(name)]) == 2
+        assert str(name) in capsys.readouterr().err
+    assert not (tmp_path / 'missing').exists()
+
+
+def test_rows_are_written_as_json_lines_and_as_csv(path: Path, tmp_path: Path, capsys: Capture
+                                                   ) -> None:
+    assert main(['journal', 'export', str(path)]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row['seq'] for row in rows] == [1, 2] and rows[0]['data'] == {'goal': [1, 2]}
+    output = tmp_path / 'rows.csv'
+    arguments = ['journal', 'export', str(path), '--format', 'csv', '--output', str(output)]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == f'{output}: 2 rows\n'
+    table = list(csv.DictReader(io.StringIO(output.read_text(encoding='utf-8'), newline='')))
+    assert table[0]['cause'] == 'a "quoted", cause' and table[1]['event'] == 'beside'
+    assert main(arguments) == 2  # it does not overwrite
+    assert 'rows.csv' in capsys.readouterr().err
