@@ -64,7 +64,7 @@ class PlanClient:
         self.timeout = timeout
         self._apart = apart
         self._folders = folders
-        self._uses: dict[str, str] = {}
+        self._uses: dict[str, str] | None = None  #: not known yet
         self._facts = msg.WorldState()
         if name:
             self.client = node.add_client(Plan, name)
@@ -96,10 +96,15 @@ class PlanClient:
     def _request(self, **fields: Any) -> Plan.Request:
         return Plan.Request(facts=self._facts, capabilities=self._capabilities(), **fields)
 
+    def ready(self) -> bool:
+        """Whether the planner is there, and what it is to be told is known."""
+        return self._uses is not None and bool(self.client.service_is_ready())
+
     def _capabilities(self) -> list[str]:
+        uses = self._uses or {}
         own = self.node.get_namespace().rstrip('/') + '/'
         return sorted(
-            f'{name.removeprefix(own)} {types[0]}{self._uses.get(name.removeprefix(own), "")}'
+            f'{name.removeprefix(own)} {types[0]}{uses.get(name.removeprefix(own), "")}'
             for name, types in get_action_names_and_types(self.node)
             if not name.endswith(OWN))
 
@@ -141,7 +146,7 @@ class _Call:
             self._end(PlanReply(unreachable="the parameter 'planner' names no service"))
             return
         there = planner.client.service_is_ready()
-        if self._call is None and there:
+        if self._call is None and planner.ready():
             self._call = planner.client.call_async(self._request)
             self._call.add_done_callback(planner.node.guarded(self._answered))
         elif self._call is None and waited >= min(APPEAR, planner.timeout):

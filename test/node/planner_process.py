@@ -34,6 +34,7 @@ actions:
       server: gripper_controller/gripper_cmd
       type: control_msgs/action/GripperCommand
       goal: {command: {position: 0.07, max_effort: 20.0}}
+      server_timeout: 1.0
     confirm: {condition: gap > 0.06, within: 3.0}
 """
 ANSWERS = {
