@@ -91,6 +91,8 @@ def _parameter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition('=')
     if not equals:
         raise LifecycleError(f'--param {text}: expected NAME=VALUE')
+    if not value:
+        return name, ''
     try:
         return name, parse_document(value, name).data
     except DocumentError as error:
@@ -149,6 +151,7 @@ class _Following:
 
     def _spin(self, handle: Any, result: Any, show: Callable[[], Any]) -> None:
         canceled_at = 0.0
+        servers: set[str] = set()
         while not result.done():
             if self.interrupts and not canceled_at:
                 canceled_at = time.monotonic()
@@ -162,7 +165,17 @@ class _Following:
             if not self.action.server_is_ready():
                 raise NotThere(f'{NODE} has gone; when it is back it goes on with the flow, '
                                'and `watch` shows how')
+            servers = servers or self._servers()
+            if self._servers() - servers:  # the dead one is still seen for a while
+                raise NotThere(f'{NODE} was started anew; it goes on with the flow, and `watch` '
+                               'shows how')
         show()
+
+    def _servers(self) -> set[str]:
+        """Return what tells one life of the server from the next."""
+        found = self.client.node.get_publishers_info_by_topic(
+            self.client.node.resolve_topic_name(f'{NODE}/execute_flow') + '/_action/status')
+        return {str(list(endpoint.endpoint_gid)) for endpoint in found}
 
     def _print_lines(self) -> None:
         while self.changes:
