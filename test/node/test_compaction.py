@@ -1,9 +1,22 @@
 # Copyright 2026 action_lifecycle maintainers
-# SPDX-License-Identifier: Apache-2.0
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The action node compacts its journal by itself, as far as Redis has it, beside all else."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 import random
 import runpy
@@ -25,7 +38,8 @@ RedisServer = runpy.run_path(str(
     Path(__file__).parents[1] / 'unit/redis_ledger/redis_server.py'))['RedisServer']
 
 pytestmark = pytest.mark.skipif(
-    shutil.which('redis-server') is None, reason='redis-server is not installed')
+    shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None,
+    reason='redis-server is not installed')
 
 WALK = (('start', 'assigned', 'in_progress'),
         ('request_verification', 'in_progress', 'status_verification_requested'),

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import json
+import os
 from pathlib import Path
 import shutil
 
@@ -26,7 +27,8 @@ import pytest
 from .fleet_rig import Fleet, FLOW, IDLE
 
 pytestmark = pytest.mark.skipif(
-    shutil.which('redis-server') is None, reason='redis-server is not installed')
+    shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None,
+    reason='redis-server is not installed')
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 import random
 import runpy
@@ -45,7 +46,7 @@ RedisServer = runpy.run_path(str(
 
 @pytest.fixture
 def redis_server():
-    if shutil.which('redis-server') is None:
+    if shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None:
         pytest.skip('redis-server is not installed (Debian, Ubuntu: apt install redis-server)')
     server = RedisServer()
     yield server

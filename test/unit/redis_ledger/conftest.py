@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
@@ -25,7 +26,7 @@ from .redis_server import RedisServer
 
 @pytest.fixture(scope='session')
 def _server():
-    if shutil.which('redis-server') is None:
+    if shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None:
         pytest.skip('redis-server is not installed (Debian, Ubuntu: apt install redis-server)')
     server = RedisServer()
     yield server

@@ -26,6 +26,7 @@ import redis.asyncio
 
 
 class Work:
+
     def __init__(self, client):
         self.client = client
 

@@ -12,7 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A real redis-server on a unix socket, with a folder of its own, to be hurt by tests."""
+"""
+A real redis-server on a unix socket, with a folder of its own, to be hurt by tests.
+
+The environment variable REDIS_SERVER names another one: a newer Redis, or Valkey.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,8 @@ import tempfile
 import time
 
 import redis
+
+SERVER = os.environ.get('REDIS_SERVER', 'redis-server')
 
 
 class RedisServer:
@@ -39,7 +45,7 @@ class RedisServer:
 
     def start(self):
         self.process = subprocess.Popen(
-            ['redis-server', '--port', '0', '--unixsocket', f'{self.folder}/s', '--dir',
+            [SERVER, '--port', '0', '--unixsocket', f'{self.folder}/s', '--dir',
              str(self.folder), '--save', '', '--appendonly', 'yes', '--appendfsync', 'always',
              '--daemonize', 'no'],
             stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)

@@ -259,6 +259,7 @@ def test_motion_that_can_not_be_noted_while_the_claim_is_held_does_not_start(red
 
 def test_worker_that_is_not_ready_takes_nothing(redis_server):
     class Busy(Work):
+
         def ready(self):
             return False
 

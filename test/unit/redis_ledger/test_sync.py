@@ -20,13 +20,15 @@ import asyncio
 import os
 from pathlib import Path
 import random
+import shutil
+import socket
 import subprocess
 import sys
 import time
 
 from action_lifecycle.engine import load_graph
 from action_lifecycle.engine.resources import config_file
-from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.ledger import Entry, Journal, SystemClock, verify_journal
 from action_lifecycle.ledger.projection import Projection
 from action_lifecycle.ledger.redis_connection import (
     check_url,
@@ -37,7 +39,11 @@ from action_lifecycle.ledger.redis_connection import (
 )
 from action_lifecycle.ledger.redis_ledger import LedgerRefused, RedisLedger, RedisReader
 from action_lifecycle.ledger.sync import LoopThread, Synchronizer
+from hypothesis import given, HealthCheck, settings
+from hypothesis import strategies as st
 import pytest
+
+from .redis_server import SERVER
 
 PROCESS = Path(__file__).with_name('sync_process.py')
 WALK = (('start', 'assigned', 'in_progress'),
@@ -280,3 +286,115 @@ def test_user_and_password_come_from_the_environment_or_a_file(
     monkeypatch.setenv(PASSWORD_FILE, '/nowhere')
     with pytest.raises(LedgerError, match='/nowhere'):
         RedisReader(redis_server.url)
+
+
+def test_server_is_reached_by_tls_and_only_if_its_certificate_is_right(tmp_path):
+    if shutil.which('openssl') is None:
+        pytest.skip('openssl is not installed')
+    key, certificate = tmp_path / 'key', tmp_path / 'certificate'
+    own = {name: value for name, value in os.environ.items() if name != 'LD_LIBRARY_PATH'}
+    subprocess.run(
+        ['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj',
+         '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', str(key), '-out',
+         str(certificate)], check=True, capture_output=True, env=own)
+    with socket.socket() as free:
+        free.bind(('localhost', 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [SERVER, '--port', '0', '--tls-port', str(port), '--tls-cert-file', str(certificate),
+         '--tls-key-file', str(key), '--tls-auth-clients', 'no', '--save', ''],
+        stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=own)
+    try:
+        while 'eady to accept connections' not in (line := process.stdout.readline()):
+            if not line:
+                pytest.skip(f'{SERVER} knows no TLS')
+        url = f'rediss://localhost:{port}/0'
+        reader = RedisReader(f'{url}?ssl_ca_certs={certificate}')
+        assert reader.last_seq() == 0
+        reader.close()
+        with pytest.raises(LedgerError, match='(?i)certificate'):
+            RedisReader(url).last_seq()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+STEPS = st.lists(st.tuples(st.sampled_from('fg'), st.sampled_from('abc'), st.booleans()),
+                 max_size=40)
+
+
+@settings(max_examples=25, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS, compact=st.booleans())
+def test_any_history_gives_the_same_answers_from_journal_and_ledger(
+        redis_server, tmp_path_factory, steps, compact):
+    redis_server.client.flushall()
+    states = {}
+    with Journal(tmp_path_factory.mktemp('answers') / 'journal') as journal:
+        for flow_id, action_id, fails in steps:
+            source = states.get((flow_id, action_id), 'assigned')
+            if source == 'terminated':
+                event, target, data = 'reassign', 'assigned', {}
+            elif source == 'error' or (source == 'completed' and not fails):
+                event, target = 'terminate', 'terminated'
+                data = {'outcome': 'failed' if source == 'error' else 'succeeded'}
+            elif fails and source not in ('assigned', 'completed'):
+                event, target, data = 'fail', 'error', {'error_code': 'REFUTED'}
+            else:
+                event, target = next((event, target) for event, start, target in WALK
+                                     if start == source)
+                data = {'outcome': 'succeeded'} if event == 'terminate' else {}
+            journal.append(Entry('transition', flow_id, action_id, 1, event, source, target,
+                                 data=data, final=target == 'terminated'))
+            states[flow_id, action_id] = target
+        if compact:
+            journal.compact(synced_to=journal.last_seq())
+        snapshot = journal.snapshot()
+        rows = list(journal.rows())
+        if rows:
+            apply(redis_server, rows, through=snapshot.data['through'] if snapshot else 0)
+        graph = load_graph(config_file('graphs/action.yaml'))
+        reader = RedisReader(redis_server.url)
+        here, there = Projection(journal, graph), Projection(reader, graph)
+
+        def told(action):
+            return action and (action.flow_id, action.action_id, action.state, action.outcome,
+                               action.attempt, action.error_code, action.seq)
+        for filters in ({}, {'flow_id': 'f'}, {'states': ['error', 'completed']},
+                        {'outcomes': ['succeeded']}, {'open_only': True}):
+            assert [told(one) for one in here.find(**filters)] == [
+                told(one) for one in there.find(**filters)]
+        for flow_id in ('', 'f', 'g'):
+            for action_id in 'abc':
+                assert told(here.get(flow_id, action_id)) == told(there.get(flow_id, action_id))
+                query = {'flow_id': flow_id or None, 'action_id': action_id, 'after': 2,
+                         'limit': 3}
+                assert list(journal.rows(**query)) == list(reader.rows(**query))
+        assert reader.last_seq() == journal.last_seq()
+        reader.close()
+
+
+def test_wall_clock_that_is_set_back_an_hour_changes_nothing(sync, redis_server, tmp_path):
+    class Clock(SystemClock):
+        back = 0.0
+
+        def wall_time(self):
+            return super().wall_time() - self.back
+
+    clock = Clock()
+    with Journal(tmp_path / 'clock', clock=clock) as journal:
+        write(journal, 0, 10)
+        syncing = Syncing(journal, redis_server.url)
+        try:
+            syncing.until_synced()
+            clock.back = 3600.0
+            write(journal, 10, 10)
+            row = list(journal.rows())[-1]
+            assert 0 <= journal.elapsed_since(row) < 5
+            assert 0 <= journal.elapsed_since(next(journal.rows())) < 60
+            status = syncing.until_synced()
+            assert status.lag == 0 and not status.last_error
+        finally:
+            syncing.loop.stop()
+        assert_same(journal, redis_server)
+        assert verify_journal(journal.path) == []
