@@ -224,7 +224,10 @@ class Orchestrator:
         for name, blamed in skipped:
             outcome = run.dependencies.outcomes[blamed]
             self.starter.withdraw(run, name)
-            run.runners[name].skip('scheduler', f"'{blamed}' {outcome.value}")
+            if run.canceled_by is not None:
+                run.runners[name].cancel(*run.canceled_by)
+            else:
+                run.runners[name].skip('scheduler', f"'{blamed}' {outcome.value}")
         if run.canceled_by is not None:
             for name in ready:
                 run.runners[name].cancel(*run.canceled_by)

@@ -91,7 +91,7 @@ def test_edits_are_checked_by_the_robot_and_survive_kill_9(
 
     refused = edit(system, flow_id, BACK.replace('arm_controller/', 'arm_controler/'))
     assert not refused.accepted and refused.error_code == 505
-    assert "edit:6:7: action 'back'" in refused.error_msg, refused.error_msg
+    assert "edit:6:9: action 'back', server: no action server" in refused.error_msg
     refused = edit(system, flow_id, BACK.replace('tool[0] - to', 'tol[0] - to'))
     assert "unknown name 'tol'; did you mean 'tool'?" in refused.error_msg, refused.error_msg
     assert not any(row.event == 'edited' for row in system.rows(flow_id=flow_id))

@@ -171,6 +171,10 @@ class Robot:
     ) -> Question:
         return self.confirm(request, result)
 
+    @staticmethod
+    def unknown() -> Confirmation:
+        return Confirmation('stale', ())
+
     def verify(
         self, spec: VerifySpec, request: VerifyRequest, verdict: Callable[[Verdict], None]
     ) -> Any:

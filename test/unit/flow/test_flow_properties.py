@@ -108,7 +108,8 @@ class CountingRobot(Robot):
 
     def confirm(self, request: Any, result: Any) -> Any:
         verdicts = self.verdicts.setdefault((request.action_id, request.name), [])
-        if request.name == 'after' and request.action_id in self.refuses or request.name == 'confirm' and request.action_id in self.fails:
+        liars = {'after': self.refuses, 'confirm': self.fails}.get(request.name, set())
+        if request.action_id in liars:
             verdicts[:] = ['refuted']
         return super().confirm(request, result)
 
@@ -224,7 +225,7 @@ class Case:
             if event < 0.15:
                 self.edit(process, run)
             elif event < 0.22:
-                before = {name: outcome for name, outcome in self.ended(run).items()}
+                before = self.ended(run)
                 process.kill()
                 process = Process(self.path, self.clock, self.robot)
                 (run,) = process.orchestrator.restore()
