@@ -63,6 +63,7 @@ LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
 NODES = ('world_model_bridge', 'ledger', 'action_lifecycle_node')
 HURTS = ('pause', 'readonly', 'memory', 'script')
 FLOWS = 3  #: at once
+GOAL_LOST = 20.0  #: s without an answer to a goal
 FACTS = """\
 estop: none
 facts:
@@ -108,6 +109,7 @@ class Soak:
         self.changes: list[ActionStateChange] = []
         self.flows = FlowStatusArray()
         self.sync = LedgerSync()
+        self.asked: set[str] = set()
         self.refused: list[str] = []
         node = self.node
         self.gripper = ActionServer(node, GripperCommand, 'gripper', self._grip,
@@ -174,16 +176,37 @@ class Soak:
 
     def submit(self, flow_id: str) -> None:
         """Ask for a flow; whether that arrives before the node is killed is not known."""
+        def over(reason: str) -> None:
+            self.asked.discard(flow_id)
+            if reason:
+                self.refused.append(f'{flow_id}: {reason}')
+
         def answered(future: Any) -> None:
             handle = future.result()
-            if not handle.accepted:
-                self.refused.append(f'{flow_id}: not accepted')
-                return
-            handle.get_result_async().add_done_callback(lambda ended: self.refused.append(
-                f'{flow_id}: {ended.result().result.error_msg}'))
+            if handle.accepted:
+                handle.get_result_async().add_done_callback(
+                    lambda ended: over(ended.result().result.error_msg))
+            else:
+                over('not accepted')
 
+        self.asked.add(flow_id)
         self.client.send_goal_async(ExecuteFlow.Goal(
             flow=FLOW, kind='yaml', flow_id=flow_id)).add_done_callback(answered)
+
+    def quiet(self) -> None:
+        """Wait until what was asked for has ended, or was lost with a node, and nothing comes."""
+        seq, since = -1, time.monotonic()
+        limit = since + GOAL_LOST
+
+        def is_quiet() -> bool:
+            nonlocal seq, since
+            now = time.monotonic()
+            if self.reader.last_seq() != seq:
+                seq, since = self.reader.last_seq(), now
+            return (not self.asked or now > limit) and now - since > 0.5 \
+                and not self.reader.open_flows()
+        self.until(is_quiet, 90.0, 'all flows have ended')
+        self.asked.clear()
 
     def kill(self, victim: str) -> None:
         """Kill a process, or the server, and start it again; or hurt the server for a while."""
@@ -191,6 +214,8 @@ class Soak:
             process = self.processes[victim]
             process.kill()
             process.wait(10.0)
+            if victim == 'action_lifecycle_node':
+                self.asked.clear()  # nobody will answer
             self.start(victim)
         elif victim == 'redis':
             self.redis.restart()
@@ -204,7 +229,7 @@ class Soak:
 
     def check(self) -> None:
         """Wait until all is quiet, and compare what the journal, the node and Redis say."""
-        self.until(lambda: not self.reader.open_flows(), 90.0, 'all flows have ended')
+        self.quiet()
         last = self.reader.last_seq()
         self.until(lambda: self.sync.ledger_seq == self.reader.last_seq(), 30.0, 'all is synced')
         rows = list(self.reader.rows(after=self.checked))
@@ -214,6 +239,7 @@ class Soak:
         ledger.close()
         known = {row.seq: (row.flow_id, row.action_id, row.attempt, row.from_state, row.to_state)
                  for row in rows}
+        self.spin(0.1)
         for change in self.changes:  # each of them was acknowledged
             if change.seq > self.checked:
                 assert known[change.seq] == (
