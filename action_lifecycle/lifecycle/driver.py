@@ -1,0 +1,176 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What every state of an action needs: changes that are recorded, answers that may come too late.
+
+The parts of the runner build on it; each has a few states of the action as its subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import functools
+import logging
+import random
+from typing import Any
+
+from .action import Action
+from .ports import (
+    Clock,
+    Confirmation,
+    ConfirmRequest,
+    Handle,
+    Operator,
+    Specs,
+    Verifier,
+    World,
+)
+from .spec import ConditionSpec
+from .states import ActionState, ErrorCode, Outcome
+from .words import in_words
+from ..engine import LifecycleError, TransitionNotAllowed
+from ..engine.errors import ContentRefused
+
+RECORD_AGAIN = 1.0
+"""Seconds until a change that the journal refused is tried again."""
+
+_CONFIRM_CODES = {
+    'refuted': ErrorCode.REFUTED,
+    'timed_out': ErrorCode.CONFIRM_TIMEOUT,
+    'stale': ErrorCode.CONFIRM_STALE,
+}
+
+
+class Driver:
+    """Fires events of one action; what comes back after the state has changed is dropped."""
+
+    def __init__(
+        self, action: Action, world: World, clock: Clock, operator: Operator, verifier: Verifier,
+        specs: Specs, rng: random.Random | None = None, recipe: bool = False,
+    ) -> None:
+        self.action = action
+        self.world = world
+        self.clock = clock
+        self.operator = operator
+        self.verifier = verifier
+        self.specs = specs
+        self.rng = rng or random.Random()
+        self.recipe = recipe  #: what worked is kept in a recipe
+        self.log = logging.getLogger('action_lifecycle')
+        self._under_way: list[Handle] = []
+        self._motion: Handle | None = None
+        self._changes = 0
+        self._canceled_by: tuple[ErrorCode, str, str] | None = None
+        self._last = False  #: nothing is to come after its next error
+
+    def fire(self, event: str, **data: Any) -> None:
+        """
+        Change the state and set going what the new state asks for.
+
+        `TransitionNotAllowed` and the journal's errors pass through; nothing has changed then.
+        """
+        action = self.action
+        before = action.state
+        try:
+            action.machine.fire(event, **data)
+        except Exception as error:
+            if action.state is before:
+                raise
+            # A listener failed after the change was recorded: it stands, and the action errs.
+            self._left()
+            self._internal(error)
+            return
+        self._left()
+        self._enter()
+
+    def _end(self, outcome: Outcome, actor: str, reason: str) -> None:
+        self._fire('terminate', outcome=outcome.value, actor=actor, cause=reason)
+
+    def _enter(self) -> None:
+        enter = getattr(self, f'_enter_{self.action.state.value}', None)
+        if enter is None:
+            return
+        try:
+            enter()
+        except (LifecycleError, ArithmeticError, LookupError, TypeError, ValueError,
+                AttributeError, OSError, RuntimeError) as error:
+            self._internal(error)
+
+    def _render(self) -> None:
+        """Bring the spec up to what fallbacks have changed."""
+        action = self.action
+        if action.parameters or action.fields or action.seen:
+            action.spec = self.specs.render(action.parameters, action.fields)
+
+    def _confirm(
+        self, name: str, conditions: Sequence[ConditionSpec], after: float,
+        then: Callable[[Confirmation], None],
+    ) -> None:
+        action = self.action
+        self._under_way.append(self.world.confirm(ConfirmRequest(
+            action.flow_id, action.action_id, action.attempt, conditions, after, name,
+            action.spec.parameters), self._unless_changed(then)))
+
+    def _refused(self, answer: Confirmation) -> None:
+        self._fail(answer.error_code or _CONFIRM_CODES.get(answer.verdict, ErrorCode.INTERNAL),
+                   in_words(answer), evidence=list(answer.evidence), sensors_said=answer.verdict,
+                   actor='sensors')
+
+    def _fire(self, event: str, **data: Any) -> None:
+        """Fire what must happen; when the journal refuses, say so and try again until it does."""
+        try:
+            self.fire(event, **data)
+        except (TransitionNotAllowed, ContentRefused) as error:
+            self._internal(error)
+        except (LifecycleError, OSError) as error:
+            self.log.error('%s: %s is not recorded, trying again in %.0f s: %s',
+                           self.action.machine.name, event, RECORD_AGAIN, error)
+            self._later(RECORD_AGAIN, lambda: self._fire(event, **data))
+
+    def _fail(self, code: ErrorCode, reason: str, **data: Any) -> None:
+        if self._last:
+            data['last'] = True
+        self._fire('fail', error_code=code.name, error_msg=reason, cause=reason, **data)
+
+    def _internal(self, error: Exception) -> None:
+        """Turn a fault of the software into an error of the action, if its state admits one."""
+        self.log.exception('%s: %s', self.action.machine.name, error, exc_info=error)
+        if 'fail' in self.action.machine.possible_events():
+            # In a fallback no further one is tried, it might fail in the same way for ever.
+            last = {'next_fallback': len(self.action.spec.fallback)} \
+                if self.action.state is ActionState.FALLBACK_REQUESTED else {}
+            self._fail(ErrorCode.INTERNAL, f'{type(error).__name__}: {error}', **last)
+
+    def _later(self, delay: float, callback: Callable[[], None]) -> None:
+        self._under_way.append(self.clock.call_later(delay, self._unless_changed(callback)))
+
+    def _unless_changed(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """Wrap a callback so that it does nothing once the state has changed."""
+        changes = self._changes
+
+        @functools.wraps(callback)
+        def when_still(*arguments: Any) -> None:
+            if self._changes == changes:
+                callback(*arguments)
+
+        return when_still
+
+    def _left(self) -> None:
+        """Drop what the state before had under way."""
+        self._changes += 1
+        self._motion = None
+        under_way, self._under_way = self._under_way, []
+        for handle in under_way:
+            handle.cancel()

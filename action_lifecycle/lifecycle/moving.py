@@ -1,0 +1,164 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The motion of an action: sent once, followed or stopped, and its outcome seen by the sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import json
+from typing import Any
+import uuid
+
+from .driver import Driver
+from .ports import Confirmation, Evidence, Handle, MotionRequest, MotionResult
+from .states import ActionState, ErrorCode
+from .words import in_words
+
+MAX_RESULT = 16_384
+"""Characters of JSON of a motion's result that are journaled; a longer one is left out."""
+
+
+class Moving(Driver):
+    """The states executing_motion and sensor_confirm."""
+
+    _halted: Callable[[], None] | None = None
+    _following = False
+    _asked_for = False  #: the motion's goal may have left
+
+    def _go(self, required: Sequence[Evidence] = ()) -> None:
+        # Under a name of its own: it shows that the action may begin, not that it is done.
+        kept: dict[str, Any] = {'required': list(required)} if self.recipe and required else {}
+        if self.action.seen:
+            kept['seen'] = self.action.seen
+        if self.action.spec.physical:
+            self._fire('execute', goal_id=uuid.uuid4().hex, **kept)
+        else:
+            self._fire('request_verification', **kept)
+
+    def _enter_executing_motion(self) -> None:
+        self._asked_for = False
+        self.action.recorder.barrier(self._unless_changed(self._send))
+
+    def _send(self, resume: bool = False) -> None:
+        action, spec = self.action, self.action.spec
+        self._following = resume
+        self._asked_for = True
+        self._motion = self.world.execute(MotionRequest(
+            flow_id=action.flow_id, action_id=action.action_id, attempt=action.attempt,
+            goal_id=action.goal_id, steps=spec.motion, parameters=spec.parameters,
+            maintain=spec.maintain, confirm=spec.confirm, stopped=spec.stopped,
+            stop_timeout=spec.stop_timeout, resume=resume,
+        ), self._unless_changed(self._moved))
+
+    def _moved(self, result: MotionResult) -> None:
+        self._motion = None
+        if self._halted is not None:
+            self._end_halt(result, self._halted)
+            return
+        said: dict[str, Any] = {'controller_said': result.controller_said}
+        if result.goals:
+            said['goals'] = dict(result.goals)
+        if result.result is not None and len(json.dumps(result.result)) <= MAX_RESULT:
+            said['result'] = result.result
+        if self._canceled_by is not None:
+            code, reason, actor = self._canceled_by
+            self._fail_stopped(result, code, reason, actor)
+        elif result.outcome == 'executed':
+            self._fire('motion_done', ended=result.ended, **said)
+        elif self._interrupted(result):
+            self._fire('motion_done', ended=self.clock.now(), interrupted=True,
+                       controller_said=result.controller_said or 'knows nothing of the goal',
+                       cause='the motion was interrupted; the sensors are asked')
+        else:
+            code = result.error_code or (
+                ErrorCode.MOTION_CANCELED if result.outcome == 'canceled'
+                else ErrorCode.MOTION_ABORTED)
+            self._fail_stopped(result, code, result.error_msg, 'controller')
+
+    def _interrupted(self, result: MotionResult) -> bool:
+        """Whether nobody wanted this end: our side stopped the motion, or lost sight of it."""
+        return result.stopped and (
+            result.outcome == 'not_running' or result.error_code is ErrorCode.INTERRUPTED
+            or (self._following and result.outcome == 'canceled'))
+
+    def _end_halt(self, result: MotionResult, halted: Callable[[], None]) -> None:
+        self._left()
+        try:
+            if not result.stopped:
+                self.action.machine.fire(
+                    'fail', error_code=ErrorCode.STOP_UNCONFIRMED.name, actor='shutdown',
+                    error_msg=f'not seen to stop: {result.error_msg}',
+                    controller_said=result.controller_said,
+                    locked=list(self.action.spec.resources))
+        finally:
+            halted()
+
+    def _fail_stopped(
+        self, result: MotionResult, code: ErrorCode, reason: str, actor: str
+    ) -> None:
+        """End a motion in error; if it was not seen to stop, that is the error."""
+        data: dict[str, Any] = {
+            'controller_said': result.controller_said, 'cancel': code is ErrorCode.CANCELED}
+        if result.evidence:
+            data['evidence'] = list(result.evidence)
+        if not result.stopped:
+            data['locked'] = list(self.action.spec.resources)
+            reason = f'{reason or code.name}; not seen to stop: {result.error_msg}'
+            code = ErrorCode.STOP_UNCONFIRMED
+        self._fail(code, reason, actor=actor, **data)
+
+    def _enter_sensor_confirm(self) -> None:
+        action = self.action
+        if self._canceled_by is not None:  # asked for while the end of the motion was recorded
+            code, reason, actor = self._canceled_by
+            self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
+            return
+        self._confirm('confirm', action.spec.confirm, action.motion_ended, self._confirmed)
+
+    def _confirmed(self, answer: Confirmation) -> None:
+        action = self.action
+        evidence = list(answer.evidence)
+        if answer.verdict == 'confirmed':
+            self._fire('confirmed', evidence=evidence, sensors_said='confirmed', actor='sensors')
+        elif not action.interrupted:
+            self._refused(answer)
+        elif action.spec.resume_policy == 'retry':
+            self._fire('repeat_motion', goal_id=uuid.uuid4().hex, evidence=evidence,
+                       sensors_said=answer.verdict,
+                       cause='interrupted, its outcome is not there, and on_resume says retry')
+        else:
+            code = ErrorCode.INTERRUPTED if action.spec.resume_policy == 'ask' \
+                else ErrorCode.GOAL_UNKNOWN
+            self._fail(code, f'interrupted, and its outcome is not there: {in_words(answer)}',
+                       evidence=evidence, sensors_said=answer.verdict, actor='sensors')
+
+    def _stop(self, code: ErrorCode, reason: str, actor: str) -> None:
+        """Leave the state in error, a motion only after it was seen to stop."""
+        if self.action.state is not ActionState.EXECUTING_MOTION:
+            self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
+            return
+        if self._canceled_by is not None:
+            return
+        self._canceled_by = code, reason, actor
+        if not self._asked_for:
+            self._moved(MotionResult('canceled', self.clock.now(), 'nothing was sent'))
+        elif self._motion is not None:
+            self._cancel_motion(self._motion)
+
+    def _cancel_motion(self, motion: Handle) -> None:
+        """Ask for the stop; the bridge answers within stop_timeout, else nobody knows."""
+        motion.cancel()
+        self._later(self.action.spec.stop_timeout + 0.5, lambda: self._moved(MotionResult(
+            'failed', self.clock.now(), stopped=False, error_msg='the bridge gives no answer')))
