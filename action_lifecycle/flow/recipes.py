@@ -34,11 +34,11 @@ from typing import Any, Optional
 from pydantic import Field
 
 from .loading import Flow, MAX_FLOW_BYTES
+from .templates import parts_read
 from ..engine.document import as_written, parse_document, StrictModel, validate
 from ..engine.errors import DocumentError, LifecycleError, nearest
 from ..lifecycle.fragment import widened
 from ..lifecycle.ports import Evidence
-from ..lifecycle.spec import ActionSpec
 from ..world.expressions import compile_expression
 
 TOLERANCE = 0.005
@@ -48,6 +48,8 @@ SHOWN = 12
 NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z')
 _OWN_PLANS = ('after', 'schedule', 'retry', 'fallback')
 """Fields that say when an action runs and what follows an error, not what worked."""
+_LATE = ('verify', 'fallback')
+"""Fields whose templates are filled in when people and services are asked."""
 
 
 class FactThen(StrictModel):
@@ -148,7 +150,8 @@ class Recipe:
             # Its goals are as they were sent, so there is nothing that parameters could change.
             fields['fallback'] = [entry for entry in fields.get('fallback', ())
                                   if not entry.get('parameters')]
-            actions[action.action] = _literal(fields)
+            actions[action.action] = {
+                key: value if key in _LATE else _literal(value) for key, value in fields.items()}
         return json.dumps({
             'flow': self.spec.flow.name, 'description': f'Recipe {self.name}.',
             'max_motions': self.spec.max_motions, 'actions': actions}, indent=1)
@@ -305,10 +308,12 @@ def source_of(flow: Flow, file: str) -> dict[str, Any]:
             'parameters': flow.parameters, 'parameters_sha256': digest(parameters)}
 
 
-def facts_of_goals(actions: Mapping[str, ActionSpec]) -> list[str]:
-    """Return the names of the facts that goals are filled in from, sorted."""
+def facts_of_goals(flow: Flow) -> list[str]:
+    """Return the names of the facts that goals and templates are filled in from, sorted."""
     found: set[str] = set()
-    for action in actions.values():
+    for name, action in flow.actions.items():
+        for _, text in flow.late[name]:
+            found |= {fact for fact, _ in parts_read(text, 'facts')}
         for step in action.motion:
             for text in _gaps(step.goal):
                 found |= set(compile_expression(text, _AnyName()).names) - set(action.parameters)

@@ -124,7 +124,7 @@ class FlowSources:
         """Note where a checked flow comes from, and the world as it is if a recipe needs it."""
         whole = {**origin, **({'lease': order.lease} if order.lease else {})}
         if order.recipe and 'world' not in whole:
-            facts = facts_of_goals(flow.actions)
+            facts = facts_of_goals(flow)
             whole['world'] = world_then(await self._judged(
                 [('world', knows(fact)) for fact in facts], {}))
         return CheckedFlow(flow, whole)

@@ -284,6 +284,31 @@ def test_what_looks_like_a_template_in_a_recipe_is_a_text(
     assert flow.actions['pick'].motion[0].goal['name'] == '{{ secret }}'
 
 
+def test_what_was_read_from_facts_results_and_conditions_is_kept_as_it_was(
+    start: Start, clock: Clock, folder: Path
+) -> None:
+    text = TEXT.replace('after: pick', "after: {pick: {condition: attempts == 1}}").replace(
+        'fetch', 'late').replace(
+        "{x: {expr: 'slot[0]'}}", "{x: '{{ results.pick.facts.z }}', y: '{{ facts.z }}'}").replace(
+        'confirm: z > 0\n  pick', "confirm: z > 0\n    verify: {by: operator, question: "
+        "'Is {{ action }} done?'}\n  pick")
+    process = with_recipes(start(), folder)
+    run_it(process, recipe='late', text=text)
+    clock.run(10.0)
+    (question,) = process.desk.open.values()
+    process.desk.respond(question.id, 'completed', 'me')
+    clock.run(10.0)
+    recipe = Recipe.load(folder, 'late')
+    assert recipe.fragment('place')['motion'][0]['goal'] == {'x': 0.5, 'y': 0.5}
+    flow = parse_flow(recipe.text(), 'late.json')
+    assert flow.actions['place'].motion[0].goal == {'x': 0.5, 'y': 0.5}
+    assert flow.actions['place'].verify[0].question == 'Is {{ action }} done?'
+    assert facts_of_goals(parse_flow(text, 'f')) == ['part', 'z']
+    run = process.orchestrator.submit(flow, 'again', origin={'kind': 'recipe'})
+    clock.run(10.0)
+    assert run.actions[1].sensors_said == 'confirmed'
+
+
 def test_nothing_has_changed_so_nothing_is_different(made: Recipe) -> None:
     now = [evidence('part', [0.102, 0.2])]
     assert made.differences(TEXT, {}, now) == []
@@ -310,7 +335,7 @@ def test_each_difference_is_told(
 
 def test_what_is_asked_before_it_runs(made: Recipe) -> None:
     assert made.questions() == [('world', 'all(part == part)'), ('require of pick', 'z < 1')]
-    assert facts_of_goals(parse_flow(TEXT, 'f').actions) == ['part', 'slot']
+    assert facts_of_goals(parse_flow(TEXT, 'f')) == ['part', 'slot']
 
 
 def test_a_second_run_of_the_same_flow_widens_the_ranges(made: Recipe, folder: Path) -> None:
