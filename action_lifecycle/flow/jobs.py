@@ -90,6 +90,7 @@ class Job:
 
     def __post_init__(self) -> None:
         self.schedule = Schedule(self.spec, self.created, self.shift)
+        self._next: tuple[tuple[float | None, float], float | None] | None = None
 
     def data(self) -> dict[str, Any]:
         """Return it as the journal has it."""
@@ -100,7 +101,10 @@ class Job:
         """Return when it comes next; None: never more."""
         if self.spec.times and self.count >= self.spec.times:
             return None
-        return self.schedule.after(self.taken)
+        state = self.taken, self.shift
+        if self._next is None or self._next[0] != state:
+            self._next = state, self.schedule.after(self.taken)
+        return self._next[1]
 
     @property
     def over(self) -> bool:
@@ -120,16 +124,14 @@ class Job:
             self.taken -= back
         return True
 
-    def take(self, now: float) -> bool:
-        """Take all times that have come; return whether there were any."""
+    def take(self, now: float) -> None:
+        """Take all times that have come, of which there is at least one."""
         came: list[float] = []
         self._pass_over(now)
         while (moment := self.next) is not None and moment <= now:
             self.taken = moment
             self.count += 1
             came.append(moment)
-        if not came:
-            return False
         on_time = came[-1] >= now - GRACE
         late = came[:-1] if on_time else came
         made_up: list[float] = []
@@ -144,7 +146,6 @@ class Job:
         elif on_time:
             made_up = [*made_up, came[-1]]
         self.owed = [*self.owed, *made_up]
-        return True
 
     def _pass_over(self, now: float) -> None:
         """Leave out what is too much to be made up for, without going through it."""
@@ -316,10 +317,12 @@ class Jobs(Extension):
             now = self._now(job.spec)
             if job.moved(now):
                 self._note(job, 'clock went back')
-            before = job.data()
-            if job.take(now) and not self._note(job, 'due'):
-                job.__dict__.update({name: before[name] for name in _STORED})
-                continue
+            if job.next is not None and job.next <= now:
+                before = job.data()
+                job.take(now)
+                if not self._note(job, 'due'):
+                    job.__dict__.update({name: before[name] for name in _STORED})
+                    continue
             self._start_owed(job)
             if job.over and not job.action_id:
                 self._close(job, 'done')

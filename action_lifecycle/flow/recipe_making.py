@@ -52,6 +52,7 @@ class RecipeMaker(Extension):
         self._apart = apart
         self._wall_time = wall_time
         self._making: set[str] = set()
+        self._halted = False
         self._log = logging.getLogger('action_lifecycle')
 
     def holds(self, run: FlowRun) -> bool:
@@ -73,9 +74,13 @@ class RecipeMaker(Extension):
                     lambda recipe, error: self._written(run, recipe, error))
         return True
 
+    def halt(self) -> None:
+        """End no flow any more; those that are held are gone on with in the next life."""
+        self._halted = True
+
     def _written(self, run: FlowRun, recipe: Recipe, error: Exception | None) -> None:
         self._making.discard(run.flow_id)
-        if self._orchestrator.runs.get(run.flow_id) is not run:
+        if self._halted:
             return
         if error is not None:
             self._without(run, f'it could not be written: {error}')

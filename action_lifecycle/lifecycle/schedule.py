@@ -148,6 +148,9 @@ class Schedule:
         self._zone = tz.gettz(spec.zone)
         self._created = created
         self._rule: rrule.rrule | None = None
+        self._stamps: Iterator[float] = iter(())
+        self._next: float | None = None
+        self._asked = math.inf
         if isinstance(spec.every, str):
             begin = created if self._start is None else self._start
             rule = rrule.rrulestr(spec.every, dtstart=self._local(begin))
@@ -176,15 +179,15 @@ class Schedule:
         return None
 
     def _of_rule(self, rule: rrule.rrule, moment: float | None) -> float | None:
-        if moment is None:
-            found = next(iter(rule), None)
-            return None if found is None else self._stamp(found)
-        # A little earlier: clocks that are put forward or back make some local times the same.
-        for local in rule.xafter(self._local(moment - 3 * 3600.0), inc=True):
-            stamp = self._stamp(local)
-            if stamp > moment:
-                return stamp
-        return None
+        """Go on where the last question ended: a rule is gone through from its first time."""
+        moment = -math.inf if moment is None else moment
+        if moment < self._asked:
+            self._stamps = map(self._stamp, rule)
+            self._next = next(self._stamps, None)
+        self._asked = moment
+        while self._next is not None and self._next <= moment:
+            self._next = next(self._stamps, None)
+        return self._next
 
     def _local(self, moment: float) -> datetime.datetime:
         return datetime.datetime.fromtimestamp(math.floor(moment), self._zone).replace(tzinfo=None)

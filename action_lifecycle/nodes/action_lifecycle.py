@@ -197,8 +197,8 @@ class ActionLifecycleNode(ManagedNode):
             NodeVerifier(
                 self, self.desk, self.facts, self.clock.call_soon), self._flow_changed)
         self.orchestrator.recipes = self._recipe
-        self.orchestrator.extensions.append(
-            RecipeMaker(self.orchestrator, self.recipes, self.apart))
+        self.recipe_maker = RecipeMaker(self.orchestrator, self.recipes, self.apart)
+        self.orchestrator.extensions.append(self.recipe_maker)
         self.orchestrator.extensions.append(
             FlowDialogues(self.recorder.journal, self.clock, self.desk))
         self.edits.activate(self.orchestrator)
@@ -213,6 +213,7 @@ class ActionLifecycleNode(ManagedNode):
         orchestrator, self.orchestrator = self.orchestrator, None
         if orchestrator is not None:
             self._halts += 1
+            self.recipe_maker.halt()
             orchestrator.halt(self._stopped)
             self.flows.interrupt()
 

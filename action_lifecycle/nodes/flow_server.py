@@ -164,10 +164,12 @@ class FlowServer:
                 return  # the node stops; it is gone on with when it is active again
             self.planner.failed(asked.flow_id, _code(error), str(error))
             return
-        waiting = self._waiting.get(asked.flow_id)
-        if waiting is not None and planned.flow is None:
-            waiting.outcome = planned
-            _done(waiting.ended)
+        if planned.flow is None:
+            self.node.get_logger().info(f'{asked.flow_id}: {planned.error_msg}')
+            waiting = self._waiting.get(asked.flow_id)
+            if waiting is not None:
+                waiting.outcome = planned
+                _done(waiting.ended)
 
     def _start_job(self, run: JobRun, refused: Any) -> None:
         self._task(self._begin_job, run, refused)
@@ -216,7 +218,8 @@ class FlowServer:
         waiting = self._waiting.get(flow_id)
         if waiting is None:
             waiting = self._waiting[flow_id] = _Waiting(Future(executor=self.node.executor))
-        waiting.handles.append(handle)
+        if handle not in waiting.handles:
+            waiting.handles.append(handle)
         if isinstance(begun, FlowRun):
             self.changed(begun)
         if handle.is_cancel_requested:
@@ -243,10 +246,14 @@ class FlowServer:
                               f"a flow with the id '{wanted}' is there already")
         if order.kind == 'request':
             flow_id = orchestrator.free_id(wanted or f'request-{uuid.uuid4().hex[:8]}')
-            self._waiting[flow_id] = _Waiting(Future(executor=self.node.executor))
-            self.planner.begin(PlanOrder(
-                flow_id, order.flow, order.parameters, order.priority, order.requester,
-                order.lease, order.recipe))
+            self._waiting[flow_id] = _Waiting(Future(executor=self.node.executor), [handle])
+            try:
+                self.planner.begin(PlanOrder(
+                    flow_id, order.flow, order.parameters, order.priority, order.requester,
+                    order.lease, order.recipe))
+            except LifecycleError:
+                del self._waiting[flow_id]
+                raise
             return flow_id
         checked = await self.sources.load(order, lambda text: self._feed_back(
             _Waiting(None, [handle]), self._starting(wanted, 'dependency_analysis', text)))
