@@ -124,7 +124,7 @@ class Orchestrator:
         run.machine.fire(run.status, actor=actor, final=run.broken != '', cause=run.broken, flow={
             'name': flow.name, 'text': flow.text, 'file': flow.document.name,
             'parameters': flow.parameters, 'priority': priority, 'recipe': recipe,
-            'origin': run.origin, 'order': run.dependencies.dag.order()})
+            'origin': run.origin})
         self.runs[flow_id] = run
         if run.ended:
             run.error_code, run.error_msg = why_failed(run)
@@ -192,7 +192,7 @@ class Orchestrator:
 
     def _enter(self, run: FlowRun) -> None:
         try:
-            run.machine.fire(run.status, order=run.dependencies.dag.order())
+            run.machine.fire(run.status)
         except LifecycleError as error:
             self.log.error('flow %s does not start anew, trying again in %.0f s: %s',
                            run.flow_id, START_AGAIN, error)

@@ -22,11 +22,9 @@ those behind it, so nobody waits for ever. Both take time in proportion to what 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 import heapq
-from typing import Union
+from typing import NamedTuple, Union
 
 from .dag import Changes, Dag
 from ..lifecycle.spec import WhenSpec
@@ -39,6 +37,7 @@ _MET: dict[str, frozenset[Outcome]] = {
 }
 """For each kind of dependency the outcomes that meet it; any other outcome can't any more."""
 
+_NOTHING: frozenset[str] = frozenset()
 AGING = 3600.0
 """Seconds that a flow must have been there longer to make up for one level of priority less."""
 
@@ -118,22 +117,12 @@ class Dependencies:
         return ready, skipped
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """An action that is ready to start; the smallest rank goes first."""
 
     rank: tuple[float, ...]  #: of the flow, of the action, and the order of arrival: all differ
-    flow_id: str = field(compare=False)
-    action_id: str = field(compare=False)
-    resources: frozenset[str] = field(compare=False)
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Whose claim it is."""
-        return self.flow_id, self.action_id
-
-    def __lt__(self, other: Claim) -> bool:
-        return self.rank < other.rank
+    key: tuple[str, str]  #: flow and action
+    resources: frozenset[str]
 
 
 class Resources:
@@ -142,24 +131,25 @@ class Resources:
     def __init__(self) -> None:
         self.holders: dict[str, tuple[str, str]] = {}
         self.locked: dict[str, str] = {}
-        self._held: dict[tuple[str, str], list[str]] = {}
+        self._held: dict[tuple[str, str], frozenset[str]] = {}
 
     def take(self, claim: Claim) -> None:
         """Give the claim all it asks for."""
-        self._held[claim.key] = list(claim.resources)
+        key = claim.key
+        self._held[key] = claim.resources
         for name in claim.resources:
-            self.holders[name] = claim.key
+            self.holders[name] = key
 
-    def release(self, flow_id: str, action_id: str) -> list[str]:
+    def release(self, flow_id: str, action_id: str) -> frozenset[str]:
         """Free what an action holds; returns the names."""
-        held = self._held.pop((flow_id, action_id), [])
+        held = self._held.pop((flow_id, action_id), _NOTHING)
         for name in held:
             self.holders.pop(name, None)
         return held
 
     def held_by(self, flow_id: str, action_id: str) -> list[str]:
         """Return the names of what an action holds."""
-        return self._held.get((flow_id, action_id), [])
+        return sorted(self._held.get((flow_id, action_id), _NOTHING))
 
     def free(self, name: str) -> bool:
         """Whether nobody holds it and it is not locked."""
@@ -186,44 +176,55 @@ class Scheduler:
     def __init__(self) -> None:
         self.resources = Resources()
         self.claims: dict[tuple[str, str], Claim] = {}
-        self._queues: dict[str, list[Claim]] = {}
-        self._startable: dict[str, list[Claim]] = defaultdict(list)  #: by flow, as far as seen
-        self._at_work: dict[str, set[str]] = defaultdict(set)
+        self._alive: set[tuple[float, ...]] = set()  #: ranks of the claims
+        self._queues: dict[str, list[Claim]] = {}  #: by resource; what is gone goes out later
+        self._startable: dict[str, list[Claim]] = {}  #: by flow, as far as resources go
+        self._at_work: dict[str, set[str]] = {}
         self._limits: dict[str, int] = {}
-        self._flows: list[tuple[tuple[float, ...], str]] = []  #: that may have something to start
+        self._flows: list[tuple[tuple[float, ...], str]] = []
+        self._listed: dict[str, tuple[float, ...]] = {}  #: which entry of a flow counts
 
     def limit(self, flow_id: str, limit: int) -> None:
-        """Say how many actions of a flow may be at work."""
+        """Take in a flow, and how many of its actions may be at work."""
         self._limits[flow_id] = limit
-
-    def at_work(self, flow_id: str) -> set[str]:
-        """Return the actions of a flow that are at work."""
-        return self._at_work[flow_id]
+        self._at_work.setdefault(flow_id, set())
+        self._startable.setdefault(flow_id, [])
 
     def add(self, claim: Claim) -> None:
         """Let a claim wait."""
+        if claim.key in self.claims:
+            self.withdraw(*claim.key)
         self.claims[claim.key] = claim
+        self._alive.add(claim.rank)
         for name in claim.resources:
-            heapq.heappush(self._queues.setdefault(name, []), claim)
+            queue = self._queues.get(name)
+            if queue is None:
+                self._queues[name] = [claim]
+            else:
+                heapq.heappush(queue, claim)
         self._look_at(claim)
 
     def withdraw(self, flow_id: str, action_id: str) -> None:
         """Let a claim wait no longer."""
         claim = self.claims.pop((flow_id, action_id), None)
         if claim is not None:
+            self._alive.discard(claim.rank)
             self._look_behind(claim.resources)
 
-    def next(self) -> Claim | None:
+    def next(self) -> Claim | None:  # noqa: A003
         """Return the best claim that may start now; it waits until it is taken."""
         while self._flows:
-            flow_id = self._flows[0][1]
+            rank, flow_id = self._flows[0]
+            if self._listed.get(flow_id) != rank:
+                heapq.heappop(self._flows)
+                continue
             claim = self._first_of(flow_id)
-            if claim is not None:
-                if claim.rank != self._flows[0][0]:
-                    heapq.heapreplace(self._flows, (claim.rank, flow_id))
-                    continue
+            if claim is not None and claim.rank == rank:
                 return claim
             heapq.heappop(self._flows)
+            del self._listed[flow_id]
+            if claim is not None:
+                self._list(claim)
         return None
 
     def _first_of(self, flow_id: str) -> Claim | None:
@@ -233,7 +234,7 @@ class Scheduler:
         heap = self._startable[flow_id]
         while heap:
             claim = heap[0]
-            if self.claims.get(claim.key) is claim and self._its_turn(claim):
+            if claim.rank in self._alive and self._its_turn(claim):
                 return claim
             heapq.heappop(heap)
         return None
@@ -241,19 +242,20 @@ class Scheduler:
     def start(self, claim: Claim) -> None:
         """Take a claim out and give it what it asks for."""
         del self.claims[claim.key]
+        self._alive.discard(claim.rank)
         self.begin(claim)
 
     def begin(self, claim: Claim) -> None:
         """Give an action that is at work what it holds, without having it wait."""
         self.resources.take(claim)
-        self._at_work[claim.flow_id].add(claim.action_id)
+        self._at_work.setdefault(claim.key[0], set()).add(claim.key[1])
 
-    def end(self, flow_id: str, action_id: str) -> list[str]:
+    def end(self, flow_id: str, action_id: str) -> frozenset[str]:
         """Take in that an action is no longer at work; returns what it held."""
         held = self.resources.release(flow_id, action_id)
-        if action_id in self._at_work[flow_id]:
-            self._at_work[flow_id].discard(action_id)
-            self._look_for(flow_id)
+        self._at_work[flow_id].discard(action_id)
+        if self._startable[flow_id]:
+            self._list(self._startable[flow_id][0])
         self._look_behind(held)
         return held
 
@@ -265,19 +267,28 @@ class Scheduler:
 
     def forget(self, flow_id: str) -> None:
         """Drop what is remembered of a flow that has ended."""
-        for memory in (self._limits, self._at_work, self._startable):
-            memory.pop(flow_id, None)
+        self._limits.pop(flow_id, None)
+        self._at_work.pop(flow_id, None)
+        self._startable.pop(flow_id, None)
+        self._listed.pop(flow_id, None)
 
     def _its_turn(self, claim: Claim) -> bool:
-        return all(self.resources.free(name) and self._head(name) is claim
-                   for name in claim.resources)
+        """Whether the claim is the first for each of its resources, and all of them are free."""
+        holders, locked, queues = self.resources.holders, self.resources.locked, self._queues
+        for name in claim.resources:
+            if name in holders or name in locked:
+                return False
+            if queues[name][0] is not claim and self._head(name) is not claim:
+                return False
+        return True
 
     def _head(self, name: str) -> Claim | None:
         """Return the first claim that waits for a resource."""
         queue = self._queues.get(name)
         while queue:
-            if self.claims.get(queue[0].key) is queue[0]:
-                return queue[0]
+            claim = queue[0]
+            if claim.rank in self._alive:
+                return claim
             heapq.heappop(queue)
         self._queues.pop(name, None)
         return None
@@ -291,10 +302,12 @@ class Scheduler:
 
     def _look_at(self, claim: Claim) -> None:
         if self._its_turn(claim):
-            heapq.heappush(self._startable[claim.flow_id], claim)
-            self._look_for(claim.flow_id)
+            heapq.heappush(self._startable[claim.key[0]], claim)
+            self._list(claim)
 
-    def _look_for(self, flow_id: str) -> None:
-        claim = self._first_of(flow_id) if flow_id in self._limits else None
-        if claim is not None:
-            heapq.heappush(self._flows, (claim.rank, flow_id))
+    def _list(self, claim: Claim) -> None:
+        """Have the flow of a claim looked at in the claim's turn."""
+        listed = self._listed.get(claim.key[0])
+        if listed is None or claim.rank < listed:
+            self._listed[claim.key[0]] = claim.rank
+            heapq.heappush(self._flows, (claim.rank, claim.key[0]))

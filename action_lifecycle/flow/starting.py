@@ -74,9 +74,9 @@ class Starter:
         """Give an action that had started before a restart what it holds."""
         run.at_work.add(name)
         self.scheduler.begin(Claim(
-            (), run.flow_id, name, frozenset(run.flow.actions[name].resources)))
+            (), (run.flow_id, name), frozenset(run.flow.actions[name].resources)))
 
-    def ended(self, run: FlowRun, name: str) -> list[str]:
+    def ended(self, run: FlowRun, name: str) -> frozenset[str]:
         """Take in that an action is no longer at work; returns what it held."""
         held = self.scheduler.end(run.flow_id, name)
         run.at_work.discard(name)
@@ -143,7 +143,7 @@ class Starter:
         run.ready_at.setdefault(name, self._clock.now())
         self.scheduler.add(Claim(
             (run.started_at - AGING * run.priority, -spec.priority, next(self._arrival)),
-            run.flow_id, name, frozenset(spec.resources)))
+            (run.flow_id, name), frozenset(spec.resources)))
 
     def dispatch(self) -> None:
         """Start every action that may start."""
@@ -162,19 +162,19 @@ class Starter:
             self._dispatching = False
 
     def _start(self, claim: Claim) -> bool:
-        run = self._runs[claim.flow_id]
+        run = self._runs[claim.key[0]]
         self.scheduler.start(claim)
-        run.at_work.add(claim.action_id)
+        run.at_work.add(claim.key[1])
         try:
-            waited = self._clock.now() - run.ready_at.get(claim.action_id, self._clock.now())
-            run.runners[claim.action_id].start(waited=max(0.0, waited))
+            waited = self._clock.now() - run.ready_at.get(claim.key[1], self._clock.now())
+            run.runners[claim.key[1]].start(waited=max(0.0, waited))
         except LifecycleError as error:
             self._log.error('%s/%s does not start, trying again in %.0f s: %s', *claim.key,
                            START_AGAIN, error)
             self.scheduler.end(*claim.key)
-            run.at_work.discard(claim.action_id)
+            run.at_work.discard(claim.key[1])
             self.scheduler.add(claim)
             self._clock.call_later(START_AGAIN, self.dispatch)
             return False
-        run.ready_at.pop(claim.action_id, None)
+        run.ready_at.pop(claim.key[1], None)
         return True

@@ -23,6 +23,11 @@ from .metrics import FlowMetrics
 from .run import FlowRun
 from ..lifecycle.states import ErrorCode, Outcome
 
+TOLD = 20
+"""Errors that the message of a flow that failed tells of."""
+TOLD_EACH = 1000
+"""Characters of each."""
+
 
 def summary_of(run: FlowRun, now: float) -> dict[str, Any]:
     """Return totals, times and metrics; `now`: ROS time in s."""
@@ -49,9 +54,12 @@ def why_failed(run: FlowRun) -> tuple[ErrorCode, str]:
     """Return the error of a flow that ends in FAIL, as a code and in words."""
     if run.broken:
         return run.error_code or ErrorCode.INTERNAL, run.broken
+    failed = [action for action in run.actions if action.error_msg
+              and action.outcome in (Outcome.FAILED, Outcome.CANCELED)]
     words = '; '.join(
-        f'{action.action_id}: {action.error_msg}' for action in run.actions
-        if action.outcome in (Outcome.FAILED, Outcome.CANCELED) and action.error_msg)
+        f'{action.action_id}: {action.error_msg[:TOLD_EACH]}' for action in failed[:TOLD])
+    if len(failed) > TOLD:
+        words += f'; and {len(failed) - TOLD} more'
     if run.outcomes['canceled']:
         return ErrorCode.CANCELED, words or 'canceled'
     code = ErrorCode.FLOW_PARTIALLY_FAILED if run.outcomes['succeeded'] \

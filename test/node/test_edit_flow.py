@@ -39,7 +39,7 @@ actions:
       goal:
         trajectory:
           joint_names: [x_joint]
-          points: [{positions: ['{{ x }}'], time_from_start: {sec: 4}}]
+          points: [{positions: ['{{ x }}'], time_from_start: {sec: 8}}]
     confirm: {condition: 'abs(tool[0] - x) < 0.01', hold: 0.2, within: 2.0}
   never: {after: {look: {condition: 'tool[0] > 9'}}, confirm: 'tool[0] > -9'}
 """
@@ -51,6 +51,7 @@ BACK = """\
       motion:
         server: arm_controller/follow_joint_trajectory
         type: control_msgs/action/FollowJointTrajectory
+        server_timeout: 0.5
         goal:
           trajectory:
             joint_names: [x_joint]

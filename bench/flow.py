@@ -1,0 +1,323 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What the running of a flow costs as it grows, measured in one run.
+
+schedule_exponent: the slope of log(CPU time) over log(actions) for scheduling flows of 100 to
+    10,000 actions from the first to the last: what waits for what, claims, resources, turns. Each
+    action waits for two others and holds one of eight resources; 1 is proportional.
+schedule_vs_graphlib: the CPU time of that, resources and turns included, over the time that
+    graphlib.TopologicalSorter takes for the same graph alone, at 10,000 actions.
+ready_vs_graphlib: the same without resources and turns, which graphlib doesn't know.
+edit_exponent: the slope of log(CPU time) over log(actions in the edit), 1 to 1,000, in a flow of
+    10,000 actions: parsed, checked, journaled and applied.
+edit_growth: the time of an edit that adds one action between two others in a flow of 10,000
+    actions, over the same in a flow of 100.
+edit_ms: of that one in the flow of 10,000 actions.
+start_s: CPU time to journal a flow of 10,000 actions and to start the first.
+parse_s: CPU time to read and check its text of 1 MB.
+restore_s: CPU time to read it back after a crash, text and all.
+held_ms: the longest time that anything held the executor's thread while it was started, run for
+    a while and canceled.
+bytes_per_waiting_action: memory of the run beside the flow that was read.
+
+Times are the least of several; ratios are taken within a block, the median of the blocks counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+import gc
+import graphlib
+import heapq
+import itertools
+import json
+import math
+from pathlib import Path
+import random
+import statistics
+import tempfile
+import time
+import tracemalloc
+from typing import Any
+
+from action_lifecycle.engine import load_graph
+from action_lifecycle.engine.resources import config_file
+from action_lifecycle.flow import JournalRecorder, Orchestrator, parse_flow
+from action_lifecycle.flow.edits import parse_edit
+from action_lifecycle.flow.scheduler import Claim, Dependencies, Scheduler
+from action_lifecycle.ledger import Journal
+from action_lifecycle.lifecycle.states import Outcome
+
+SIZES = (100, 215, 464, 1_000, 2_154, 4_642, 10_000)
+LARGE = SIZES[-1]
+MOTION = 'motion: {server: s, type: a/action/B}, confirm: z > 0'
+
+
+def graph(count: int) -> dict[str, dict[str, str]]:
+    """Return what each of so many actions waits for: two of the forty before it."""
+    rng = random.Random(count)
+    return {f'a{i}': dict.fromkeys(
+        (f'a{max(0, i - rng.randint(1, 40))}' for _ in range(2)), 'success') if i else {}
+        for i in range(count)}
+
+
+def schedule(after: dict[str, dict[str, str]]) -> None:
+    """Schedule a flow from its first action to its last, each ending in its turn."""
+    dependencies = Dependencies(after)
+    scheduler = Scheduler()
+    scheduler.limit('f', 8)
+    arrival = itertools.count()
+    resources = [frozenset({f'r{i}'}) for i in range(8)]
+
+    def claim(names: list[str]) -> None:
+        for name in names:
+            number = next(arrival)
+            scheduler.add(Claim((0.0, 0, number), ('f', name), resources[number % 8]))
+
+    claim(dependencies.ready())
+    at_work: list[str] = []
+    ended = 0
+    while ended < len(after):
+        while (best := scheduler.next()) is not None:
+            scheduler.start(best)
+            at_work.append(best.key[1])
+        for name in at_work:
+            scheduler.end('f', name)
+            claim(dependencies.ended(name, Outcome.SUCCEEDED)[0])
+        ended += len(at_work)
+        at_work = []
+
+
+def only_ready(after: dict[str, dict[str, str]]) -> None:
+    """Say what becomes ready, as graphlib does."""
+    dependencies = Dependencies(after)
+    front = dependencies.ready()
+    while front:
+        front = [ready for name in front
+                 for ready in dependencies.ended(name, Outcome.SUCCEEDED)[0]]
+
+
+def by_graphlib(after: dict[str, dict[str, str]]) -> None:
+    """Do the same with the standard library."""
+    sorter = graphlib.TopologicalSorter(after)
+    sorter.prepare()
+    while sorter.is_active():
+        sorter.done(*sorter.get_ready())
+
+
+def cpu(work: Callable[[], object]) -> float:
+    """Return the CPU time (s) of some work."""
+    gc.collect()
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def slope(points: list[tuple[float, float]]) -> float:
+    """Return the exponent that fits these sizes and times."""
+    return statistics.linear_regression(
+        [math.log(size) for size, _ in points], [math.log(took) for _, took in points]).slope
+
+
+def schedule_figures() -> dict[str, float]:
+    """Return how scheduling grows, and how it compares."""
+    points = []
+    for size in SIZES:
+        after = graph(size)
+        repeats = max(1, 3_000 // size)
+
+        def work(after: dict[str, dict[str, str]] = after, repeats: int = repeats) -> None:
+            for _ in range(repeats):
+                schedule(after)
+
+        points.append((float(size), min(cpu(work) for _ in range(7)) / repeats))
+    after = graph(LARGE)
+    whole, ready = [], []
+    for _ in range(9):
+        alone = cpu(lambda: by_graphlib(after))
+        whole.append(cpu(lambda: schedule(after)) / alone)
+        ready.append(cpu(lambda: only_ready(after)) / alone)
+    return {'schedule_exponent': slope(points), 'schedule_us': points[-1][1] / LARGE * 1e6,
+            'schedule_vs_graphlib': statistics.median(whole),
+            'ready_vs_graphlib': statistics.median(ready)}
+
+
+class SteppedClock:
+    """Time that only goes on when somebody waits; notes how long each callback took."""
+
+    boot_id = 'bench'
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.longest = 0.0
+        self._later: list[tuple[float, int, Any]] = []
+        self._order = itertools.count()
+
+    def now(self) -> float:
+        """Return the time in s."""
+        return self.time
+
+    boot_time = wall_time = now
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> Any:
+        """Call back later."""
+        heapq.heappush(self._later, (self.time + delay, next(self._order), callback))
+        return self
+
+    def cancel(self) -> None:
+        """Ignore it: nothing here is taken back."""
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Call back next."""
+        self.call_later(0.0, callback)
+
+    def run(self, seconds: float) -> None:
+        """Let time pass."""
+        end = self.time + seconds
+        while self._later and self._later[0][0] <= end:
+            self.time, _, callback = heapq.heappop(self._later)
+            began = time.perf_counter()
+            callback()
+            self.longest = max(self.longest, time.perf_counter() - began)
+        self.time = end
+
+
+class NoRobot:
+    """Takes every motion and never ends one by itself."""
+
+    def __init__(self) -> None:
+        self.results: list[Any] = []
+
+    def execute(self, request: Any, result: Any) -> Any:
+        """Take a motion."""
+        self.results.append(result)
+        return self
+
+    def confirm(self, request: Any, result: Any) -> Any:
+        """Take a question."""
+        return self
+
+    def cancel(self) -> None:
+        """Do nothing."""
+
+
+class Robotless:
+    """An orchestrator on a real journal, without a robot."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = SteppedClock()
+        self.robot = NoRobot()
+        self.journal = Journal(folder / 'journal')
+        recorder = JournalRecorder(
+            self.journal, self.clock, self.clock.call_soon, lambda action, row: None)
+        recorder.barrier = self.clock.call_soon  # type: ignore[method-assign]
+        self.orchestrator = Orchestrator(
+            load_graph(config_file('graphs/action.yaml')), recorder, self.robot,  # type: ignore
+            self.clock, None, None, lambda run: None)  # type: ignore[arg-type]
+
+
+def text_of(count: int) -> str:
+    """Return a flow of so many actions, the first of which never ends."""
+    after = graph(count)
+    return 'flow: big\nmax_motions: 8\nactions:\n' + ''.join(
+        f'  {name}: {{{MOTION}, description: "part {{{{ action }}}}", '
+        f'after: [{", ".join(needs)}]}}\n' for name, needs in after.items())
+
+
+def edit_seconds(run: Robotless, count: int, number: int, size: int) -> float:
+    """Return the time of an edit that adds `count` actions in a chain, between two others."""
+    names = [f'e{number}x{i}' for i in range(count)]
+    middle = size // 2
+    lines = ''.join(
+        f'    {name}: {{{MOTION}, after: {names[i - 1] if i else f"a{middle}"}}}\n'
+        for i, name in enumerate(names))
+    text = f'- add:\n{lines}- depend: {{a{size - 1}: {names[-1]}}}\n'
+    began = time.process_time()
+    run.orchestrator.edit('f', parse_edit(text), 'bench', '')
+    return time.process_time() - began
+
+
+def flow_figures() -> dict[str, float]:
+    """Return what edits of large flows cost, their start, their memory."""
+    figures: dict[str, float] = {}
+    of_one: dict[int, float] = {}
+    numbers = itertools.count()
+    for size in (SIZES[0], LARGE):
+        with tempfile.TemporaryDirectory() as folder:
+            robotless = Robotless(Path(folder))
+            text = text_of(size)
+            gc.collect()
+            began = time.process_time()
+            flow = parse_flow(text, 'big.yaml')
+            figures['parse_s'] = time.process_time() - began
+            gc.collect()
+            tracemalloc.start()
+            before, _ = tracemalloc.get_traced_memory()
+            run = robotless.orchestrator.submit(flow, 'measured')
+            after, _ = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            figures['bytes_per_waiting_action'] = (after - before) / size
+            robotless.orchestrator.cancel('measured', 'bench', '')
+            robotless.clock.run(10.0)
+            robotless.clock.longest = 0.0
+            robotless.orchestrator.starter.resources.holders.clear()
+            began = time.process_time()
+            run = robotless.orchestrator.submit(flow, 'f')
+            figures['start_s'] = time.process_time() - began
+            robotless.clock.run(1.0)
+            of_one[size] = min(
+                edit_seconds(robotless, 1, next(numbers), size) for _ in range(30))
+            if size == LARGE:
+                points = []
+                for count in (1, 3, 10, 32, 100, 316, 1_000):
+                    points.append((float(count), min(
+                        edit_seconds(robotless, count, next(numbers), size) for _ in range(3))))
+                figures['edit_exponent'] = slope(points[2:])
+                assert len(run.flow.actions) > LARGE
+                robotless.journal.close()
+                began = time.process_time()
+                again = Robotless(Path(folder))
+                assert again.orchestrator.restore()
+                figures['restore_s'] = time.process_time() - began
+                again.orchestrator.cancel('f', 'bench', '')
+                again.clock.run(10.0)
+                figures['held_ms'] = 1e3 * max(
+                    again.clock.longest, robotless.clock.longest)
+                again.journal.close()
+            else:
+                robotless.journal.close()
+    figures['edit_growth'] = of_one[LARGE] / of_one[SIZES[0]]
+    figures['edit_ms'] = of_one[LARGE] * 1e3
+    return figures
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--json', action='store_true', help='print one JSON object')
+    arguments = parser.parse_args()
+    figures = {**schedule_figures(), **flow_figures()}
+    rounded = {name: round(figure, 3) for name, figure in figures.items()}
+    if arguments.json:
+        print(json.dumps(rounded))
+    else:
+        for name, figure in rounded.items():
+            print(f'{name:28}{figure:12}')
+
+
+if __name__ == '__main__':
+    main()
