@@ -28,6 +28,7 @@ from ..engine.draw import render_graph
 from ..engine.errors import DocumentError
 from ..flow.checks import check_names
 from ..flow.loading import load_flow
+from ..flow.recipes import read_recipe, RecipeSpec
 from ..flow.schema import flow_schema
 from ..world import FactSet, load_facts
 from ..world.facts import any_field, FieldKind
@@ -57,6 +58,8 @@ def _check(file: str, facts: FactSet | None) -> str:
             raise DocumentError(faults)
     elif kind == 'facts':
         load_facts(file, _field_kind())
+    elif kind == 'recipe':
+        read_recipe(file)
     else:
         for warning in load_graph(file).warnings:
             print(f'{warning} (warning)', file=sys.stderr)
@@ -74,7 +77,7 @@ def _field_kind() -> FieldKind:
 
 def _kind(document: Document) -> str:
     if isinstance(document.data, dict):
-        for kind in ('flow', 'facts'):
+        for kind in ('recipe', 'flow', 'facts'):
             if kind in document.data:
                 return kind
     return 'graph'
@@ -93,6 +96,7 @@ def draw(file: str, form: str) -> int:
 def print_schema(kind: str) -> int:
     """Print a JSON Schema, for editors to complete and check by."""
     schema = {'graph': graph_schema, 'flow': flow_schema,
-              'facts': lambda: json_schema(FactsFile)}[kind]()
+              'facts': lambda: json_schema(FactsFile),
+              'recipe': lambda: json_schema(RecipeSpec)}[kind]()
     print(json.dumps({'$schema': SCHEMA_DIALECT, **schema}, indent=2))
     return DONE

@@ -35,7 +35,7 @@ from pydantic import Field
 
 from .loading import Flow, MAX_FLOW_BYTES
 from .templates import parts_read
-from ..engine.document import as_written, parse_document, StrictModel, validate
+from ..engine.document import as_written, read_document, StrictModel, validate
 from ..engine.errors import DocumentError, LifecycleError, nearest
 from ..lifecycle.fragment import widened
 from ..lifecycle.ports import Evidence
@@ -109,13 +109,10 @@ class Recipe:
     def load(cls, folder: str | Path, name: str) -> Recipe:
         """Read a recipe; `LifecycleError` when there is none, `DocumentError` for its faults."""
         path = recipe_path(folder, name)
-        try:
-            text = path.read_text(encoding='utf-8')
-        except (OSError, UnicodeDecodeError) as error:
+        if not path.is_file():
             raise LifecycleError(f"there is no recipe '{name}' in {folder}" + nearest(
-                name, [found.stem for found in Path(folder).glob('*.json')])) from error
-        return cls(validate(
-            parse_document(text, str(path), max_bytes=4 * MAX_FLOW_BYTES), RecipeSpec))
+                name, [found.stem for found in Path(folder).glob('*.json')]))
+        return cls(read_recipe(path))
 
     @classmethod
     def of(cls, name: str, flow_id: str, flow: Flow, fragments: Sequence[Mapping[str, Any]],
@@ -259,6 +256,11 @@ def _literal(data: Any) -> Any:
     return list(map(_literal, data)) if isinstance(data, (list, tuple)) else data
 
 
+def read_recipe(path: str | Path) -> RecipeSpec:
+    """Read and check the file of a recipe; `DocumentError` with all faults."""
+    return validate(read_document(path, max_bytes=4 * MAX_FLOW_BYTES), RecipeSpec)
+
+
 def recipe_path(folder: str | Path, name: str) -> Path:
     """Return the file of a recipe; `LifecycleError` for what is not a name."""
     if not NAME.match(name):
@@ -281,7 +283,7 @@ def write_recipe(folder: str | Path, recipe: Recipe) -> Recipe:
         pass  # a damaged one is replaced
     except LifecycleError:
         pass  # there is none yet
-    part = path.with_suffix(f'.{os.getpid()}.part')
+    part = path.with_suffix('.part')
     with open(part, 'w', encoding='utf-8') as file:
         json.dump(recipe.data(), file, indent=1, ensure_ascii=False)
         file.write('\n')

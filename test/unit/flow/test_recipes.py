@@ -19,6 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable
 import json
 from pathlib import Path
+import subprocess
+import sys
+import time
 from typing import Any
 
 from action_lifecycle.engine.errors import DocumentError, LifecycleError
@@ -287,7 +290,7 @@ def test_what_looks_like_a_template_in_a_recipe_is_a_text(
 def test_what_was_read_from_facts_results_and_conditions_is_kept_as_it_was(
     start: Start, clock: Clock, folder: Path
 ) -> None:
-    text = TEXT.replace('after: pick', "after: {pick: {condition: attempts == 1}}").replace(
+    text = TEXT.replace('after: pick', 'after: {pick: {condition: attempts == 1}}').replace(
         'fetch', 'late').replace(
         "{x: {expr: 'slot[0]'}}", "{x: '{{ results.pick.facts.z }}', y: '{{ facts.z }}'}").replace(
         'confirm: z > 0\n  pick', "confirm: z > 0\n    verify: {by: operator, question: "
@@ -379,3 +382,21 @@ def test_a_damaged_recipe_is_refused_with_its_line_and_replaced_by_the_next(
         Recipe.load(folder, 'fetch')
     write_recipe(folder, made)
     assert Recipe.load(folder, 'fetch').data() == made.data()
+
+
+def test_killed_while_it_writes_the_old_recipe_or_the_new_one_is_there(
+    made: Recipe, folder: Path
+) -> None:
+    seen = set()
+    for number in range(5):
+        with subprocess.Popen(
+                [sys.executable, str(Path(__file__).with_name('recipe_writer.py')), str(folder)]
+        ) as process:
+            end = time.monotonic() + 20.0
+            before = Recipe.load(folder, 'fetch').spec.flow_id
+            while Recipe.load(folder, 'fetch').spec.flow_id == before:
+                assert time.monotonic() < end
+            time.sleep(number * 0.003)
+            process.kill()
+        seen.add(Recipe.load(folder, 'fetch').spec.flow_id)
+    assert seen
