@@ -41,6 +41,7 @@ class Client:
         self.node = node
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(node)
+        self._clients: dict[str, Any] = {}
 
     def spin(self, seconds: float) -> None:
         """Serve callbacks for this long."""
@@ -63,11 +64,12 @@ class Client:
 
     def call(self, service: type, name: str, request: Any, wait: float) -> Any:
         """Call a service and return its response."""
-        client = self.node.create_client(service, name)
+        client = self._clients.get(name)
+        if client is None:
+            client = self._clients[name] = self.node.create_client(service, name)
         self.until(client.service_is_ready, wait, f"service '{client.srv_name}' is not there")
         future = client.call_async(request)
         self.until(future.done, wait, f"service '{client.srv_name}' does not answer")
-        self.node.destroy_client(client)
         return future.result()
 
 

@@ -27,7 +27,7 @@ from .exits import DONE, NotThere
 from .table import console
 from ..ledger import JournalError, JournalReader
 
-COLUMNS = ('flow', 'action', 'state', 'outcome', 'attempt', 'last change')
+COLUMNS = ('flow', 'action', 'state', 'outcome', 'attempt', 'why')
 
 
 def list_actions(options: argparse.Namespace) -> int:
@@ -44,27 +44,38 @@ def list_actions(options: argparse.Namespace) -> int:
 def _from_journal(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
     from ..ledger.projection import Projection
     from ..nodes.files import action_graph
-    found = Projection(_reader(options.journal), action_graph()).find(
+    reader = _reader(options.journal)
+    found = Projection(reader, action_graph()).find(
         flow_id=options.flow, states=options.state, open_only=options.open)
     for action in found[:options.limit]:
+        last = next(reader.rows(after=action.seq - 1, limit=1), None)
         yield (action.flow_id, action.action_id, action.state.value,
                action.outcome.value if action.outcome else '', action.attempt,
-               action.error_msg if action.error_code else action.sensors_said)
+               _reason(last.cause if last else '', action))
 
 
 def _from_nodes(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
-    from action_lifecycle_msgs.srv import ListActions
+    from action_lifecycle_msgs.srv import GetHistory, ListActions
 
     from .client import connect
     with connect(options.namespace) as client:
         answer = client.call(ListActions, 'ledger/list_actions', ListActions.Request(
             flow_id=options.flow, states=options.state, open_only=options.open,
             limit=options.limit), options.wait)
-    if answer.error_code:
-        raise NotThere(answer.error_msg)
-    for action in answer.actions:
-        yield (action.flow_id, action.action_id, action.state.value, action.state.outcome,
-               action.attempt, action.error_msg if action.error_code else action.sensors_said)
+        if answer.error_code:
+            raise NotThere(answer.error_msg)
+        for action in answer.actions:
+            last = client.call(GetHistory, 'ledger/get_history', GetHistory.Request(
+                flow_id=action.flow_id, action_id=action.action_id, after_seq=action.seq - 1,
+                limit=1), options.wait)
+            yield (action.flow_id, action.action_id, action.state.value, action.state.outcome,
+                   action.attempt, _reason(last.changes[0].cause if last.changes else '', action))
+
+
+def _reason(cause: str, action: Any) -> str:
+    """Return why an action is where it is: the last change's cause, its error, or the sensors."""
+    said: str = cause or (action.error_msg if action.error_code else action.sensors_said)
+    return said
 
 
 def show_history(options: argparse.Namespace) -> int:
@@ -87,8 +98,10 @@ def _changes(
     if options.journal:
         for row in _reader(options.journal).rows(
                 flow_id=flow_id or None, action_id=action_id, kind='transition'):
+            outcome = row.data.get('outcome', '')
             yield (row.ros_time or row.wall_time, f'#{row.seq} {row.flow_id} attempt '
-                   f'{row.attempt}: {row.from_state} → {row.to_state}', row.cause)
+                   f'{row.attempt}: {row.from_state} → {row.to_state}'
+                   + (f' ({outcome})' if outcome else ''), _why(row.cause, row.actor))
         return
     from action_lifecycle_msgs.srv import GetHistory
 
@@ -104,9 +117,15 @@ def _changes(
             for change in answer.changes:
                 after = change.seq
                 yield (to_seconds(change.stamp), f'#{change.seq} {change.flow_id} attempt '
-                       f'{change.attempt}: {change.from_state} → {change.to_state}', change.cause)
+                       f'{change.attempt}: {change.from_state} → {change.to_state}'
+                       + (f' ({change.outcome})' if change.outcome else ''),
+                       _why(change.cause, change.actor))
             if not answer.more:
                 return
+
+
+def _why(cause: str, actor: str) -> str:
+    return cause if not actor or actor in cause else f'{cause} [{actor}]'.strip()
 
 
 def _reader(path: str) -> JournalReader:
