@@ -86,7 +86,8 @@ def connect_blocking(url: str, *, timeout: float = TIMEOUT) -> Any:
 
 def _options(url: str, timeout: float) -> dict[str, Any]:
     options: dict[str, Any] = {
-        'decode_responses': True, 'socket_timeout': timeout, 'socket_connect_timeout': timeout}
+        'decode_responses': True, 'encoding_errors': 'replace',  # anybody may write to a stream
+        'socket_timeout': timeout, 'socket_connect_timeout': timeout}
     if url.startswith('unix:'):
         del options['socket_connect_timeout']  # not known to redis-py 4.3 for these
     if username := os.environ.get(USERNAME, ''):

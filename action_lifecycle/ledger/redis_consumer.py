@@ -34,9 +34,9 @@ import redis as redis_py
 
 from .checkpoints import recover_checkpoint
 from .operation_states import OperationState as State
-from .operations import OperationStateMachine, uuid7
+from .operations import OperationStateMachine, TTL, uuid7
 from .redis_connection import script_text
-from .redis_keys import dead_letters, trace
+from .redis_keys import checkpoint, dead_letters, trace
 from .redis_operation import Lost, Operation, Request, SERVER_ERRORS
 from ..engine.errors import LifecycleError
 
@@ -130,6 +130,9 @@ class OperationConsumer:
                 except SERVER_ERRORS as error:
                     connected = False  # the server may have come back empty
                     _LOG.warning('stream %s: %s', self._stream, error)
+                    await asyncio.sleep(AGAIN)
+                except Exception:  # whatever a request brings, the next one may be a good one
+                    _LOG.exception('stream %s', self._stream)
                     await asyncio.sleep(AGAIN)
         finally:
             for asking in self._asking.values():
@@ -297,6 +300,8 @@ class OperationConsumer:
                 if not await self._is_renewed(request):
                     working.cancel()
                     return
+                for key in trace(request.trace_id), checkpoint(request.trace_id):
+                    await self._redis.expire(key, TTL)  # which brings no missing key back
                 if operation is not None:
                     operation.held_until = now + self._min_idle
 

@@ -99,6 +99,10 @@ class FleetWork:
                 expires=to_time(time.time() + left if held and operation.moved else 0.0)))
         return told
 
+    def names(self) -> list[str]:
+        """Return the names of the claims."""
+        return list(self._claims)
+
     # What the worker asks, in the thread of the network clients
 
     def ready(self) -> bool:
@@ -150,8 +154,11 @@ class FleetWork:
             "The robot that worked on request {{ request }} ('{{ name }}') is gone, and it had "
             'begun to move. Is this robot to do all of it anew?', OPTIONS,
             names={'request': request.trace_id, 'name': name})
-        self._clock.call_soon(lambda: asked.append(self._desk.ask(
-            question, lambda answer, actor: answered.set_result((answer, actor)))))
+
+        def told(answer: str, actor: str) -> None:
+            if not answered.done():  # else the request is another robot's by now
+                answered.set_result((answer, actor))
+        self._clock.call_soon(lambda: asked.append(self._desk.ask(question, told)))
         try:
             answer, actor = await asyncio.wrap_future(answered)
         finally:

@@ -23,9 +23,10 @@ and has the action node do it.
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
-from action_lifecycle_msgs.msg import LedgerSync
+from action_lifecycle_msgs.msg import Lease, LedgerSync
 from action_lifecycle_msgs.srv import GetCheckpoint
 
 from .clock import NodeClock
@@ -37,6 +38,7 @@ from .operators import Operators
 from .queries import Queries
 from ..ledger import JournalError, JournalReader
 from ..ledger.checkpoints import CHECKPOINT_SCHEMA_VERSION, read_checkpoint
+from ..ledger.claim_watch import ClaimWatch
 from ..ledger.redis_connection import check_url, connect, explained, LedgerError
 from ..ledger.redis_consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
 from ..ledger.redis_ledger import RedisLedger, RETENTION
@@ -118,6 +120,7 @@ class LedgerNode(ManagedNode):
         self.add_diagnostics('sync', self._sync_health)
         self._told: LedgerSync | None = None
         self.work: FleetWork | None = None
+        self.claims: ClaimWatch | None = None
         self._configure_work()
         self._look()
 
@@ -143,6 +146,10 @@ class LedgerNode(ManagedNode):
             self.network.submit(Synchronizer(self.path, self.ledger, self._synced).run())
             for stream in self.streams:
                 self.network.submit(self._work_on(stream))
+            self.claims = ClaimWatch(
+                connect(self.url), self.robot, lambda: self.reader,
+                self.work.names if self.work is not None else tuple)
+            self.network.submit(self.claims.run())
         self._told = None
         self._look()
         self.operators.publish()
@@ -163,7 +170,7 @@ class LedgerNode(ManagedNode):
         """Stop to sync; the ledger goes on from where it is next time."""
         if self.network is not None:
             self.network.stop()
-            self.network = None
+            self.network = self.claims = None
 
     async def get_checkpoint(self, request: Any, response: Any) -> Any:
         """Answer with a flow's last change, from the journal, or an operation's checkpoint."""
@@ -228,7 +235,7 @@ class LedgerNode(ManagedNode):
                 journal_seq=max(seq, status.journal_seq), ledger_seq=status.ledger_seq,
                 backlog=max(seq, status.journal_seq) - status.ledger_seq,
                 lag=status.lag, last_error=status.last_error or error,
-                leases=self.work.leases() if self.work is not None else [])
+                leases=self._leases())
         if self._told is None or told != self._told:
             self._told = told
             self.sync.publish(LedgerSync(
@@ -236,6 +243,14 @@ class LedgerNode(ManagedNode):
                 **{name: getattr(told, name) for name in (
                     'state', 'journal_seq', 'ledger_seq', 'backlog', 'lag', 'last_error',
                     'leases')}))
+
+    def _leases(self) -> list[Lease]:
+        """Return the claims that flows of this robot need and that are held."""
+        now, steady = time.time(), time.monotonic()
+        return (self.work.leases() if self.work is not None else []) + [
+            Lease(flow_id=claim.flow_id, name=claim.name, token=claim.token,
+                  held=steady < claim.until, expires=to_time(now + claim.until - steady))
+            for claim in (self.claims.held if self.claims is not None else ())]
 
     def _sync_health(self) -> Health:
         told = self._told

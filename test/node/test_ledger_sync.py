@@ -24,7 +24,7 @@ import shutil
 import time
 
 from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.ledger import Entry, Journal, RedisTasks, SmartLedger
 from action_lifecycle.ledger.checkpoints import pack
 from action_lifecycle.ledger.redis_ledger import RedisReader
 from action_lifecycle.lifecycle.states import ErrorCode
@@ -148,6 +148,30 @@ def test_checkpoints_of_flows_and_operations_are_told(start, journal, redis_serv
     assert found.found and found.payload_json == '{"gathered": 7}' and found.schema_version == 1
     found = rig.checkpoint('nobody')
     assert not found.found and found.error_code == int(ErrorCode.NOT_FOUND)
+
+
+def test_claim_of_a_session_is_told_for_as_long_as_it_is_held(start, journal, redis_server):
+    tasks = RedisTasks(redis_server.url)
+    ours = SmartLedger('42_7', tasks, claimant='robot', lease=1.0)
+    others = SmartLedger('42_7', tasks, claimant='another robot')
+    assert ours.claim('pick') and others.claim('place')
+    for flow_id, task in ('f1', 'pick'), ('f2', 'place'), ('f3', 'nobody'):
+        journal.append(Entry('flow', flow_id, event='accepted', to_state='START',
+                             data={'origin': {'lease': f'42_7/{task}'}}))
+    rig = start(redis_server.url)
+    assert rig.node.start()
+    rig.until(lambda: rig.told.leases)
+    lease, = rig.told.leases
+    assert (lease.flow_id, lease.name, lease.held) == ('f1', '42_7/pick', True)
+    assert lease.token == 1
+    assert abs(lease.expires.sec + lease.expires.nanosec * 1e-9 - time.time()) < 2.0
+    rig.until(lambda: not any(one.held for one in rig.told.leases))
+    assert others.claim('pick')
+    assert ours.claim('place') is False
+    for _ in range(10):
+        rig.executor.spin_once(timeout_sec=0.1)
+        assert not any(one.held for one in rig.told.leases)
+    tasks.close()
 
 
 def test_without_a_url_the_ledger_is_disabled(start, journal):

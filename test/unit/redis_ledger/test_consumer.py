@@ -24,8 +24,8 @@ import subprocess
 import sys
 import time
 
+from action_lifecycle.ledger.redis_connection import connect
 from action_lifecycle.ledger.redis_consumer import OperationConsumer, submit
-import redis.asyncio
 
 PROCESS = Path(__file__).with_name('consumer_process.py')
 IDLE = 0.3
@@ -71,7 +71,7 @@ def run(server, work_or_works, until, *texts, name=''):
     works = work_or_works if isinstance(work_or_works, list) else [work_or_works]
 
     async def main():
-        client = redis.asyncio.Redis.from_url(server.url, decode_responses=True)
+        client = connect(server.url)
         traces = [await submit(client, 'requests', {'text': text}) for text in texts]
         workers = [asyncio.ensure_future(OperationConsumer(
             client, 'requests', 'robots', work, name=name, min_idle=IDLE).run()) for work in works]
@@ -266,6 +266,30 @@ def test_worker_that_is_not_ready_takes_nothing(redis_server):
     works = [Busy(), Work()]
     run(redis_server, works, acked(redis_server, 3), *'abc')
     assert (works[0].performed, works[1].performed) == (0, 3)
+
+
+def test_strange_request_stops_nobody(redis_server):
+    client = redis_server.client
+    client.xadd('requests', {b'\xff': b'\xfe', 'text': 'fail'})
+    client.xadd('requests', {'text': b'\xff', 'trace_id': b'\xff{}:*'})
+    work = Work()
+    run(redis_server, [work, Work()], acked(redis_server, 3), 'a')
+    assert len(client.xrange('{requests}:dead')) == 1
+
+
+def test_work_that_goes_on_for_days_keeps_its_trace(redis_server):
+    client = redis_server.client
+
+    class Long(Work):
+        async def perform(self, operation, gathered):
+            client.expire(f'sg:trace:{{{operation.request.trace_id}}}', 2)
+            client.expire(f'sg:checkpoint:{{{operation.request.trace_id}}}', 2)
+            await asyncio.sleep(2 * IDLE)
+            return await super().perform(operation, gathered)
+
+    trace, = run(redis_server, Long(), acked(redis_server, 1), 'a')
+    for key in f'sg:trace:{{{trace}}}', f'sg:checkpoint:{{{trace}}}':
+        assert client.ttl(key) > 1000
 
 
 def test_trimmed_request_is_a_dead_letter(redis_server):
