@@ -25,6 +25,7 @@ from rich.text import Text
 from .exits import DONE, NotThere
 from ..dialogue.dialogue import Entry, Persistence
 from ..ledger import JournalError, JournalReader
+from ..lifecycle.words import printable
 
 STYLES = {'assistant': 'cyan', 'user': 'green'}
 
@@ -36,7 +37,7 @@ def show_dialogue(options: argparse.Namespace) -> int:
         at = time.strftime('%H:%M:%S', time.localtime(entry.stamp))
         line = Text(f'{at}  ')
         line.append(f'{entry.actor:<9}  ', STYLES.get(entry.actor, ''))
-        line.append(entry.text.replace('\n', '\n' + ' ' * 21))
+        line.append(printable(entry.text, len(entry.text)).replace('\n', '\n' + ' ' * 21))
         console.print(line, soft_wrap=True)
     return DONE
 

@@ -26,6 +26,7 @@ from rich.text import Text
 from .exits import DONE, NotThere
 from .table import console
 from ..ledger import JournalError, JournalReader
+from ..lifecycle.words import printable
 
 COLUMNS = ('flow', 'action', 'state', 'outcome', 'attempt', 'why')
 
@@ -75,7 +76,7 @@ def _from_nodes(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
 def _reason(cause: str, action: Any) -> str:
     """Return why an action is where it is: the last change's cause, its error, or the sensors."""
     said: str = cause or (action.error_msg if action.error_code else action.sensors_said)
-    return said
+    return printable(said, len(said))
 
 
 def show_history(options: argparse.Namespace) -> int:
@@ -125,7 +126,8 @@ def _changes(
 
 
 def _why(cause: str, actor: str) -> str:
-    return cause if not actor or actor in cause else f'{cause} [{actor}]'.strip()
+    why = cause if not actor or actor in cause else f'{cause} [{actor}]'.strip()
+    return printable(why, len(why))
 
 
 def _reader(path: str) -> JournalReader:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .alternatives import FIELDS
 from .spec import FlowSpec
 from ..engine.document import json_schema
 from ..lifecycle.spec import ActionSpec
@@ -37,12 +38,25 @@ def flow_schema() -> dict[str, Any]:
         model['properties'] = {
             name: _written(name, field) for name, field in model.get('properties', {}).items()}
     action.pop('required', None)  # it may stand in `defaults`
+    for name in ('StrategySpec', 'FallbackSpec'):
+        _add_short_forms(models[name], action)
     models['Action'] = action
     reference = {'$ref': f'#/{definitions}/Action'}
     flow['properties']['defaults'] = reference
     flow['properties']['actions'] = {'type': 'object', 'additionalProperties': reference}
     flow[definitions] = models
     return flow
+
+
+def _add_short_forms(strategy: dict[str, Any], action: dict[str, Any]) -> None:
+    """Add what may be written beside `strategy`, and in its place."""
+    strategy.pop('required', None)  # a recipe or a motion says which one it is
+    strategy['properties'].update({name: action['properties'][name] for name in FIELDS})
+    options = strategy['properties'].get('options')
+    if options is not None:
+        option = options['anyOf'][0]
+        option['additionalProperties'] = {'anyOf': [option['additionalProperties'], TEXT]}
+        options['anyOf'].append({'type': 'array', 'items': TEXT})
 
 
 def _written(name: str, field: dict[str, Any]) -> dict[str, Any]:

@@ -36,6 +36,8 @@ from ..ros.types import service_class
 
 LOOK = 0.2
 """Seconds between looks whether the service is there."""
+PATIENCE = 5.0
+"""Seconds until a service that says nothing is asked a second time."""
 
 
 class NodeVerifier:
@@ -100,7 +102,12 @@ class _Check:
 
 
 class _ServiceCall:
-    """One call of a service; sent again when the server has gone away meanwhile."""
+    """
+    One question to a service.
+
+    Sent again when the server has gone away meanwhile, and, after ever longer times, when nothing
+    comes: an answer may get lost while server and client still discover each other.
+    """
 
     def __init__(
         self, node: ManagedNode, client: Any, spec: VerifySpec, request: VerifyRequest,
@@ -113,17 +120,21 @@ class _ServiceCall:
         self._facts = facts
         self._verdict = verdict
         self._over = False
-        self._sent: Any = None
+        self._sent: list[Any] = []
+        self._again = 0.0
         self._timer: Timeout | None = None
         self._look()
 
     def _look(self) -> None:
-        there = self._client.service_is_ready()
-        if self._sent is None and there:
+        there, now = self._client.service_is_ready(), self._node.steady()
+        if not there:
+            self._forget()
+        elif not self._sent:
             self._send()
-        elif self._sent is not None and not there:
-            self._client.remove_pending_request(self._sent)
-            self._sent = None
+            self._again = now + PATIENCE
+        elif now >= self._again:
+            self._send()
+            self._again = now + PATIENCE * 2 ** len(self._sent)
         if not self._over:
             self._timer = Timeout(self._node, LOOK, self._look)
 
@@ -133,8 +144,9 @@ class _ServiceCall:
         except LifecycleError as error:
             self._end(Verdict('', str(error), actor=self._client.srv_name))
             return
-        self._sent = self._client.call_async(message)
-        self._sent.add_done_callback(self._node.guarded(self._answered))
+        call = self._client.call_async(message)
+        self._sent.append(call)
+        call.add_done_callback(self._node.guarded(self._answered))
 
     def _message(self) -> Any:
         request = self._request
@@ -146,7 +158,7 @@ class _ServiceCall:
             evidence=[evidence_to(item) for item in request.evidence])
 
     def _answered(self, future: Any) -> None:
-        if self._over or future is not self._sent:
+        if self._over:
             return
         answer, name = future.result(), self._client.srv_name
         if self._spec.type != VERIFY:
@@ -163,8 +175,14 @@ class _ServiceCall:
         self.cancel()
         self._verdict(verdict)
 
+    def _forget(self) -> None:
+        for call in self._sent:
+            self._client.remove_pending_request(call)
+        self._sent = []
+
     def cancel(self) -> None:
         """Take no answer any more."""
         self._over = True
+        self._forget()
         if self._timer is not None:
             self._timer.cancel()

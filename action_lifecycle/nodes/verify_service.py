@@ -25,6 +25,7 @@ from ..flow.templates import names_read, render, TemplateError
 from ..lifecycle.ports import Verdict, VerifyRequest
 from ..lifecycle.spec import VerifySpec
 from ..ros.goals import fill, LATER
+from ..ros.names import name_fault
 from ..ros.types import fields_of, service_class, UnknownType
 
 VERIFY = 'action_lifecycle_msgs/srv/Verify'
@@ -71,6 +72,9 @@ def service_faults(
     spec: VerifySpec, parameters: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a verifier by service, as far as types tell, each with its key."""
+    fault = name_fault(spec.service)
+    if fault:
+        yield 'service', fault
     try:
         kind = service_class(spec.type)
     except UnknownType as error:
@@ -79,8 +83,8 @@ def service_faults(
     if spec.type == VERIFY:
         return
     known = _later(spec.request)
-    for fault in fill(kind.Request(), known, 'request'):
-        yield 'request', str(fault)
+    for wrong in fill(kind.Request(), known, 'request'):
+        yield 'request', str(wrong)
     fields = fields_of(kind.Response)
     names = {*fields, *parameters, 'response'}
     for key, text in (('verdict', spec.verdict or DEFAULT), ('reason', spec.reason)):

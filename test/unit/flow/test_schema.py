@@ -34,6 +34,12 @@ def flow(**action: Any) -> dict[str, Any]:
     {'confirm': ['z > 0', {'condition': 'z < 9'}]}, {'after': 'b'}, {'after': ['b', 'c']},
     {'after': {'b': 'completion'}}, {'fallback': ['ask', {'strategy': 'give_up'}]},
     {'verify': 'operator'}, {'motion': {'server': 's', 'type': 'a/action/B'}},
+    {'fallback': {'recipe': 'x/y'}},
+    {'fallback': [{'motion': {'server': 's', 'type': 'a/action/B'}, 'confirm': 'z > 0'}]},
+    {'fallback': [{'strategy': 'ask', 'options': {'a': 'retry', 'b': {'recipe': 'x'}}}]},
+    {'fallback': [{'strategy': 'ask', 'options': ['retry', 'give_up'], 'timeout': 5}]},
+    {'verify': [{'by': 'service', 'service': 's', 'type': 'a/srv/B', 'request': {'x': 1},
+                 'verdict': 'ok'}]},
     {'timeout': '{{ limit }}'}, {'resources': ['arm']}])
 def test_every_way_to_write_an_action_fits(action: dict[str, Any]) -> None:
     validate(flow(**action), SCHEMA)
@@ -41,7 +47,9 @@ def test_every_way_to_write_an_action_fits(action: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize('action', [
     {'confrim': 'z > 0'}, {'timeout': 'long'}, {'after': {'b': 'perhaps'}},
-    {'fallback': [{'strategy': 'pray'}]}, {'motion': {'server': 's'}}, {'retry': {'times': -1}}])
+    {'fallback': [{'strategy': 'pray'}]}, {'fallback': [{'recpie': 'x'}]},
+    {'fallback': [{'strategy': 'ask', 'options': {'a': {'strategy': 'ask'}}}]},
+    {'motion': {'server': 's'}}, {'retry': {'times': -1}}])
 def test_what_a_flow_can_not_say_does_not_fit(action: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         validate(flow(**action), SCHEMA)
