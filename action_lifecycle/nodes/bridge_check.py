@@ -21,12 +21,11 @@ from typing import Any
 
 from action_lifecycle_msgs.msg import CheckFault
 from rclpy.action import get_action_names_and_types
-from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 
-from .bridge_motion import Step
+from .bridge_steps import beyond_limits, full_name, Step
 from ..engine.errors import DocumentError, nearest
-from ..ros.goals import fill, GoalFault, LATER, limit_faults, resolve
+from ..ros.goals import fill, GoalFault, LATER, resolve
 from ..ros.types import action_class, UnknownType
 from ..world import Condition, FactSet
 from ..world.conditions import condition_faults
@@ -36,11 +35,6 @@ from ..world.expressions import compile_expression
 def action_servers(node: Node) -> dict[str, list[str]]:
     """Return the types of every action server that is seen, by its full name."""
     return dict(get_action_names_and_types(node))
-
-
-def full_name(node: Node, server: str) -> str:
-    """Return the name of an action as seen from outside."""
-    return str(expand_topic_name(server, node.get_name(), node.get_namespace()))
 
 
 def missing_servers(node: Node, steps: Collection[Step]) -> set[str]:
@@ -73,18 +67,21 @@ def step_faults(
     elif kind is not None and step.type not in seen[name]:
         yield fault('type', f"server '{step.server}' is of type {', '.join(seen[name])}, not "
                     + step.type)
+        return
     if kind is not None:
-        for entry in goal_faults(facts, kind, step, parameters):
+        for entry in goal_faults(node, facts, kind, step, parameters):
             yield fault(entry.path, entry.message)
 
 
 def goal_faults(
-    facts: FactSet, kind: Any, step: Step, parameters: Mapping[str, Any]
+    node: Node, facts: FactSet, kind: Any, step: Step, parameters: Mapping[str, Any]
 ) -> Iterator[GoalFault]:
     """Yield what is wrong with the fields of a goal, as far as it can be told beforehand."""
     faults: list[GoalFault] = []
+    later: list[str] = []
 
     def value_of(text: str, path: str) -> Any:
+        later.append(path)
         try:
             compile_expression(text, {*facts, *parameters})
         except DocumentError as error:
@@ -98,8 +95,9 @@ def goal_faults(
     wrong = list(fill(goal, data))
     yield from wrong
     if not wrong:
-        for limits in (facts.limits.get(step.type), facts.limits.get(step.server)):
-            yield from limit_faults(goal, limits or {})
+        for fault in beyond_limits(node, facts, step, goal):
+            if not any(f'{path}.'.startswith(f'{fault.path}.') for path in later):
+                yield fault
 
 
 def wrong_conditions(

@@ -22,18 +22,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-import json
-import math
 from typing import Any, Protocol
 import uuid
 
-from action_lifecycle_msgs import msg
 from rclpy.task import Future
 
 from .bridge_messages import in_words
+from .bridge_steps import beyond_limits, Step
 from ..engine.errors import DocumentError, LifecycleError
 from ..lifecycle.states import ErrorCode
-from ..ros.goals import fill, LATER, limit_faults, resolve
+from ..ros.goals import fill, LATER, resolve
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.motion_client import GoalEnd, MotionClient, MotionGoal
 from ..ros.timers import sleep, Timeout
@@ -58,17 +56,6 @@ class Bridge(Protocol):
 
     def safety_trouble(self) -> SafetyStatus | None:
         """Return why no motion may start, None when it may."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One goal for one server; times in s."""
-
-    server: str
-    type: str  # noqa: A003
-    goal: Any
-    server_timeout: float
-    timeout: float
 
 
 @dataclass(frozen=True)
@@ -275,8 +262,8 @@ class Motion:
             await sleep(node, FACT_LOOK)
         goal = action_class(step.type).Goal()
         faults = [*fill(goal, data)]
-        for limits in (model.facts.limits.get(step.type), model.facts.limits.get(step.server)):
-            faults.extend(limit_faults(goal, limits) if limits and not faults else ())
+        if not faults:
+            faults.extend(beyond_limits(node, model.facts, step, goal))
         if faults:
             self._fail(ErrorCode.GOAL_INVALID, '; '.join(map(str, faults)))
             return None
@@ -390,18 +377,3 @@ class Motion:
 def _once(future: Any, result: Any) -> None:
     if not future.done():
         future.set_result(result)
-
-
-def step_from(index: int, step: msg.Motion) -> Step:
-    """Return a step of a request; LifecycleError when a value of it is not usable."""
-    for name in ('server_timeout', 'timeout'):
-        value = getattr(step, name)
-        if not (math.isfinite(value) and value >= 0):
-            raise LifecycleError(f'steps.{index}.{name}: {value}: expected seconds, 0 or more')
-    try:
-        goal = json.loads(step.goal_json) if step.goal_json else {}
-    except ValueError as error:
-        raise LifecycleError(f'steps.{index}.goal_json: {error}') from None
-    if not isinstance(goal, dict):
-        raise LifecycleError(f'steps.{index}.goal_json: expected an object of fields')
-    return Step(step.server, step.type, goal, step.server_timeout, step.timeout)

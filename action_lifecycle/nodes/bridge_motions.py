@@ -27,8 +27,9 @@ from rosidl_runtime_py.convert import message_to_ordereddict
 from .bridge_facts import Facts
 from .bridge_heartbeat import GoalFeedback
 from .bridge_messages import condition_from, evidence_to, parameters_from
-from .bridge_motion import Motion, MotionEnd, MotionOrder, Progress, step_from
+from .bridge_motion import Motion, MotionEnd, MotionOrder, Progress
 from .bridge_safety import Guard
+from .bridge_steps import step_from
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
 from ..ros.diagnostics import Health, OK

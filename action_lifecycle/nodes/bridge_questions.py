@@ -26,7 +26,7 @@ from .bridge_check import missing_servers, step_faults, wrong_conditions
 from .bridge_facts import Facts
 from .bridge_heartbeat import GoalFeedback
 from .bridge_messages import condition_from, evidence_to, in_words, parameters_from
-from .bridge_motion import step_from
+from .bridge_steps import step_from
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
@@ -70,6 +70,8 @@ class Questions:
         try:
             parameters = parameters_from(request.parameters_json)
             conditions = [condition_from(condition) for condition in request.conditions]
+            if not conditions:
+                raise LifecycleError('conditions: expected at least one')
             release = self._facts.hold(
                 self._facts.model.topics(conditions, parameters))
             watch = self._facts.model.confirm(
@@ -127,6 +129,8 @@ class Questions:
         parameters = parameters_from(request.parameters_json)
         if not 0 <= request.wait <= LONGEST_EVALUATE:
             raise LifecycleError(f'wait {request.wait}: expected 0 to {LONGEST_EVALUATE:g} s')
+        if not request.conditions:
+            raise LifecycleError('conditions: expected at least one')
         conditions = [
             Condition(condition.name or 'condition', condition.expression, 0.0, request.wait,
                       condition.max_age) for condition in request.conditions]

@@ -225,8 +225,11 @@ def limit_faults(
         where = f"{path}.{field.split('[')[0]}"
         try:
             value = np.asarray(compile_path(field, '')[0](goal), dtype=float)
-        except (LookupError, AttributeError):
+        except LookupError:
             continue  # what the goal does not hold is within its limits
+        except AttributeError as error:
+            yield GoalFault(where, f"limits of '{field}': {error}")
+            continue
         except (ValueError, TypeError):
             yield GoalFault(where, f"limits of '{field}': it is no number")
             continue

@@ -162,6 +162,8 @@ class _Compiler:
             self.text, names, self.function(fast, names), self.logic(tree, condition), kind)
 
     def parse(self) -> ast.expr:
+        if not self.text.strip():
+            self.give_up(1, 'is empty')
         if len(self.text) > MAX_LENGTH:
             self.give_up(1, f'longer than {MAX_LENGTH} characters')
         line = self.text.replace('\n', ' ')

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 import math
 from pathlib import Path
+import re
 from typing import Any, Union
 
 import numpy as np
@@ -39,6 +40,7 @@ from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
 
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
 TF_TOPICS = ('/tf', '/tf_static')
+TOPIC = re.compile(r'(~?/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*\Z')
 
 FieldKind = Callable[[str, str], Kind]
 """
@@ -210,6 +212,9 @@ def _add(
             where, f"fact '{name}': expected one of {', '.join(_SOURCES)}, got "
             + (' and '.join(given) or 'none'))
     elif spec.topic is not None:
+        if not TOPIC.match(spec.topic):
+            yield document.fault((*where, 'topic'), f"fact '{name}': {_no_topic(spec.topic)}")
+            return
         missing = [key for key in ('type', 'field') if not getattr(spec, key)]
         if missing:
             yield document.fault(where, f"fact '{name}': a topic needs '{missing[0]}'")
@@ -238,6 +243,10 @@ def _add(
             facts[name], kinds[name] = ConstantFact(name, spec, value), kind_of(value)
         except ValueError as error:
             yield document.fault((*where, 'constant'), f"fact '{name}': {error}")
+
+
+def _no_topic(name: str) -> str:
+    return f"'{name}' is no name of a topic: letters, digits, _ and /, no digit after a /"
 
 
 def _wrong_key(error: Exception) -> str:
@@ -323,7 +332,8 @@ def _safety_specs(file: FactsFile) -> Iterator[tuple[tuple[str | int, ...], Safe
 
 def _clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
     """One topic has one type."""
-    types: dict[str, str] = {}
+    types = dict.fromkeys(TF_TOPICS, TF_TYPE) if any(
+        spec.tf is not None for spec in file.facts.values()) else {}
     entries: list[tuple[tuple[str | int, ...], Any]] = [
         *((('facts', name), spec) for name, spec in file.facts.items()), *_safety_specs(file)]
     for path, spec in entries:
@@ -340,6 +350,8 @@ def _safety_faults(document: Document, file: FactsFile, field_kind: FieldKind) -
         if spec.field is None and path == ('estop',):
             yield document.fault(path, "the e-stop needs a 'field'")
             continue
+        if not TOPIC.match(spec.topic):
+            yield document.fault((*path, 'topic'), _no_topic(spec.topic))
         try:
             if spec.field is not None:
                 compile_path(spec.field, spec.type)
@@ -358,6 +370,9 @@ def _safety_faults(document: Document, file: FactsFile, field_kind: FieldKind) -
 
 def _limit_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
     for goal, fields in file.limits.items():
+        if '/action/' not in goal and not TOPIC.match(goal):
+            yield document.fault(
+                ('limits', goal), f"'{goal}' is neither the type of an action nor a server's name")
         for path, (low, high) in fields.items():
             where = ('limits', goal, path)
             if not low <= high:
@@ -377,6 +392,8 @@ def as_value(data: Any) -> Any:
     if isinstance(data, (bool, int, float)):
         if isinstance(data, float) and math.isnan(data):
             raise ValueError('NaN is no value')
+        if isinstance(data, int) and abs(data) > 2 ** 63:
+            raise ValueError('a number beyond 64 bits')
         return data
     if isinstance(data, str):
         return Text(data)
@@ -385,7 +402,7 @@ def as_value(data: Any) -> Any:
             return Texts(map(Text, data))
         try:
             array = np.array(data, dtype=float)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             pass
         else:
             if not np.isnan(array).any():

@@ -46,8 +46,8 @@ class QosSpec(StrictModel):
 class TfSpec(StrictModel):
     """A pose between two frames."""
 
-    target: str = Field(description='Frame in which it is seen, such as world.')
-    source: str = Field(description='Frame whose pose is wanted, such as tool0.')
+    target: str = Field(min_length=1, description='Frame in which it is seen, such as world.')
+    source: str = Field(min_length=1, description='Frame whose pose is wanted, such as tool0.')
     part: Literal['translation', 'rotation', 'pose'] = Field(
         'translation', description='(x, y, z) in m; (x, y, z, w); or both, seven numbers.')
 

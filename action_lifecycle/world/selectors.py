@@ -123,6 +123,8 @@ def _selector(text: str, path: str, column: int) -> Step:
                 f"field path '{path}': '{text}' is neither an index, a slice, '*' nor key=text",
                 column)
         values = [int(number) if number else None for number in numbers]
+        if len(values) == 3 and values[2] == 0:
+            raise PathError(f"field path '{path}': a step of 0", column)
         parts.append(values[0] if len(values) == 1 else slice(*values))
     return IndexStep(parts[0] if len(parts) == 1 else tuple(parts))
 

@@ -53,6 +53,9 @@ facts:
   present: {topic: present, type: std_msgs/msg/Bool, field: data, max_age: .inf}
 limits:
   control_msgs/action/GripperCommand: {command.max_effort: [0, 40]}
+  /gripper: {command.position: [0, 0.5]}
+  strict: {command.position: [0.001, 0.5]}
+  misnamed: {command.positon: [0, 1]}
 """
 
 

@@ -78,6 +78,7 @@ def test_values_of_facts_and_parameters_are_filled_in_when_it_is_sent(rig: Rig) 
 @pytest.mark.parametrize(('goal', 'words'), [
     ({'command': {'position': math.nan}}, 'goal.command.position: nan is not finite'),
     ({'command': {'position': math.inf}}, 'goal.command.position: inf is not finite'),
+    ({'command': {'position': 0.6}}, 'goal.command.position: 0.6 is out of its limits, 0 to 0.5'),
     ({'command': {'max_effort': 41.0}}, 'goal.command.max_effort: 41 is out of its limits, 0 to'),
     ({'command': {'max_effort': {'expr': 'gap * 1e6'}}}, 'is out of its limits, 0 to 40'),
     ({'command': {'postion': 1.0}}, "unknown field 'postion'; did you mean 'position'?"),

@@ -182,7 +182,8 @@ def test_check_finds_nothing_wrong_with_what_fits(rig: Rig) -> None:
     (gripper({'command': {'positon': 1}}), 'goal.command.positon', "did you mean 'position'?"),
     (gripper({'command': {'position': [1]}}), 'goal.command.position', 'expected a number'),
     (gripper({'command': {'position': math.nan}}), 'goal.command.position', 'not finite'),
-    (gripper({'command': {'max_effort': -1}}), 'goal.command.max_effort', 'out of its limits'),
+    (gripper({'command': {'max_effort': -1, 'position': 0.1}}), 'goal.command.max_effort',
+     'out of its limits'),
     (gripper({'command': {'position': {'fact': 'gp'}}}), 'goal.command.position',
      "did you mean 'gap'"),
     (gripper({'command': {'position': {'expr': 'gap ** 99'}}}), 'goal.command.position',
@@ -196,6 +197,15 @@ def test_check_names_what_is_wrong_with_a_motion(
         (CheckFault.MOTION, 1, path)]
     assert words in faults[0].message
     assert not rig.gripper.goals
+
+
+def test_check_judges_limits_of_servers_but_not_of_values_to_come(rig: Rig) -> None:
+    goal = {'command': {'position': {'fact': 'gap'}}}
+    assert [fault.path for fault in check(rig, gripper(goal, server='strict'))] == ['server']
+    assert [fault.path for fault in check(rig, gripper({}, server='/strict'))] == [
+        'server', 'goal.command.position']
+    (_, wrong) = check(rig, gripper({}, server='misnamed'))
+    assert wrong.path == 'goal.command.positon' and "limits of 'command.positon'" in wrong.message
 
 
 def test_check_names_what_is_wrong_with_a_condition(rig: Rig) -> None:
@@ -367,7 +377,7 @@ def test_a_capped_fact_is_read_at_its_rate_and_keeps_the_newest(own: Rig) -> Non
         publisher.publish(JointState(position=[float(sent)]))
         own.executor.spin_once(timeout_sec=0.001)
     own.spin(0.15)
-    assert sent > 100 and len(taken) <= 15
+    assert sent > 30 and len(taken) <= 15
     assert taken[-1] == sent
 
 

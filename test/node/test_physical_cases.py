@@ -35,7 +35,7 @@ from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
 from std_msgs.msg import Bool
 
-from .bridge_rig import FACTS, Rig
+from .bridge_rig import Rig
 
 FLOW = """
 flow: close
@@ -56,8 +56,7 @@ class Stack(Rig):
     """The rig with an action node."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, FACTS.replace(
-            'max_effort: [0, 40]', 'max_effort: [0, 40], command.position: [0, 1]'))
+        super().__init__(folder)
         self.path = folder / 'journal'
         self.lifecycle = ActionLifecycleNode(context=self.context, parameter_overrides=[
             Parameter('journal_path', value=str(self.path))])
@@ -73,7 +72,7 @@ class Stack(Rig):
         self.until(self.flows.server_is_ready)
         self.until(lambda: self.lifecycle.world.safety_known)
 
-    def begin(self, *, position: str = '0.0', maintain: str = 'gap > -1') -> Any:
+    def begin(self, *, position: str = '0.01', maintain: str = 'gap > -1') -> Any:
         """Start the flow; returns the future of its result."""
         text = FLOW.replace('POSITION', position).replace('MAINTAIN', maintain)
         handle = self.wait(self.flows.send_goal_async(ExecuteFlow.Goal(flow=text)))
@@ -188,7 +187,7 @@ def test_nobody_clears_a_stop_while_the_bridge_is_away(stack: Stack) -> None:
 @pytest.mark.parametrize(('position', 'words'), [
     ('.nan', 'goal.command.position'), ('-.inf', 'goal.command.position'),
     ('[1]', 'goal.command.position: expected a number'),
-    ("{expr: 'gap * 1000'}", 'goal.command.position: 20 is out of its limits'),
+    ("{expr: 'gap * 1000'}", 'goal.command.position: 20 is out of its limits, 0 to 0.5'),
     ("{expr: 'gap / 0'}", 'goal.command.position'),
     ('{fact: present}', "goal.command.position: present: fact 'present' is unknown"),
 ])

@@ -74,6 +74,13 @@ def test_no_estop_has_to_be_written_out() -> None:
     ('{expression: first.x}', 'attribute'),
     ('{constant: {a: 1}}', 'expected a number, a truth, a text'),
     ('{constant: .nan}', 'NaN is no value'),
+    (f'{{constant: {10 ** 50}}}', 'beyond 64 bits'),
+    ('{topic: a b, type: std_msgs/msg/Bool, field: data}', "'a b' is no name of a topic"),
+    ('{topic: "", type: std_msgs/msg/Bool, field: data}', "'' is no name of a topic"),
+    ('{topic: /1x, type: std_msgs/msg/Bool, field: data}', 'no digit after a /'),
+    ('{tf: {target: "", source: x}}', 'facts.bad.tf.target'),
+    ('{expression: ""}', 'column 1 of the expression: is empty'),
+    (f"{{{JOINT}, field: 'position[::0]'}}", 'a step of 0'),
 ])
 def test_a_fault_names_line_and_field(entry: str, message: str) -> None:
     text = f"""estop: none
@@ -97,6 +104,11 @@ def test_a_name_that_expressions_can_not_say_is_refused(name: str) -> None:
 @pytest.mark.parametrize(('text', 'message'), [
     ('limits: {a: {x: [2, 1]}}', 'expected [least, greatest]'),
     ('limits: {a: {x..y: [1, 2]}}', 'expected the name of a field'),
+    ('limits: {a b: {x: [1, 2]}}', "neither the type of an action nor a server's name"),
+    ('limits: {a: {x: [.nan, 2]}}', 'expected [least, greatest]'),
+    ('estop: {topic: e e, type: std_msgs/msg/Bool, field: data}', 'is no name of a topic'),
+    ('facts: {t: {topic: /tf, type: std_msgs/msg/Bool, field: data}, '
+     'p: {tf: {target: a, source: b}}}', "topic '/tf' is tf2_msgs/msg/TFMessage elsewhere"),
     ('estop: {topic: e, type: std_msgs/msg/Bool}', "the e-stop needs a 'field'"),
 ])
 def test_limits_and_estop_are_checked(text: str, message: str) -> None:
