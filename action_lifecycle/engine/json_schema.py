@@ -57,13 +57,15 @@ def check_schema(schema: Any) -> None:
 
 def schema_faults(value: Any, schema: Mapping[str, Any]) -> list[str]:
     """Return what of a value the schema doesn't admit, each as `place: what`; empty: nothing."""
-    faults = [f'{path}: {found} is not finite' for path, found in _infinite(value, '')]
     try:
+        faults = [f'{path}: {found} is not finite' for path, found in _infinite(value, '')]
         for error in jsonschema.Draft202012Validator(schema).iter_errors(value):
             where = ''.join(map(_step, error.absolute_path)) or '.'
             faults.append(f'{where}: {error.message:.300}')
             if len(faults) >= MAX_FAULTS:
                 break
+    except RecursionError:
+        return ['.: it is nested too deeply']
     except Exception as error:  # an unresolvable reference, a pattern that is none
         raise SchemaError(f'the schema can not be used: {error}') from error
     return faults

@@ -45,18 +45,18 @@ SOCKET_LIMIT = 5.0  # s until a broker that is silent counts as gone
 _PREFIX = 'action_lifecycle:invoke:'
 
 # All in one step, because who looks between two of them would take the job for lost.
-_CLAIM = '''
+_CLAIM = """
 if redis.call('EXISTS', KEYS[1]) == 0 then return -1 end
 if not redis.call('SET', KEYS[2], '', 'NX', 'PX', ARGV[1]) then return 0 end
 return redis.call('HINCRBY', KEYS[1], 'tries', 1)
-'''
-_REPLY = '''
+"""
+_REPLY = """
 redis.call('DEL', KEYS[2])
 if redis.call('DEL', KEYS[1]) == 1 then
   redis.call('RPUSH', KEYS[3], ARGV[1])
   redis.call('EXPIRE', KEYS[3], ARGV[2])
 end
-'''
+"""
 GONE, BUSY = -1, 0
 """What a claim gives instead of the number of the try."""
 
@@ -157,15 +157,22 @@ class Broker:
 
 
 class CeleryBroker:
-    """The broker as Celery is to see it; `redeliver_after` in s."""
+    """
+    The broker as Celery is to see it.
 
-    def __init__(self, url: str, redeliver_after: float = 60.0) -> None:
+    `redeliver_after` (s) is for workers, `socket_timeout` (s) for who only sends.
+    """
+
+    def __init__(
+        self, url: str, redeliver_after: float = 60.0, socket_timeout: float | None = None
+    ) -> None:
         self._url = url
         self._redeliver_after = redeliver_after
+        self._socket_timeout = socket_timeout
 
     @cached_property
     def app(self) -> Any:
-        """The Celery application; messages are JSON and nothing else."""
+        """Return the Celery application; messages are JSON and nothing else."""
         try:
             from celery import Celery  # type: ignore[import-untyped]
         except ImportError as error:
@@ -180,7 +187,8 @@ class CeleryBroker:
             broker_connection_max_retries=None, broker_pool_limit=2,
             broker_transport_options={
                 'visibility_timeout': self._redeliver_after,
-                'socket_connect_timeout': SOCKET_LIMIT})
+                'socket_connect_timeout': SOCKET_LIMIT,
+                'socket_timeout': self._socket_timeout})
         return app
 
 

@@ -25,7 +25,7 @@ import time
 from types import TracebackType
 import uuid
 
-from .broker import Broker, BrokerError, CeleryBroker, LEASE, QUEUE, Seen, TASK
+from .broker import Broker, BrokerError, CeleryBroker, LEASE, QUEUE, Seen, SOCKET_LIMIT, TASK
 from .run import Job, Outcome
 from .wire import pack, unpack, WireError
 from ..engine.errors import LifecycleError
@@ -60,7 +60,7 @@ class CeleryEngine:
         if time_limit <= 0 or queue_limit <= 0:
             raise LifecycleError('a Celery engine needs time limits > 0')
         self._broker = Broker(url)
-        self._app = CeleryBroker(url).app
+        self._app = CeleryBroker(url, socket_timeout=SOCKET_LIMIT).app
         self._time_limit = time_limit
         self._queue_limit = queue_limit
         self._id = uuid.uuid4().hex

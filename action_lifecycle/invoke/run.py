@@ -50,7 +50,7 @@ class Job(NamedTuple):
     """
 
     call: str
-    input: Any
+    input: Any  # noqa: A003
     names: Names
     time_limit: Optional[float]
     wanted: Callable[[], bool]

@@ -44,5 +44,5 @@ class InvokerState(State):
     It is no state for a session of steps, which has no machine.
     """
 
-    type = 'invoker'
+    type = 'invoker'  # noqa: A003
     Fields = InvokerFields

@@ -46,7 +46,7 @@ class Task(NamedTuple):
     """A function; `input` is its argument with templates, None passes `actor_input` on."""
 
     call: str
-    input: Any = None
+    input: Any = None  # noqa: A003
     time_limit: Optional[float] = None  #: s; None: as the engine has it
     retries: int = 0  #: how often it is repeated when it fails or is lost
 

@@ -133,6 +133,8 @@ class LanguageModel:
 
         `check` runs in a thread of its own.
         """
+        messages = [{**message, 'content': whole_characters(message['content'])}
+                    for message in messages]
         size = sum(len(message['content']) for message in messages)
         if size > MAX_PROMPT:
             raise ModelError(f'the request has {size} characters, at most {MAX_PROMPT} are sent')
@@ -154,14 +156,15 @@ class LanguageModel:
                 return await _judged(text, schema, check)
             except _Refused as refused:
                 tries += 1
-                told = '\n'.join(refused.faults)
+                told = whole_characters('\n'.join(refused.faults))
                 heard.append(f'refused: {told:.500}')
                 _LOG.info('an answer of the model is refused: %.500s', told)
                 if tries >= self.settings.tries:
                     raise ModelError(f'no usable answer in {tries} tries; the last was refused: '
                                      f'{told:.1000}') from None
                 messages = [
-                    *messages, {'role': 'assistant', 'content': refused.answer[:MAX_SHOWN]},
+                    *messages,
+                    {'role': 'assistant', 'content': whole_characters(refused.answer[:MAX_SHOWN])},
                     {'role': 'user', 'content': f'This answer is refused:\n{told[:MAX_SHOWN]}\n'
                      'Answer again, with JSON of the schema and nothing else.'}]
             except self._openai.APIStatusError as error:
@@ -221,6 +224,11 @@ async def _judged(text: str, schema: Mapping[str, Any], check: Check) -> Any:
     if faults:
         raise _Refused(text, faults)
     return answer
+
+
+def whole_characters(text: str) -> str:
+    """Return a text in which halves of characters, which can't be sent, are replaced."""
+    return text.encode('utf-8', 'replace').decode()
 
 
 def _no_constant(name: str) -> Any:

@@ -40,6 +40,7 @@ from ..engine.errors import LifecycleError
 from ..engine.json_schema import check_schema
 from ..ledger.sync import LoopThread
 from ..llm import LanguageModel, ModelChooser, ModelError, ModelPlanner, ModelSettings, PlanRequest
+from ..llm.model import whole_characters
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.process import run
@@ -49,6 +50,8 @@ from ..tools.registry import ToolRegistry
 
 LOOK = 0.01
 """s between looks whether the model has answered."""
+MAX_MESSAGE = 2000
+"""Longest message of a model beside its plan, in characters."""
 FALLBACKS = ('none', 'first')
 
 
@@ -137,11 +140,11 @@ class LanguageModelNode(ManagedNode):
         try:
             answer = await self._done(self._planned(asked))
         except LifecycleError as error:
-            response.message = str(error)
+            response.message = whole_characters(str(error))
             return response
         response.accepted = True
         response.flow_yaml, response.edit_yaml = answer.flow_yaml, answer.edit_yaml
-        response.message = answer.message
+        response.message = whole_characters(answer.message[:MAX_MESSAGE])
         return response
 
     async def _planned(self, request: PlanRequest) -> Any:
@@ -167,7 +170,7 @@ class LanguageModelNode(ManagedNode):
         try:
             answer = await self._done(ModelChooser(self.model, self._fallback())(_choice(request)))
         except LifecycleError as error:
-            response.reason = str(error)
+            response.reason = whole_characters(str(error))
             return response
         if isinstance(answer, dict) and list(answer) == ['next_state']:
             answer = answer['next_state']

@@ -20,6 +20,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 import contextlib
 from functools import partial
+import re
 from typing import Any
 
 from .registry import AuthRequiredError, TIME_LIMIT, Tool
@@ -29,6 +30,7 @@ from ..engine.tool_state import ToolError
 START_LIMIT = 20.0
 """s until a server has to be ready."""
 MAX_TOOLS = 1000
+_LINK = re.compile(r'https?://[^\s\x00-\x1f]{1,2000}\Z')
 _URL_NEEDED = -32042  # error code of the protocol: the user has to open a link first
 
 
@@ -212,7 +214,7 @@ def _link(error: Exception) -> tuple[str, str] | None:
     data = getattr(fault, 'data', None)
     asked = data.get('elicitations') if isinstance(data, Mapping) else None
     for item in asked if isinstance(asked, list) else []:
-        if isinstance(item, Mapping) and isinstance(item.get('url'), str):
+        if isinstance(item, Mapping) and _LINK.match(str(item.get('url'))):
             return item['url'], str(item.get('message') or '')
     return None
 

@@ -69,6 +69,7 @@ class Endpoint:
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
+
             def do_POST(self) -> None:
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     endpoint._serve(self)
@@ -79,7 +80,8 @@ class Endpoint:
         self._server = ThreadingHTTPServer(('127.0.0.1', 0), Handler)
         self._server.daemon_threads = True
         self.url = f'http://127.0.0.1:{self._server.server_port}/v1'
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def _serve(self, handler: BaseHTTPRequestHandler) -> None:
         request = json.loads(handler.rfile.read(int(handler.headers['content-length'])))

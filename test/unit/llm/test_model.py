@@ -160,6 +160,15 @@ def test_what_is_missing_in_the_settings_is_told(monkeypatch: pytest.MonkeyPatch
         LanguageModel(ModelSettings(base_url='http://x', model='m', time_limit=0.0))
 
 
+def test_halves_of_characters_are_replaced_on_the_way_out_and_refused_on_the_way_in(
+    endpoint: Endpoint
+) -> None:
+    endpoint.answers = ['{"next_state": "\\ud800"}', RIGHT]
+    assert ask(messages=[{'role': 'user', 'content': 'a\ud800b'}]) == RIGHT
+    assert endpoint.requests[0]['messages'][0]['content'] == 'a?b'
+    assert 'is not one of' in endpoint.requests[1]['messages'][-1]['content']
+
+
 def test_a_context_of_anything_becomes_messages(endpoint: Endpoint) -> None:
     endpoint.answers = [RIGHT, {'answer': 'Grüße'}]
 

@@ -28,6 +28,7 @@ from typing import Any
 
 from action_lifecycle.engine import load_graph, Session, StateHandler
 from action_lifecycle.tools import AuthRequiredError, McpServer, ToolError, ToolRegistry
+from action_lifecycle.tools.mcp_server import _link
 import pytest
 
 pytest.importorskip('mcp')
@@ -153,6 +154,17 @@ def test_closing_ends_the_process(tmp_path: Path) -> None:
         return int(await registry.call_tool('pid', {}))
 
     assert not is_running(run(use, tmp_path))
+
+
+@pytest.mark.parametrize('url, taken', [
+    ('https://lamps.example/connect?x=1', True), ('http://[::1]:8080/', True),
+    ('javascript:alert(1)', False), ('file:///etc/passwd', False), ('https://a b', False),
+    ('https://' + 'x' * 3000, False), ('https://a\x1b[2J', False), (None, False), (7, False)])
+def test_only_a_link_of_the_web_is_shown_to_people(url: Any, taken: bool) -> None:
+    error = Exception('authorise')
+    error.error = SimpleNamespace(  # type: ignore[attr-defined]
+        code=-32042, data={'elicitations': [{'url': url, 'message': 'm'}]})
+    assert (_link(error) == (url, 'm')) is taken
 
 
 def test_a_tool_that_needs_authorisation_pauses_the_session_and_goes_on_afterwards(

@@ -37,6 +37,13 @@ class Colour(str, Enum):
     BLUE = 'blue'
 
 
+def nested(depth: int) -> Any:
+    value: Any = {}
+    for _ in range(depth):
+        value = {'a': value}
+    return value
+
+
 def call(registry: ToolRegistry, name: str, **arguments: Any) -> Any:
     return asyncio.run(registry.call_tool(name, arguments, 'user 7'))
 
@@ -76,13 +83,14 @@ def test_a_callable_becomes_a_tool_with_the_schema_of_its_hints() -> None:
     ({'on': 1}, ".on: 1 is not of type 'boolean'"),
     ({'on': True, 'of': 1}, "'of' was unexpected"),
     ({'on': True, 'level': float('inf')}, '.level: inf is not finite'),
+    ({'on': True, 'more': nested(5000)}, 'it is nested too deeply'),
 ])
 def test_arguments_that_do_not_fit_reach_no_tool(arguments: Any, fault: str) -> None:
     called = []
     registry = ToolRegistry()
 
     @registry.tool()
-    def lamp(on: bool, level: float = 1.0) -> None:
+    def lamp(on: bool, level: float = 1.0, more: Optional[dict[str, Any]] = None) -> None:
         called.append(on)
 
     with pytest.raises(ToolError, match='do not fit') as caught:
