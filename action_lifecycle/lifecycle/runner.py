@@ -28,6 +28,7 @@ import random
 from typing import Any
 
 from .action import Action
+from .driver import RECORD_AGAIN
 from .falling_back import FallingBack
 from .fragment import fragment_of
 from .moving import Moving
@@ -45,6 +46,7 @@ from .states import ActionState, ErrorCode, Outcome
 from .verifying import Verifying
 from .words import in_words
 from ..engine import LifecycleError
+from ..engine.errors import ContentRefused
 
 
 class ActionRunner(Moving, Verifying, FallingBack):
@@ -80,7 +82,8 @@ class ActionRunner(Moving, Verifying, FallingBack):
     def cancel(self, actor: str, reason: str) -> None:
         """Stop what moves, see it stopped, then end the action; from any state."""
         state = self.action.state
-        if state in (ActionState.COMPLETED, ActionState.RECIPE_RECEIVED):
+        if state in (ActionState.COMPLETED, ActionState.RECIPE_RECEIVED) or (
+                state is ActionState.RECIPE_REQUESTED and self.action.passed_completed):
             self._end(Outcome.SUCCEEDED, actor, reason)
         elif state in (ActionState.ASSIGNED, ActionState.ERROR, ActionState.RECIPE_REQUESTED):
             self._end(Outcome.CANCELED, actor, reason)
@@ -190,7 +193,15 @@ class ActionRunner(Moving, Verifying, FallingBack):
             self._fire('terminate', outcome=Outcome.SUCCEEDED.value)
 
     def _enter_recipe_requested(self) -> None:
-        self._fire('receive_recipe', fragment=fragment_of(self.action), actor='recipe')
+        """Contribute to a recipe; whatever goes wrong, what was verified stays done."""
+        try:
+            self.fire('receive_recipe', fragment=fragment_of(self.action), actor='recipe')
+        except (ContentRefused, LookupError, TypeError, ValueError) as error:
+            self._end(Outcome.SUCCEEDED, 'recipe', f'contributes nothing: {error}')
+        except (LifecycleError, OSError) as error:
+            self.log.error('%s: its part of the recipe is not recorded, trying again in %.0f s: '
+                           '%s', self.action.machine.name, RECORD_AGAIN, error)
+            self._later(RECORD_AGAIN, self._enter_recipe_requested)
 
     def _enter_recipe_received(self) -> None:
         self._fire('terminate', outcome=Outcome.SUCCEEDED.value)

@@ -87,8 +87,8 @@ class FlowServer:
         self.jobs = Jobs(orchestrator, time.time, self._start_job)
         for restored in orchestrator.restore():
             self.node.get_logger().info(f'goes on with flow {restored.flow_id}')
-        self.planner.restore()
         self.jobs.restore()
+        self.planner.restore()
 
     def interrupt(self) -> None:
         """End all goals: the node stops; the flows go on when it is active again."""
@@ -137,8 +137,8 @@ class FlowServer:
     async def _check_apart(self, flow: Any, done: Any) -> None:
         try:
             await self.sources.check(flow)
-        except LifecycleError as error:
-            done(_code(error), str(error).splitlines())
+        except Exception as error:
+            done(self._code(error), str(error).splitlines())
         else:
             done(ErrorCode.NONE, [])
 
@@ -149,20 +149,21 @@ class FlowServer:
         """Run the flow that a planner has made, or tell why there is none."""
         asked = planned.order
         try:
-            if planned.flow is not None:
+            begun: FlowRun | Job | None = self.jobs.jobs.get(asked.flow_id)
+            if planned.flow is not None and begun is None:
                 order = FlowOrder(
                     'yaml', planned.flow.text, f'{asked.flow_id}.yaml', asked.parameters,
                     asked.priority, asked.requester, asked.lease, asked.recipe)
                 checked = await self.sources.noted(planned.flow, order, {
                     'kind': 'request', 'request': asked.request, 'file': ''})
                 begun = self._begin(checked, order, asked.flow_id)
+            if begun is not None:
                 self.planner.submitted(asked.flow_id)
-                if isinstance(begun, Job):
-                    planned = replace(planned, flow=None, error_msg=_of_job(begun))
-        except LifecycleError as error:
-            if self.orchestrator is None:
-                return  # the node stops; it is gone on with when it is active again
-            self.planner.failed(asked.flow_id, _code(error), str(error))
+            if isinstance(begun, Job):
+                planned = replace(planned, flow=None, error_msg=_of_job(begun))
+        except Exception as error:
+            if self.orchestrator is not None:  # else it is gone on with in the next life
+                self.planner.failed(asked.flow_id, self._code(error), str(error))
             return
         if planned.flow is None:
             self.node.get_logger().info(f'{asked.flow_id}: {planned.error_msg}')
@@ -182,7 +183,8 @@ class FlowServer:
             checked.origin.update(kind='job', job=run.job_id)
             if self.orchestrator is not None:
                 self._submit(checked, order, run.flow_id)
-        except LifecycleError as error:
+        except Exception as error:
+            self._code(error)
             if self.orchestrator is not None:
                 refused(str(error))
 
@@ -208,7 +210,7 @@ class FlowServer:
         try:
             begun = await self._take(handle.request, handle)
         except LifecycleError as error:
-            return _refuse(handle, _code(error), str(error))
+            return _refuse(handle, self._code(error), str(error))
         if isinstance(begun, Job):
             handle.succeed()
             return ExecuteFlow.Result(
@@ -286,6 +288,19 @@ class FlowServer:
             raise FlowRefused(ErrorCode.NOT_READY, 'the node is not active')
         return self.orchestrator
 
+    def _code(self, error: Exception) -> ErrorCode:
+        """Return the code of an error; one that nobody foresaw is logged."""
+        if isinstance(error, FlowRefused):
+            return error.code
+        if isinstance(error, CyclicFlow):
+            return ErrorCode.FLOW_CYCLE
+        if isinstance(error, DocumentError):
+            return ErrorCode.FLOW_INVALID
+        if isinstance(error, LifecycleError):
+            return ErrorCode.INVALID_REQUEST
+        self.node.log_exception('execute_flow')
+        return ErrorCode.INTERNAL
+
     def _result(self, handle: Any, flow_id: str, outcome: Outcome) -> ExecuteFlow.Result:
         if outcome is None:
             handle.abort()
@@ -316,15 +331,6 @@ class FlowServer:
 def _of_job(job: Job) -> str:
     return json.dumps({'id': job.job_id, 'schedule': job.spec.in_words(),
                        'clock': job.spec.clock, 'next': job.next})
-
-
-def _code(error: LifecycleError) -> ErrorCode:
-    if isinstance(error, FlowRefused):
-        return error.code
-    if isinstance(error, CyclicFlow):
-        return ErrorCode.FLOW_CYCLE
-    return ErrorCode.FLOW_INVALID if isinstance(error, DocumentError) \
-        else ErrorCode.INVALID_REQUEST
 
 
 def _done(future: Any) -> None:

@@ -48,7 +48,8 @@ class Rig:
             self.system.node, ExecuteFlow, 'action_lifecycle/execute_flow')
 
     def start(self) -> None:
-        self.system.start('action_lifecycle_node', planner='planner/plan', planner_timeout=2.0)
+        self.system.start('action_lifecycle_node', planner='planner/plan', planner_timeout=2.0,
+                          second_goal='attach')
 
     def planner(self) -> None:
         with open(self.folder / 'planner.log', 'ab') as log:
@@ -195,6 +196,19 @@ def test_a_planner_steers_a_flow_and_its_edits_are_checked_too(rig: Rig) -> None
     assert edits[0]['completed'] == ['open'] and not edits[0]['errors']
     assert '2000' in '\n'.join(edits[1]['errors'])
     assert edits[-1]['completed'] == ['close']
+
+
+def test_a_second_goal_for_a_flow_that_runs_follows_it(rig: Rig) -> None:
+    request = 'slow steer'
+    first = rig.send(request, flow_id='shared')
+    rig.system.until(lambda: rig.asked(request), 10.0, 'the planner is asked')
+    second = rig.send('something else', flow_id='shared')
+    results = [rig.result(first), rig.result(second)]
+    assert [result.error_code for result in results] == [ErrorCode.NONE] * 2
+    assert results[0].summary_json == results[1].summary_json
+    late = rig.run('good', flow_id='shared')  # it has ended: there is nothing to follow
+    assert late.error_code == ErrorCode.FLOW_RUNNING
+    assert not rig.asked('something else')
 
 
 # Recipes

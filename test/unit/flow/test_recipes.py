@@ -36,6 +36,7 @@ from action_lifecycle.flow.recipes import (
     world_then,
     write_recipe,
 )
+from action_lifecycle.ledger import JournalError
 from action_lifecycle.lifecycle.states import Outcome
 import pytest
 
@@ -222,6 +223,37 @@ def test_killed_after_the_file_was_written_it_is_not_counted_twice(
     process.orchestrator.restore()
     clock.run()
     assert Recipe.load(folder, 'fetch').spec.runs == 2
+
+
+def test_a_fragment_that_the_journal_does_not_take_leaves_the_action_done(
+    start: Start, clock: Clock, robot: Robot, folder: Path
+) -> None:
+    text = TEXT.replace('{grip: ', '{long: "' + 'x' * 600_000 + '", grip: ').replace(
+        'confirm: z > 0', 'confirm: z > 0\n    retry: {times: 3}')
+    run = run_it(with_recipes(start(), folder), text=text.replace(
+        'effort: ', "long: '{{ long }}', effort: "))
+    clock.run()
+    assert run.state == 'FINISH' and robot.executed('pick') == 1
+    assert "'pick' contributed nothing" in run.summary['recipe']['why_not']
+
+
+def test_canceled_while_its_fragment_is_recorded_a_verified_action_has_succeeded(
+    start: Start, clock: Clock, folder: Path
+) -> None:
+    process = with_recipes(start(), folder)
+    append = process.journal.append
+
+    def refuse(entry: Any) -> Any:
+        if entry.event == 'receive_recipe':
+            raise JournalError('disk full')
+        return append(entry)
+
+    process.journal.append = refuse  # type: ignore[method-assign]
+    run = run_it(process)
+    clock.run(2.0)
+    process.orchestrator.cancel('f', 'me', 'enough')
+    clock.run(1.0)
+    assert run.actions[0].outcome is Outcome.SUCCEEDED
 
 
 @pytest.mark.parametrize('last', ['completed', 'recipe_requested', 'recipe_received'])
