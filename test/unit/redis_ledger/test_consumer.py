@@ -24,8 +24,12 @@ import subprocess
 import sys
 import time
 
-from action_lifecycle.ledger.redis_connection import connect
+from action_lifecycle.engine.resources import config_file
+from action_lifecycle.ledger import RedisLedger, RedisTasks, SmartLedger
+from action_lifecycle.ledger.redis_connection import connect, PASSWORD, USERNAME
 from action_lifecycle.ledger.redis_consumer import OperationConsumer, submit
+import pytest
+import redis
 
 PROCESS = Path(__file__).with_name('consumer_process.py')
 IDLE = 0.3
@@ -302,3 +306,38 @@ def test_trimmed_request_is_a_dead_letter(redis_server):
     run(redis_server, work, lambda: client.xinfo_groups('requests')[0]['pending'] == 0,
         name='first')
     assert work.performed == 0 and 'trimmed' in client.xrange('{requests}:dead')[0][1]['error']
+
+
+def test_user_of_the_example_may_do_all_that_a_robot_does_and_no_more(redis_server, monkeypatch):
+    rules = next(line.split()[2:] for line in Path(config_file('redis-acl.example')).read_text(
+        'utf-8').splitlines() if line.startswith('user robot7'))
+    redis_server.client.execute_command('ACL', 'SETUSER', 'robot7', 'reset', *rules)
+    monkeypatch.setenv(USERNAME, 'robot7')
+    monkeypatch.setenv(PASSWORD, 'change-me')
+
+    async def main():
+        ledger = RedisLedger(redis_server.url, 'robot7')
+        assert (await ledger.cursor()).seq == 0
+        assert await ledger.apply([]) == 0
+        assert await ledger.trim(time.time()) == 0
+        client = connect(redis_server.url)
+        work = Work()
+        trace = await submit(client, 'flows', {'text': 'motion'})
+        worker = asyncio.ensure_future(OperationConsumer(
+            client, 'flows', 'robots', work, name='robot7', min_idle=IDLE).run())
+        deadline = time.monotonic() + 10
+        while not await client.exists(f'sg:result:{{{trace}}}'):
+            assert time.monotonic() < deadline and not worker.done()
+            await asyncio.sleep(0.02)
+        worker.cancel()
+        await asyncio.gather(worker, return_exceptions=True)
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            await client.hset('al:{robot8}:meta', 'seq', 1)
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            await client.flushall()
+        await client.connection_pool.disconnect()
+        await ledger.close()
+    asyncio.run(main())
+    tasks = SmartLedger('42_7', RedisTasks(redis_server.url))
+    assert tasks.claim('pick') and tasks.heartbeat('pick') and tasks.release('pick')
+    redis_server.client.execute_command('ACL', 'DELUSER', 'robot7')
