@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from action_lifecycle.lifecycle.ports import Verdict
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
 import pytest
 
@@ -109,3 +110,75 @@ def test_several_verifiers(
     run = start().submit(flow('one', 'two', when=when))
     clock.run()
     assert run.state == state
+
+
+OPERATOR = ('flow: one\nactions:\n  pick:\n    motion: {server: arm, type: a/action/B}\n'
+            '    confirm: z > 0\n    ask_again: 10\n    verify: [{by: operator, timeout: 60, '
+            "question: 'Is {{ action }} done?'}]\n")
+
+
+@pytest.mark.parametrize(('said', 'code'), [
+    ('completed', ErrorCode.NONE), ('error', ErrorCode.VERIFY_FAILED)])
+def test_a_person_verifies_and_is_named(
+    start: Start, clock: Clock, robot: Robot, said: str, code: ErrorCode
+) -> None:
+    process = start()
+    action = process.submit(OPERATOR).actions[0]
+    clock.run(10)
+    (request,) = process.desk.open.values()
+    assert request.question.text == 'Is pick done?'
+    assert request.question.options == ('completed', 'pending', 'error')
+    assert request.deadline and request.question.evidence
+    process.desk.respond(request.id, said, 'anna')
+    clock.run()
+    assert action.error_code is code
+    row = next(row for row in process.journal.rows(flow_id='f')
+               if row.event in ('verified', 'fail'))
+    assert row.actor == 'anna' and 'anna' in row.cause and row.data['evidence']
+
+
+def test_a_person_who_needs_more_time_is_asked_anew(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    action = process.submit(OPERATOR).actions[0]
+    asked = []
+    for said in ('pending', 'pending', 'pending', 'pending'):
+        clock.run(15)
+        (request_id,) = process.desk.open
+        asked.append(request_id)
+        process.desk.respond(request_id, said, 'anna')
+    clock.run(1)
+    assert len(set(asked)) == 4 and action.error_code is ErrorCode.RETRY_EXHAUSTED
+
+
+def test_nobody_verifies_in_time_also_over_a_restart(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    process.submit(OPERATOR)
+    clock.run(41)
+    (request_id,) = process.desk.open
+    process.kill()
+    process = start()
+    (run,) = process.orchestrator.restore()
+    assert list(process.desk.open) == [request_id]
+    clock.run(10)
+    assert run.actions[0].state is ActionState.STATUS_VERIFICATION_REQUESTED
+    clock.run(15)
+    assert run.actions[0].error_code is ErrorCode.VERIFY_TIMEOUT and not process.desk.open
+
+
+def test_an_endless_reason_is_cut_and_cleaned(start: Start, clock: Clock, robot: Robot) -> None:
+    process = start()
+
+    endless = '\x1b[2J\x1f\ud83d' + 'x' * 9 ** 6
+
+    def verify(spec: object, request: object, verdict: Callable[[Verdict], None]) -> object:
+        return clock.call_later(0.1, lambda: verdict(Verdict('error', endless)))
+
+    robot.verify = verify  # type: ignore[method-assign,assignment]
+    action = process.submit(flow('judge')).actions[0]
+    clock.run()
+    assert action.error_code is ErrorCode.VERIFY_FAILED and len(action.error_msg) == 2000
+    assert action.error_msg.startswith('\ufffd[2J\ufffd\ufffdxxx')

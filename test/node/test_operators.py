@@ -1,0 +1,235 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""People and other judges over real DDS: answers in a terminal, nodes that are killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import json
+from pathlib import Path
+import signal
+import subprocess
+import time
+from typing import Any
+
+import pytest
+
+pytest.importorskip('mujoco')
+pytest.importorskip('rclpy')
+
+from action_lifecycle_msgs.srv import Verify  # noqa: E402
+from std_srvs.srv import SetBool, Trigger  # noqa: E402
+
+from .system import LIB, System  # noqa: E402
+
+ASKS = """\
+flow: asks
+actions:
+  look:
+    confirm: {condition: gap > 9.0, within: 0.3}
+    fallback:
+      - strategy: ask
+        question: 'The gap is {{ facts.gap|round(2) }} m: {{ error }}'
+        timeout: 300
+        default: leave it
+        options:
+          once more: {confirm: {condition: gap > -1.0, within: 5.0}}
+          leave it: give_up
+"""
+JUDGES = """\
+flow: judged
+actions:
+  look:
+    confirm: {condition: gap > -1.0, within: 5.0}
+    ask_again: 0.3
+    verify:
+      - {by: service, service: judge/trigger, type: std_srvs/srv/Trigger}
+      - by: service
+        service: judge/set_bool
+        type: std_srvs/srv/SetBool
+        request: {data: '{{ facts.gap > -1 }}'}
+        verdict: "'completed' if success else 'pending'"
+      - {by: service, service: judge/verify}
+      - {by: checker, checker: of_tests}
+      - {by: operator, question: 'Does {{ action }} look done?', timeout: 120}
+"""
+CHECKER = """\
+from action_lifecycle.lifecycle.ports import Verdict
+
+
+def check(request):
+    return Verdict('completed', f'saw {len(request.evidence)}')
+"""
+
+
+@pytest.fixture(scope='module')
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    system = System(tmp_path_factory.mktemp('operators'))
+    installed = system.folder / 'installed'
+    folder = installed / 'checker_of_tests-1.0.dist-info'
+    folder.mkdir(parents=True)
+    (installed / 'checker_of_tests.py').write_text(CHECKER)
+    (folder / 'METADATA').write_text(
+        'Metadata-Version: 2.1\nName: checker-of-tests\nVersion: 1.0\n')
+    (folder / 'entry_points.txt').write_text(
+        '[action_lifecycle.checkers]\nof_tests = checker_of_tests:check\n')
+    system.environment['PYTHONPATH'] = f"{installed}:{system.environment.get('PYTHONPATH', '')}"
+    system.start_all()
+    yield system
+    system.close()
+
+
+def run(system: System, text: str, flow_id: str) -> subprocess.Popen[str]:
+    path = system.folder / f'{flow_id}.yaml'
+    path.write_text(text)
+    return system.run(path, '--flow-id', flow_id)
+
+
+def questions(system: System, flow_id: str) -> list[dict[str, Any]]:
+    listed = system.command('operator', '--list', '--flow', flow_id, '--wait', '20')
+    assert listed.returncode == 0, listed.stderr + system.logs()
+    found: list[dict[str, Any]] = json.loads(listed.stdout)
+    return found
+
+
+def answer(system: System, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return system.command('operator', '--actor', 'anna', '--wait', '20', *arguments)
+
+
+def test_a_question_outlives_the_killed_node_and_is_answered_once(system: System) -> None:
+    process = run(system, ASKS, 'asks-1')
+    (before,) = questions(system, 'asks-1')
+    assert before['question'].startswith('The gap is 0.0') and '> 9.0 is false' in \
+        before['question']
+    assert before['options'] == ['once more', 'leave it'] and before['default'] == 'leave it'
+    system.kill('action_lifecycle_node')
+    system.start('action_lifecycle_node')
+    process.kill()
+    process.wait(20)
+    system.until(lambda: system.node.count_publishers(
+        'action_lifecycle/operator_requests'), 20, 'the node is back')
+    (after,) = questions(system, 'asks-1')
+    assert (after['id'], after['deadline'], after['question']) == (
+        before['id'], before['deadline'], before['question'])
+    refused = answer(system, '--flow', 'asks-1', '--answer', 'one more')
+    assert refused.returncode == 2 and "did you mean 'once more'?" in refused.stderr
+    taken = answer(system, '--flow', 'asks-1', '--answer', 'once more', '--comment', 'dry now')
+    assert taken.returncode == 0, taken.stderr
+    row = system.until_state('look', 'terminated')
+    assert row.data['outcome'] == 'succeeded'
+    received = [row for row in system.rows(flow_id='asks-1') if row.event == 'receive_fallback']
+    assert [(row.actor, row.data['answer']) for row in received] == [('anna', 'once more')]
+    late = system.command('operator', '--flow', 'asks-1', '--answer', 'leave it', '--wait', '6')
+    assert late.returncode == 3 and 'no such question' in late.stderr
+    for source in ((), ('--journal', str(system.journal_path))):
+        told = system.command('dialogue', 'asks-1', *source)
+        lines = [line.split(None, 1)[1] for line in told.stdout.splitlines()]
+        assert lines[0].startswith('assistant  look: The gap is 0.0'), told.stdout + told.stderr
+        assert 'user       once more (anna): dry now' in lines
+        assert lines[-1] == 'assistant  1 of 1 actions succeeded'
+
+
+def test_all_judges_are_asked_and_a_person_is_asked_over_a_kill(system: System) -> None:
+    asked: list[str] = []
+
+    def trigger(request: Any, response: Any) -> Any:
+        asked.append('trigger')
+        return Trigger.Response(success=True, message='fine')
+
+    def set_bool(request: Any, response: Any) -> Any:
+        asked.append(f'set_bool {request.data}')
+        return SetBool.Response(success=asked.count('set_bool True') > 1, message='wait')
+
+    def verify(request: Any, response: Any) -> Any:
+        asked.append(f'verify {request.action_id} {len(request.evidence)}')
+        return Verify.Response(verdict='completed', reason='seen')
+
+    servers = [system.node.create_service(kind, f'judge/{name}', callback)
+               for kind, name, callback in ((Trigger, 'trigger', trigger),
+                                            (SetBool, 'set_bool', set_bool),
+                                            (Verify, 'verify', verify))]
+    process = run(system, JUDGES, 'judged-1')
+    system.until(lambda: 'set_bool True' in asked, 30, 'the service is asked')
+    (question,) = listed(system, 'judged-1')
+    assert question['question'] == 'Does look look done?'
+    assert answer(system, '--flow', 'judged-1', '--answer', 'completed').returncode == 0
+    system.until_state('look', 'pending', 20)
+    system.until(lambda: asked.count('set_bool True') > 1, 20, 'it is asked again')
+    system.kill('action_lifecycle_node')
+    system.start('action_lifecycle_node')
+    process.kill()
+    process.wait(20)
+    system.until(lambda: asked.count('set_bool True') > 2, 20, 'it is asked after the restart')
+    (question,) = listed(system, 'judged-1')
+    done = subprocess.Popen(
+        [str(LIB / 'action_lifecycle'), 'operator', '--actor', 'berta', '--once'],
+        env=system.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True)
+    assert done.stdin is not None
+    output = ''
+    done.stdin.write('1 all in its place\n')
+    done.stdin.flush()
+    system.until(lambda: done.poll() is not None, 30, 'the operator has answered')
+    output = done.stdout.read() if done.stdout else ''
+    assert done.returncode == 0 and 'answered: completed' in output, output
+    row = system.until_state('look', 'terminated')
+    assert row.data['outcome'] == 'succeeded'
+    verified = [row for row in system.rows(flow_id='judged-1') if row.event == 'verified']
+    assert verified[0].data['evidence']
+    for server in servers:
+        system.node.destroy_service(server)
+
+
+def listed(system: System, flow_id: str) -> list[dict[str, Any]]:
+    """Return the open questions, serving what the test offers meanwhile."""
+    process = subprocess.Popen(
+        [str(LIB / 'action_lifecycle'), 'operator', '--list', '--flow', flow_id, '--wait', '20'],
+        env=system.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    system.until(lambda: process.poll() is not None, 40, 'the list')
+    text = process.stdout.read() if process.stdout else ''
+    found: list[dict[str, Any]] = json.loads(text)
+    return found
+
+
+@pytest.mark.parametrize(('old', 'new', 'message'), [
+    ('std_srvs/srv/Trigger', 'std_srvs/srv/Triger', "did you mean 'std_srvs/srv/Trigger'?"),
+    ('request: {data:', 'request: {dat:', "unknown field 'dat'; did you mean 'data'?"),
+    ('if success else', 'if succes else', "'succes' is no field of the response; did you mean"),
+    ('checker: of_tests', 'checker: of_test', "there is no checker 'of_test'; did you mean"),
+])
+def test_a_judge_that_is_not_there_is_told_before_anything_begins(
+    system: System, old: str, new: str, message: str
+) -> None:
+    before = len(system.rows())
+    process = run(system, JUDGES.replace(old, new), 'refused')
+    output, _ = process.communicate(timeout=40)
+    assert process.returncode == 2 and message in ' '.join(output.split()), output
+    assert len(system.rows()) == before
+
+
+def test_ctrl_c_ends_the_terminal_cleanly(system: System) -> None:
+    process = subprocess.Popen(
+        [str(LIB / 'action_lifecycle'), 'operator'], env=system.environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    assert 'Ctrl-C ends' in process.stdout.readline()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 0
+    assert 'Traceback' not in process.stdout.read()
+
+
+def test_without_a_node_that_asks_it_says_so(system: System, tmp_path: Path) -> None:
+    answered = system.command('operator', '--namespace', 'nobody', '--list', '--wait', '1')
+    assert answered.returncode == 3 and 'no node that asks' in answered.stderr
