@@ -53,6 +53,7 @@ REQUIREMENTS_ROS = TOOLS / 'requirements-ros.txt'
 REQUIREMENTS_DEV = TOOLS / 'requirements-dev.txt'
 
 RUNTIME_WHEEL = 'isaacsim-ros2'
+WITHOUT_WHEEL = ('empy', 'flake8-blind-except', 'flake8-quotes')
 RUNTIME_FOLDER = 'isaacsim/exts/isaacsim.ros2.core/jazzy/'
 NEEDED_MB = {'venv': 800, 'jazzy': 600}  # while it is built; 590 and 300 stay
 
@@ -165,7 +166,7 @@ class _Build:
 
     def _pip(self, command: str, *arguments: str) -> None:
         self._run([str(VENV / 'bin/python'), '-m', 'pip', command, '--no-deps', '--no-input',
-                   '--only-binary=:all:', '--no-binary=empy',  # empy 3 has no wheel
+                   '--only-binary=:all:', '--no-binary=' + ','.join(WITHOUT_WHEEL),
                    '--progress-bar=off', *arguments])
 
     def _compile(self, folder: Path) -> None:
