@@ -17,10 +17,12 @@
 from __future__ import annotations
 
 import contextlib
+import heapq
+import itertools
 import logging
+import math
 import multiprocessing
 import os
-import queue
 import signal
 import socket
 import struct
@@ -57,9 +59,9 @@ class LocalEngine:
         if workers < 1 or time_limit <= 0:
             raise LifecycleError('a local engine needs at least one worker and a time limit > 0')
         self._time_limit = time_limit
-        self._jobs: queue.SimpleQueue[tuple[Job, int] | None] = queue.SimpleQueue()
-        self._waiting: dict[threading.Timer, Job] = {}
-        self._lock = threading.Lock()
+        self._jobs: list[tuple[float, int, int, Job]] = []  # a heap: when, number, failures
+        self._numbers = itertools.count()
+        self._lock = threading.Condition()
         self._closed = False
         self._processes: set[_Process] = set()
         self._threads = [threading.Thread(target=self._serve, name=f'invoke-{index}', daemon=True)
@@ -75,7 +77,7 @@ class LocalEngine:
                 self._started = True
                 for thread in self._threads:
                     thread.start()
-            self._jobs.put((job, 0))
+            self._queue(job, 0, 0.0)
 
     def close(self) -> None:
         """End all processes; jobs that are not done fail."""
@@ -85,12 +87,7 @@ class LocalEngine:
             self._closed = True
             for process in self._processes:
                 process.kill()
-            for _ in self._threads:
-                self._jobs.put(None)
-            waiting, self._waiting = self._waiting, {}
-        for timer, job in waiting.items():
-            timer.cancel()
-            self._reply(job, Outcome(None, _CLOSED))
+            self._lock.notify_all()
         for thread in self._threads:
             if self._started and thread is not threading.current_thread():
                 thread.join()
@@ -110,10 +107,27 @@ class LocalEngine:
     ) -> None:
         self.close()
 
+    def _queue(self, job: Job, failures: int, delay: float) -> None:
+        heapq.heappush(
+            self._jobs, (time.monotonic() + delay, next(self._numbers), failures, job))
+        self._lock.notify()
+
+    def _take(self) -> tuple[Job, int] | None:
+        """Return the next job whose time has come, with its failures; None: there are no more."""
+        with self._lock:
+            while True:
+                wait = self._jobs[0][0] - time.monotonic() if self._jobs else math.inf
+                if self._jobs and (wait <= 0 or self._closed):
+                    _, _, failures, job = heapq.heappop(self._jobs)
+                    return job, failures
+                if self._closed:
+                    return None
+                self._lock.wait(None if wait == math.inf else wait)
+
     def _serve(self) -> None:
         """Perform jobs in one process at a time; one thread of the pool."""
         process: _Process | None = None
-        while (taken := self._jobs.get()) is not None:
+        while (taken := self._take()) is not None:
             job, failures = taken
             if not job.wanted():
                 continue
@@ -130,24 +144,14 @@ class LocalEngine:
                 outcome = Outcome(None, _CLOSED if self._closed else str(loss))
             except (LifecycleError, OSError) as error:
                 outcome, again = Outcome(None, str(error)), False
-            if not (outcome.error and again and self._repeat(job, failures + 1)):
+            if outcome.error and again:
+                with self._lock:
+                    again = not self._closed
+                    if again:
+                        self._queue(job, failures + 1, back_off(failures + 1))
+            if not (outcome.error and again):
                 self._reply(job, outcome)
         self._end(process)
-
-    def _repeat(self, job: Job, failures: int) -> bool:
-        """Queue a job again after a while; False when the engine was closed meanwhile."""
-        def queue_again() -> None:
-            with self._lock:
-                if self._waiting.pop(timer, None) is not None:
-                    self._jobs.put((job, failures))
-        timer = threading.Timer(back_off(failures), queue_again)
-        timer.daemon = True
-        with self._lock:
-            if self._closed:
-                return False
-            self._waiting[timer] = job
-        timer.start()
-        return True
 
     def _reply(self, job: Job, outcome: Outcome) -> None:
         try:
