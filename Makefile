@@ -15,8 +15,7 @@ bench: build
 	@$(RUN) tools/bench
 
 soak: build
-	@JOURNAL_KILLS=200 JOURNAL_CUTS=300 $(RUN) python3 -m pytest --timeout=3600 -s \
-		test/unit/ledger/test_journal_crash.py test/unit/ledger/test_journal_power.py
+	@$(RUN) tools/soak
 
 build: setup
 	@$(RUN) tools/build

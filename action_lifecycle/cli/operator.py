@@ -11,6 +11,8 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
+
+# flake8: noqa: A005
 """The command `operator`: shows the open questions of all robots, and answers them."""
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ class Questions:
         """Return how many nodes could ask."""
         return len(self._topics)
 
-    def open(self) -> list[Question]:
+    def open(self) -> list[Question]:  # noqa: A003
         """Return what is open now, the oldest first."""
         found = [Question(asker, request) for asker, requests in self._open.items()
                  for request in requests]

@@ -1,0 +1,89 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+One guarded step of a state machine or behaviour tree, in microseconds, library by library.
+
+machine_us, transitions_us, python_statemachine_us: a transition with one guard, as in engine.py.
+py_trees_us: a tick of a sequence of a condition that holds and a behaviour that succeeds; a tree
+    has no transitions, this is the least that a guarded step of it is.
+machine_all_hooks_us, transitions_all_hooks_us: with a hook at every place that there is.
+
+Blocks of all libraries take turns; each figure is the median of its blocks.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+import json
+import statistics
+import time
+
+from engine import Hooked, of_python_statemachine, of_transitions, ours, Power
+import py_trees
+
+BLOCKS = 25
+
+
+def of_py_trees() -> Callable[[int], None]:
+    """Return what makes that many pairs of ticks of a tree."""
+    power = Power()
+
+    class Powered(py_trees.behaviour.Behaviour):  # type: ignore[misc]
+
+        def update(self) -> py_trees.common.Status:
+            return (py_trees.common.Status.SUCCESS if power.powered()
+                    else py_trees.common.Status.FAILURE)
+
+    class Light(py_trees.behaviour.Behaviour):  # type: ignore[misc]
+
+        def update(self) -> py_trees.common.Status:
+            return py_trees.common.Status.SUCCESS
+
+    root = py_trees.composites.Sequence('lamp', memory=False,
+                                        children=[Powered('powered'), Light('light')])
+
+    def run(pairs: int) -> None:
+        for _ in range(2 * pairs):
+            root.tick_once()
+    return run
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--json', action='store_true', help='print one JSON object')
+    arguments = parser.parse_args()
+    runs: dict[str, tuple[Callable[[int], None], int]] = {
+        'machine_us': (ours(Power()), 2000),
+        'transitions_us': (of_transitions(hooks=False), 400),
+        'python_statemachine_us': (of_python_statemachine(), 40),
+        'py_trees_us': (of_py_trees(), 400),
+        'machine_all_hooks_us': (ours(Hooked()), 1000),
+        'transitions_all_hooks_us': (of_transitions(hooks=True), 200),
+    }
+    blocks: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(BLOCKS):
+        for name, (run, pairs) in runs.items():
+            began = time.perf_counter()
+            run(pairs)
+            blocks[name].append((time.perf_counter() - began) / (2 * pairs) * 1e6)
+    figures = {name: round(statistics.median(times), 2) for name, times in blocks.items()}
+    print(json.dumps(figures) if arguments.json else '\n'.join(
+        f'{name:28}{figure:10}' for name, figure in figures.items()))
+
+
+if __name__ == '__main__':
+    main()
