@@ -21,12 +21,15 @@ delay of the sensors and knocks drawn at random. World model, conditions, lifecy
 the real ones, in one process on a stepped clock; --ros runs episodes over DDS instead. Only this
 bench knows the physics' state.
 
-The truth of a confirmation is the state of the physics at the stamp of the oldest of the newest
-samples that it rests on: what happens later no sensor has told yet (the camera is up to 250 ms
-behind). How often a knock has overtaken a confirmation in that time is printed too.
+A confirmation is held against the state of the physics twice: at the stamp of the oldest of the
+newest samples that it rests on, for what happens later no sensor has told yet (the camera is up to
+250 ms behind), and when it is recorded. It is false if both say no. A knock in between makes the
+two differ: overtaken, there when last seen and gone when recorded; shaken, not quite there when
+last seen (a part that hops in its nest, or between the pads) and there when recorded.
 
 false_completions: actions recorded as completed while the part was not where it should be: in the
     gripper, lifted; or standing in its nest.
+overtaken, shaken: see above.
 false_refutations_pct: of the confirmations that were asked while the outcome was there, how many
     did not confirm it.
 recovered_pct: of the actions whose first attempt failed, how many were completed in the end.
@@ -61,6 +64,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FLOW = ROOT / 'config' / 'flows' / 'pick_and_place.yaml'
 FACTS = ROOT / 'config' / 'facts' / 'cell.yaml'
 LONGEST = 300.0  # s of simulated time that an episode may take
+JUDGED = [f'{verb}_{letter}' for letter in 'abc' for verb in ('pick', 'place')]
 LIFTED = 0.1  # m, the least height of the middle of a part that was picked
 KNOCKS = 0.6  # mean number of knocks in an episode
 LOOK = 3  # steps of the cell (of 4 ms) between two looks at the truth
@@ -121,8 +125,6 @@ def drawn_of(config: CellConfig, knocks: list[Knock]) -> dict[str, Any]:
 
 def is_there(truth: dict[str, PartTruth], action_id: str) -> bool:
     """Whether physics bears out what an action (pick_a … place_c) is to bring about."""
-    if action_id == 'make_way':
-        return True  # it moves no part
     verb, letter = action_id.split('_')
     part = truth[f'part_{letter}']
     if verb == 'pick':
@@ -155,6 +157,8 @@ class Judge:
     def changed(self, action_id: str, from_state: str, to_state: str, data: dict[str, Any]
                 ) -> None:
         """Take one change of an action."""
+        if action_id not in JUDGED:
+            return
         counts = self.episode.counts
         if from_state == 'executing_motion' and to_state == 'sensor_confirm':
             counts['motions'] += 1
@@ -166,10 +170,10 @@ class Judge:
             confirmed = to_state == 'status_verification_requested'
             counts['there'] += there
             counts['not_there'] += not there
-            if confirmed and there and not is_there(self.cell.truth(), action_id):
-                counts['overtaken'] += 1
-            if confirmed and not there:
-                self._fault('false_completions', action_id, data)
+            there_now = is_there(self.cell.truth(), action_id)
+            if confirmed and not (there and there_now):
+                self._fault('overtaken' if there else 'shaken' if there_now
+                            else 'false_completions', action_id, data)
             elif there and not confirmed:
                 self._fault('false_refutations', action_id, data)
         if to_state == 'error':
@@ -230,6 +234,7 @@ def summary(episodes: list[Episode]) -> dict[str, Any]:
         'completed': total['completed'],
         'false_completions': total['false_completions'],
         'overtaken': total['overtaken'],
+        'shaken': total['shaken'],
         'false_refutations_pct': round(
             100 * total['false_refutations'] / max(1, total['there']), 3),
         'recovered_pct': round(100 * total['recovered'] / max(1, total['failed']), 1),

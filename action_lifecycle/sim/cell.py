@@ -40,7 +40,7 @@ __all__ = ['PARTS', 'POCKETS', 'Cell', 'CellConfig', 'PartTruth']
 
 TICK = 4_000_000  # ns: the control period
 SETTLING = 100  # physics steps in which the parts come to rest before time zero
-POCKET_RADIUS = 0.008  # m, a part further off in x or y is not in the pocket
+POCKET_RADIUS = 0.0085  # m, a part further off in x or y is not in the pocket; its play is 8 mm
 POCKET_HEIGHT = 0.003  # m, a part further above or below does not stand in it
 
 
