@@ -401,7 +401,7 @@ def test_a_canceled_flow_takes_the_jobs_of_its_actions_along(life: Life, clock: 
     assert run.ended and not here.jobs.jobs
 
 
-@settings(max_examples=25, deadline=None,
+@settings(max_examples=15, deadline=None,
           suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_killed_at_random_an_action_runs_as_many_times_as_it_says(
@@ -431,3 +431,39 @@ def test_killed_at_random_an_action_runs_as_many_times_as_it_says(
     assert [row.data['outcome'] for row in ended] == ['succeeded'] * 3
     assert not lives[-1].process.journal.open_flows()
     lives[-1].process.journal.close()
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_whatever_clocks_and_processes_do_no_time_is_run_twice(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    clock, wall = Clock(), [0.0]
+    path: Path = tmp_path_factory.mktemp('jobs') / 'journal'
+
+    def live() -> Scheduled:
+        return Scheduled(lambda: Process(path, clock, Robot(clock)), clock, wall)
+
+    here = live()
+    for name, missed in (('a', 'skip'), ('b', 'once'), ('c', 'all')):
+        here.create(FLOW, name, start_at=iso(1010.0), every=7.0, missed=missed, overlap='queue')
+    for _ in range(data.draw(st.integers(2, 8))):
+        action = data.draw(st.sampled_from(['run', 'jump', 'kill']))
+        if action == 'run':
+            clock.run(data.draw(st.floats(0.0, 40.0)))
+        elif action == 'jump':
+            wall[0] += data.draw(st.floats(-60.0, 60.0))
+        else:
+            here.process.kill()
+            clock.run(data.draw(st.floats(0.0, 30.0)))
+            here = live()
+    clock.run(200.0)
+    rows = list(here.process.journal.rows(kind='job'))
+    for name in 'abc':
+        due = [row.data['last'] for row in rows
+               if row.action_id == name and row.event == 'started']
+        assert len(due) == len(set(due)) and all((moment - 1010.0) % 7.0 == 0 for moment in due)
+        assert sum(flow_id.startswith(name) for flow_id in here.flows()) == len(due)
+        job = here.jobs.jobs[name]
+        assert len(due) + len(job.owed) + job.missed == job.count
+    here.process.journal.close()
