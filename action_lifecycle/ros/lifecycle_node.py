@@ -56,13 +56,11 @@ import functools
 import inspect
 import time
 from time import perf_counter
-import traceback
 from typing import Any
 
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.implementation_singleton import rclpy_implementation
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 
 from .diagnostics import Diagnostics, Health, PERIOD, USE_FQN
@@ -71,17 +69,15 @@ from .limits import message_fault
 from .parameters import Parameters
 from .qos import action_qos, overridable
 from .timers import Scheduler
+from .transitions import TransitionNode
 from .watchdog import LIMIT, name_of, Watchdog
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
 
 InvalidHandle = rclpy_implementation.InvalidHandle
-SUCCESS = TransitionCallbackReturn.SUCCESS
-FAILURE = TransitionCallbackReturn.FAILURE
-ERROR = TransitionCallbackReturn.ERROR
 
 
-class ManagedNode(LifecycleNode):
+class ManagedNode(TransitionNode):
     """
     A managed node with the rules of this package.
 
@@ -97,8 +93,6 @@ class ManagedNode(LifecycleNode):
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
-        self.active = False
-        self._halted = False
         self._entities = contextlib.ExitStack()
         self._kept: dict[Any, Any] = {}
         self._action_callbacks: dict[str, tuple[Callable[..., Any], ...]] = {}
@@ -120,28 +114,6 @@ class ManagedNode(LifecycleNode):
         self.declare(PERIOD, 1.0, 'Seconds between two messages on /diagnostics.',
                      limits=(0.1, 60.0))
         self.declare(USE_FQN, True, "Whether names on /diagnostics have the node's namespace.")
-        self._refuse_what_cannot_be()
-
-    # -- what a node fills in
-
-    def configure(self) -> None:
-        """Create everything."""
-
-    def activate(self) -> None:
-        """Start to act; the gates of services and action servers open after it."""
-
-    def halt(self) -> None:
-        """Begin to stop what runs; called once, before `deactivate`."""
-
-    def busy(self) -> bool:
-        """Whether something that `halt` stops is still under way."""
-        return False
-
-    def deactivate(self) -> None:
-        """Stop to act; called after `halt`."""
-
-    def cleanup(self) -> None:
-        """Forget what configure made, all of it or a part; see also `defer`."""
 
     # -- parameters, now, entities
 
@@ -324,6 +296,17 @@ class ManagedNode(LifecycleNode):
                 entity.destroy_node()
         super().destroy_node()
 
+    def _open(self) -> None:
+        self._diagnostics = Diagnostics(self)
+
+    def _opened(self) -> None:
+        for sentence in self.parameters.unknown(qos=True):
+            self.get_logger().warning(sentence)
+
+    def _close(self) -> None:
+        self._diagnostics = None
+        self._entities.close()
+
     def defer(self, callback: Callable[[], None]) -> None:
         """Call this at cleanup, and when configure fails after all; the last one first."""
         self._entities.callback(self.guarded(callback))
@@ -345,118 +328,8 @@ class ManagedNode(LifecycleNode):
                     watchdog.ended(name_of(callback), begin)
         return safe
 
-    def log_exception(self, where: str) -> None:
-        """Log the exception that is being handled."""
-        self.get_logger().error(f'{where}: {traceback.format_exc()}')
-
     def _note_clock(self) -> None:
         self._system_time = not self.get_clock().ros_time_is_active
-
-    # -- transitions
-
-    def start(self) -> bool:
-        """Configure and activate; whether both worked."""
-        return bool(self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS)
-
-    def halt_once(self) -> None:
-        """Call `halt`, unless that was done since the node was activated."""
-        if self.active and not self._halted:
-            self._halted = True
-            self.halt()
-
-    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Create; on a fault nothing of it stays."""
-        answer = self._transition('configure', self._begin_diagnostics, self.configure)
-        if answer == FAILURE:  # after ERROR rclpy calls on_error
-            self._release('cleanup')
-        if answer != SUCCESS:
-            return answer
-        for sentence in self.parameters.unknown(qos=True):
-            self.get_logger().warning(sentence)
-        return super().on_configure(state)
-
-    def _begin_diagnostics(self) -> None:
-        self._diagnostics = Diagnostics(self)
-
-    def _close(self) -> None:
-        """Destroy what add_* made."""
-        self._diagnostics = None
-        self._entities.close()
-
-    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Open the gates."""
-        super().on_activate(state)
-        self._halted = False
-        answer = self._transition('activate', self.activate)
-        self.active = answer == SUCCESS
-        if answer != SUCCESS:
-            super().on_deactivate(state)
-        return answer
-
-    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close the gates; what still stops goes on stopping."""
-        answer = self._transition('deactivate', self.halt_once, self.deactivate)
-        self.active = False
-        super().on_deactivate(state)
-        return answer
-
-    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Destroy what configure created, unless something is still being stopped."""
-        if self.busy():
-            self.get_logger().error('cleanup: refused, something is still being stopped')
-            return FAILURE
-        return self._release('cleanup')
-
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Deactivate if active, then destroy."""
-        if self.active:
-            self.on_deactivate(state)
-        return self._release('shutdown')
-
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Give everything up after an exception: back to unconfigured."""
-        self.active = False
-        self._release('error')
-        return SUCCESS
-
-    def finish(self) -> None:
-        """Shut down from whatever state it is in."""
-        if self._state_machine.current_state[1] != 'finalized':
-            self.trigger_shutdown()
-
-    def _release(self, name: str) -> TransitionCallbackReturn:
-        answer = self._transition(name, self.cleanup)
-        self._close()
-        return answer
-
-    def _refuse_what_cannot_be(self) -> None:
-        """Answer False to a transition that the state does not have; rclpy's way ends spin()."""
-        service = self._service_change_state
-        change = service.callback
-
-        def answer(request: Any, response: Any) -> Any:
-            try:
-                return change(request, response)
-            except Exception as error:  # RCLError, of a module that is rclpy's own
-                wanted = request.transition.label or request.transition.id
-                self.get_logger().warning(
-                    f'transition {wanted} is not possible while '
-                    f"'{self._state_machine.current_state[1]}': {error}")
-                response.success = False
-                return response
-        service.callback = answer
-
-    def _transition(self, name: str, *steps: Callable[[], None]) -> TransitionCallbackReturn:
-        try:
-            for step in steps:
-                step()
-        except LifecycleError as error:
-            self.get_logger().error(f'{name}: {error}')
-            return FAILURE
-        except Exception:  # rclpy would swallow it unseen
-            self.log_exception(name)
-            return ERROR
-        return SUCCESS
 
 
 def _forgive_late_answers(service: Any) -> None:

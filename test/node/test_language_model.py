@@ -31,8 +31,8 @@ from typing import Any
 from action_lifecycle.engine import load_graph, Session, StateHandler
 from action_lifecycle.nodes.language_model import LanguageModelNode
 from action_lifecycle.ros.executor import make_executor
-from action_lifecycle.ros.lifecycle_node import SUCCESS
 from action_lifecycle.ros.service_chooser import ServiceChooser
+from action_lifecycle.ros.transitions import SUCCESS
 from action_lifecycle_msgs.msg import Fact, OperatorRequestArray, WorldState
 from action_lifecycle_msgs.srv import ChooseTransition, Plan, Respond
 import pytest

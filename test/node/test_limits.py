@@ -117,7 +117,7 @@ BOMB = 'a: &a [x, x, x, x, x, x, x, x, x, x]\n' + ''.join(
     (NAMED.replace('flow: f', "flow: '../f'").format('a'), '../f'),
     ('flow: f\nactions:\n' + ''.join(
         f'  a{n}: {{verify: [{{by: operator}}]}}\n' for n in range(20_001)), '20'),
-])
+], ids=['deep', 'aliases', 'python', 'up', 'folder', 'nul', 'key', 'long', 'flow', 'many'])
 def test_a_flow_that_is_too_much_or_has_wrong_names_is_refused(
     asker: Asker, flow: str, expected: str
 ) -> None:

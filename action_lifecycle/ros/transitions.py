@@ -1,0 +1,179 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The transitions of a managed node: what is called when, and what becomes of a fault in it.
+
+rclpy swallows exceptions of a transition unseen, and lets one that the state does not have escape
+spin(). Here faults are logged and answered: a LifecycleError is a failure (the state stays), any
+other exception an error (back to unconfigured).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import traceback
+from typing import Any
+
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+
+from ..engine.errors import LifecycleError
+
+SUCCESS = TransitionCallbackReturn.SUCCESS
+FAILURE = TransitionCallbackReturn.FAILURE
+ERROR = TransitionCallbackReturn.ERROR
+
+
+class TransitionNode(LifecycleNode):
+    """A lifecycle node that fills in `configure`, `activate`, `halt` and so on."""
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        self.active = False
+        self._halted = False
+        super().__init__(name, **kwargs)
+        self._refuse_what_cannot_be()
+
+    # -- what a node fills in
+
+    def configure(self) -> None:
+        """Create everything."""
+
+    def activate(self) -> None:
+        """Start to act; the gates of services and action servers open after it."""
+
+    def halt(self) -> None:
+        """Begin to stop what runs; called once, before `deactivate`."""
+
+    def busy(self) -> bool:
+        """Whether something that `halt` stops is still under way."""
+        return False
+
+    def deactivate(self) -> None:
+        """Stop to act; called after `halt`."""
+
+    def cleanup(self) -> None:
+        """Forget what configure made, all of it or a part; see also `defer`."""
+
+    # -- what the class between fills in
+
+    def _open(self) -> None:
+        """Prepare for `configure`."""
+
+    def _opened(self) -> None:
+        """Go on after `configure` has worked."""
+
+    def _close(self) -> None:
+        """Destroy what was created."""
+
+    def log_exception(self, where: str) -> None:
+        """Log the exception that is being handled."""
+        self.get_logger().error(f'{where}: {traceback.format_exc()}')
+
+    # -- transitions
+
+    def start(self) -> bool:
+        """Configure and activate; whether both worked."""
+        return bool(self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS)
+
+    def halt_once(self) -> None:
+        """Call `halt`, unless that was done since the node was activated."""
+        if self.active and not self._halted:
+            self._halted = True
+            self.halt()
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Create; on a fault nothing of it stays."""
+        answer = self._transition('configure', self._open, self.configure)
+        if answer == FAILURE:  # after ERROR rclpy calls on_error
+            self._release('cleanup')
+        if answer != SUCCESS:
+            return answer
+        self._opened()
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Open the gates."""
+        super().on_activate(state)
+        self._halted = False
+        answer = self._transition('activate', self.activate)
+        self.active = answer == SUCCESS
+        if answer != SUCCESS:
+            super().on_deactivate(state)
+        return answer
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Close the gates; what still stops goes on stopping."""
+        answer = self._transition('deactivate', self.halt_once, self.deactivate)
+        self.active = False
+        super().on_deactivate(state)
+        return answer if answer == SUCCESS else ERROR  # it can't stay active
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Destroy what configure created, unless something is still being stopped."""
+        if self.busy():
+            self.get_logger().error('cleanup: refused, something is still being stopped')
+            return FAILURE
+        return self._release('cleanup')
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Deactivate if active, then destroy."""
+        if self.active:
+            self.on_deactivate(state)
+        return self._release('shutdown')
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Give everything up after an exception: back to unconfigured."""
+        self.active = False
+        self._release('error')
+        return SUCCESS
+
+    def finish(self) -> None:
+        """Shut down from whatever state it is in."""
+        if self._state_machine.current_state[1] != 'finalized':
+            self.trigger_shutdown()
+
+    def _release(self, name: str) -> TransitionCallbackReturn:
+        answer = self._transition(name, self.cleanup)
+        self._close()
+        return answer if answer == SUCCESS else ERROR  # what it had is gone
+
+    def _refuse_what_cannot_be(self) -> None:
+        """Answer False to a transition that the state does not have; rclpy's way ends spin()."""
+        service = self._service_change_state
+        change = service.callback
+
+        def answer(request: Any, response: Any) -> Any:
+            try:
+                return change(request, response)
+            except Exception as error:  # RCLError, of a module that is rclpy's own
+                wanted = request.transition.label or request.transition.id
+                self.get_logger().warning(
+                    f'transition {wanted} is not possible while '
+                    f"'{self._state_machine.current_state[1]}': {error}")
+                response.success = False
+                return response
+        service.callback = answer
+
+    def _transition(self, name: str, *steps: Callable[[], None]) -> TransitionCallbackReturn:
+        try:
+            for step in steps:
+                step()
+        except LifecycleError as error:
+            self.get_logger().error(f'{name}: {error}')
+            return FAILURE
+        except Exception:  # rclpy would swallow it unseen
+            self.log_exception(name)
+            return ERROR
+        self.get_logger().debug(f'{name}: done')
+        return SUCCESS
