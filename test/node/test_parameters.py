@@ -124,7 +124,7 @@ def test_unknown_parameters_in_a_file_are_named_and_bad_ones_end_the_process(
     environment = {**os.environ, 'ROS_DOMAIN_ID': str(random.randint(1, 200)),
                    'ROS_LOG_DIR': str(tmp_path)}
 
-    def output(text: str, until: str) -> tuple[int, str]:
+    def output(text: str, until: str | None = None) -> tuple[int, str]:
         path = tmp_path / 'parameters.yaml'
         path.write_text(text)
         process = subprocess.Popen(
@@ -133,7 +133,7 @@ def test_unknown_parameters_in_a_file_are_named_and_bad_ones_end_the_process(
         lines = []
         for line in process.stderr:
             lines.append(line)
-            if until in line:
+            if until is not None and until in line:
                 process.send_signal(signal.SIGINT)
         return process.wait(20), ''.join(lines)
 
@@ -141,7 +141,8 @@ def test_unknown_parameters_in_a_file_are_named_and_bad_ones_end_the_process(
         '/**:\n  world_model_bridge:\n    ros__parameters: {facts_fiel: x.yaml}\n'
         '  ros__parameters: {facts_rate: 1.0, journal_path: /tmp/j}\n', 'facts_fiel')
     assert "'facts_fiel' is not known and changes nothing; did you mean 'facts_file'" in told
-    assert code == 0 and told.count('is not known') == 1  # what one of the nodes has is meant for that one
-    code, told = output('/**:\n  ros__parameters: {facts_rate: fast}\n', 'facts_rate')
+    assert code == 0
+    assert told.count('is not known') == 1  # what one of the nodes has is meant for that one
+    code, told = output('/**:\n  ros__parameters: {facts_rate: fast}\n')
     assert code == 2 and "parameter 'facts_rate': 'fast' is of type string" in told
     assert 'Traceback' not in told
