@@ -19,7 +19,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -62,13 +61,6 @@ class CeleryRig:
             worker.wait(10)
 
     def close(self) -> None:
-        """End everything."""
-        for worker in self.workers:
-            worker.send_signal(signal.SIGTERM)
-        for worker in self.workers:
-            try:
-                worker.wait(15)
-            except subprocess.TimeoutExpired:
-                worker.kill()
-                worker.wait(10)
+        """End everything; what the workers have started ends with them."""
+        self.kill_workers()
         self.server.close()

@@ -91,6 +91,7 @@ def test_a_message_that_comes_again_during_and_after_the_task_changes_nothing(
     fired: list[str] = []
 
     class Hooks:
+
         def after_found(self, event: str) -> None:
             fired.append(event)
 

@@ -215,7 +215,7 @@ def test_closing_ends_the_processes_and_fails_what_is_not_done(
 def test_workers_end_when_the_process_of_the_engine_is_killed(
     eventually: Callable[..., Any], tmp_path: Path
 ) -> None:
-    text = '''
+    text = """
 import sys, time
 from action_lifecycle.invoke import Job, LocalEngine
 engine = LocalEngine(workers=2)
@@ -226,7 +226,7 @@ while len(engine.pids) < 2:
     time.sleep(0.01)
 print(*engine.pids, flush=True)
 time.sleep(60)
-'''
+"""
     folder = str(Path(__file__).parent / 'tasks')
     path = tmp_path / 'pids'
     paths = os.pathsep.join([folder, *filter(None, sys.path)])

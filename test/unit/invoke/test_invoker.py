@@ -37,7 +37,7 @@ from action_lifecycle.invoke import (
 )
 import pytest
 
-ONE = '''\
+ONE = """\
 initial: ask
 fields: {template: []}
 states:
@@ -50,9 +50,9 @@ transitions:
   - {event: found, from: work, to: told}
   - {event: apologise, from: work, to: sorry}
   - {event: stop, from: [told, sorry, ask], to: end}
-'''.replace('transitions:', '  end: {final: true}\ntransitions:')
+""".replace('transitions:', '  end: {final: true}\ntransitions:')
 
-TWO = '''\
+TWO = """\
 initial: ask
 fields: {template: []}
 states:
@@ -67,7 +67,7 @@ transitions:
   - {event: think, from: look, to: think}
   - {event: show, from: think, to: seen}
   - {event: drop, from: [look, think], to: seen}
-'''
+"""
 
 
 def one(work: Any, failed: str = '') -> str:
@@ -228,6 +228,7 @@ def test_a_task_that_is_delivered_twice_fires_the_next_event_once(
     fired: list[str] = []
 
     class Hooks:
+
         def after_found(self, event: str) -> None:
             fired.append(event)
 
@@ -284,6 +285,7 @@ def test_a_hook_that_fails_in_the_closing_event_ends_in_an_error(
     engine: Engine, place: str, told: bool
 ) -> None:
     class Hooks:
+
         def __getattr__(self, name: str) -> Callable[..., None]:
             if name != place:
                 raise AttributeError(name)
@@ -310,6 +312,7 @@ def test_a_hook_that_fails_on_the_way_to_the_next_invoker_does_not_leave_it_poll
     engine: Engine, talk: Any
 ) -> None:
     class Hooks:
+
         def on_enter_think(self) -> None:
             raise ZeroDivisionError('in a hook')
 
@@ -388,7 +391,7 @@ def test_a_restart_in_an_invoker_state_is_an_error_with_the_next_events(
 
 
 def test_faults_of_invoker_states_are_told_together(engine: Engine) -> None:
-    graph = load_graph('''\
+    graph = load_graph("""\
 initial: a
 states:
   a: {type: invoker, invoke: [], done: go}
@@ -400,7 +403,7 @@ transitions:
   - {event: go, from: b, to: c}
   - {event: go, from: c, to: end}
   - {event: poll, from: b, to: c}
-''')
+""")
     with pytest.raises(WorkError) as caught:
         Invoker(graph, engine)
     assert [line.partition(': ')[2] for line in str(caught.value).splitlines()] == [
