@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 import copy
 import math
 from pathlib import Path as FilePath
@@ -341,14 +341,11 @@ def _value_fault(parameter: ParameterSpec, value: Any) -> str:
         return 'must be given, it has no default'
     if parameter.choices and value not in parameter.choices:
         return f'expected one of {parameter.choices}, got {value!r}'
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if isinstance(default, bool) or isinstance(value, bool):
-        if default is not None and type(default) is not type(value):
-            return f'expected {_TYPES.get(type(default), "another type")}, got {value!r}'
-    elif isinstance(default, (int, float)) and not number:
-        return f'expected a number, got {value!r}'
-    elif isinstance(default, (str, list, dict)) and not isinstance(value, type(default)):
-        return f'expected {_TYPES[type(default)]}, got {value!r}'
+    number = _IS['number'](value)
+    kind: str | None = parameter.type or next(
+        (kind for kind, fits in _IS.items() if fits(default) and kind != 'integer'), None)
+    if kind is not None and not _IS[kind](value):
+        return f'expected {_WORDS[kind]}, got {value!r}'
     if number and not math.isfinite(value):
         return f'expected a finite number, got {value!r}'
     if parameter.min is not None and (not number or value < parameter.min):
@@ -358,8 +355,16 @@ def _value_fault(parameter: ParameterSpec, value: Any) -> str:
     return ''
 
 
-_TYPES: dict[type, str] = {bool: 'true or false', str: 'a text', list: 'a list',
-                           dict: 'a mapping', int: 'a number', float: 'a number'}
+_IS: dict[str, Callable[[Any], bool]] = {
+    'boolean': lambda value: isinstance(value, bool),
+    'integer': lambda value: isinstance(value, int) and not isinstance(value, bool),
+    'number': lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    'text': lambda value: isinstance(value, str),
+    'list': lambda value: isinstance(value, list),
+    'mapping': lambda value: isinstance(value, dict),
+}
+_WORDS = {'boolean': 'true or false', 'integer': 'a whole number', 'number': 'a number',
+          'text': 'a text', 'list': 'a list', 'mapping': 'a mapping'}
 
 
 def in_full(raw: dict[str, Any]) -> dict[str, Any]:

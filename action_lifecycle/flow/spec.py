@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Literal, Optional
 
 from pydantic import Field
 
@@ -25,8 +25,11 @@ from ..lifecycle.schedule import ScheduleSpec
 
 
 class ParameterSpec(StrictModel):
-    """A parameter of a flow; its type is that of the default."""
+    """A parameter of a flow; without `type` it has that of its default."""
 
+    type: Optional[Literal[  # noqa: A003
+        'number', 'integer', 'boolean', 'text', 'list', 'mapping']] = Field(
+            default=None, description='What it is.')
     default: Any = Field(default=None, description='Null: it must be given.')
     min: Optional[float] = Field(default=None, description='Smallest value.')  # noqa: A003
     max: Optional[float] = Field(default=None, description='Largest value.')  # noqa: A003

@@ -32,6 +32,7 @@ from .flow_check import FlowCheck
 from .flow_server import FlowServer
 from .flow_sources import FlowSources
 from .job_services import JobServices
+from .large_flows import LargeFlows
 from .ledger_link import declare_ledger, durability, LedgerLink
 from .messages import change_to, flow_to, status_to, to_time
 from .operators import KnownFacts, Operators
@@ -123,6 +124,7 @@ class ActionLifecycleNode(ManagedNode):
         declare_ledger(self)
         self.journal: Journal | None = None
         self.orchestrator: Orchestrator | None = None
+        self._large_flows = LargeFlows()
 
     def configure(self) -> None:
         """Open the journal and offer the interfaces."""
@@ -156,8 +158,7 @@ class ActionLifecycleNode(ManagedNode):
         self.flows = FlowServer(
             self, FlowSources(self, check, self.apart, bridge, wait, folders, self.recipes),
             self.planners, attach=self.parameter('second_goal') == 'attach')
-        self.edits = EditServer(
-            self, check, self.planners if self.parameter('planner') else None)
+        self.edits = EditServer(self, check)
         JobServices(self, self.flows)
         Queries(self, self.journal, action_graph())
         DialogueQueries(self, self.journal)
@@ -257,6 +258,7 @@ class ActionLifecycleNode(ManagedNode):
                 self._flow_changed(changed)
 
     def _flow_changed(self, changed: FlowRun) -> None:
+        self._large_flows.changed(changed)
         self.flows.changed(changed)
         self._publish_soon('flows')
         if changed.ended and self.orchestrator is not None:

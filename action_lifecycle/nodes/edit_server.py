@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The service `~/edit_flow`, and what a flow's planner and its edits need of the node."""
+"""The service `~/edit_flow`, and the check of what edits add."""
 
 from __future__ import annotations
 
@@ -23,16 +23,11 @@ from action_lifecycle_msgs.srv import EditFlow
 from rclpy.task import Future
 
 from .flow_check import FlowCheck, FlowRefused
-from .plan_client import PlanClient
 from ..engine.errors import LifecycleError
 from ..flow.edits import EditRefused, EditResult, parse_edit
 from ..flow.loading import Flow
 from ..flow.orchestrator import Orchestrator
-from ..flow.planning import PlanReply
-from ..flow.run import FlowRun
-from ..flow.steering import SteeringAnswer
 from ..ledger import JournalError
-from ..lifecycle.ports import Handle
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 
@@ -40,19 +35,16 @@ from ..ros.lifecycle_node import ManagedNode
 class EditServer:
     """Takes edits of running flows; what they add is checked as a new flow is."""
 
-    def __init__(self, node: ManagedNode, check: FlowCheck, planners: PlanClient | None) -> None:
+    def __init__(self, node: ManagedNode, check: FlowCheck) -> None:
         self._node = node
         self._check = check
-        self._planners = planners
         self._orchestrator: Orchestrator | None = None
         node.add_service(EditFlow, '~/edit_flow', self._edit)
 
     def activate(self, orchestrator: Orchestrator) -> None:
-        """Take edits for this orchestrator, and let the planner steer its flows."""
+        """Take edits for this orchestrator."""
         self._orchestrator = orchestrator
         orchestrator.editor.check = self._check_soon
-        if self._planners is not None:
-            orchestrator.steering.planner = _Planner(self._planners)
 
     def _check_soon(self, flow: Flow, done: Callable[[LifecycleError | None], None]) -> None:
         if self._node.executor is not None:
@@ -106,24 +98,3 @@ def _code(error: LifecycleError) -> ErrorCode:
         return ErrorCode.JOURNAL_FAILED
     return ErrorCode.EDIT_REFUSED if isinstance(error, (EditRefused, FlowRefused)) \
         else ErrorCode.INTERNAL
-
-
-class _Planner:
-    """The planner service as the steering of flows asks it."""
-
-    def __init__(self, planners: PlanClient) -> None:
-        self._planners = planners
-
-    def ask(
-        self, run: FlowRun, completed: list[str], errors: list[str],
-        answer: Callable[[SteeringAnswer], None],
-    ) -> Handle:
-        def replied(reply: PlanReply) -> None:
-            if reply.unreachable:
-                answer(SteeringAnswer(error=reply.unreachable, unreachable=True))
-            elif not reply.accepted:
-                answer(SteeringAnswer(error=reply.message or 'the planner refuses'))
-            else:
-                answer(SteeringAnswer(reply.edit_yaml))
-
-        return self._planners.ask_edit(run, completed, errors, replied)

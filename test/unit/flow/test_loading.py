@@ -148,3 +148,27 @@ def test_thousand_actions_load() -> None:
                       for i in range(1000))
     flow = parse_flow(f'flow: many\nactions:\n{actions}', 'f.yaml')
     assert list(flow.actions)[-1] == 'a999'
+
+
+@pytest.mark.parametrize(('spec', 'value', 'message'), [
+    ('{type: number}', 'x', "expected a number, got 'x'"),
+    ('{type: number}', True, 'expected a number, got True'),
+    ('{type: number}', None, 'must be given'),
+    ('{type: integer}', 1.5, 'expected a whole number, got 1.5'),
+    ('{type: text}', 3, 'expected a text, got 3'),
+    ('{type: boolean}', 1, 'expected true or false, got 1'),
+    ('{type: list, default: []}', {}, 'expected a list, got {}'),
+    ('{type: integer, default: 1.5}', None, 'expected a whole number, got 1.5'),
+    ('{default: 1, min: 0, max: 5}', 7, 'expected at most 5, got 7'),
+    ('{default: 1}', 1.5, ''),
+    ('{type: mapping}', {'a': 1}, ''),
+])
+def test_parameters_have_types_and_limits(spec: str, value: object, message: str) -> None:
+    text = f'flow: f\nparameters:\n  p: {spec}\nactions:\n  a: {{confirm: z > 0}}\n'
+    given = {} if value is None else {'p': value}
+    if not message:
+        assert parse_flow(text, 'f.yaml', given).parameters == {'p': value}
+        return
+    with pytest.raises(DocumentError) as caught:
+        parse_flow(text, 'f.yaml', given)
+    assert f"f.yaml:3:3: parameter 'p': {message}" in str(caught.value)
