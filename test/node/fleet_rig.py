@@ -69,13 +69,13 @@ actions:
 
 
 class Robot:
-    """One process with the three nodes, and what is outside it: gripper, sensors, journal."""
+    """The processes of the three nodes, and what is outside them: gripper, sensors, journal."""
 
     def __init__(self, fleet: Fleet, name: str) -> None:
         self.fleet = fleet
         self.name = name
         self.journal_path = fleet.folder / f'{name}.journal'
-        self.process: subprocess.Popen[bytes] | None = None
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.goals = 0
         self.hold = False
         self.sync = LedgerSync()
@@ -96,8 +96,8 @@ class Robot:
         self.answers = {asker: node.create_client(Respond, f'/{name}/{asker}/respond')
                         for asker in ('action_lifecycle', 'ledger')}
 
-    def start(self, **parameters: Any) -> None:
-        """Start the process."""
+    def start(self, *names: str, **parameters: Any) -> None:
+        """Start one process with all nodes, or those that are named."""
         given = {'autostart': True, 'journal_path': str(self.journal_path),
                  'facts_file': str(self.fleet.facts), 'ledger_url': self.fleet.redis.url,
                  'work_streams': f'[{STREAM}]', 'work_min_idle': IDLE, **parameters}
@@ -106,16 +106,17 @@ class Robot:
             text = str(value).lower() if isinstance(value, bool) else str(value)
             arguments += ['-p', f'{key}:={text}']
         self.asked = {}
-        with open(self.fleet.folder / f'{self.name}.log', 'ab') as log:
-            self.process = subprocess.Popen(
-                [str(LIB / 'composed'), *arguments], env=self.fleet.environment, stdout=log,
-                stderr=subprocess.STDOUT)
+        for name in names or ('composed',):
+            with open(self.fleet.folder / f'{self.name}.log', 'ab') as log:
+                self.processes[name] = subprocess.Popen(
+                    [str(LIB / name), *arguments], env=self.fleet.environment, stdout=log,
+                    stderr=subprocess.STDOUT)
 
-    def kill(self) -> None:
-        """End the process as a power switch would; the gripper goes on by itself."""
-        assert self.process is not None
-        self.process.kill()
-        self.process.wait(10.0)
+    def kill(self, name: str = 'composed') -> None:
+        """End a process as a power switch would; the gripper goes on by itself."""
+        process = self.processes.pop(name)
+        process.kill()
+        process.wait(10.0)
         self.asked = {}
 
     def rows(self, **query: Any) -> list[Row]:
@@ -200,16 +201,16 @@ class Fleet:
 
     def close(self) -> None:
         """End everything."""
+        processes = [process for robot in self.robots for process in robot.processes.values()]
+        for process in processes:
+            process.send_signal(signal.SIGINT)
+        for process in processes:
+            try:
+                process.wait(8.0)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(5.0)
         for robot in self.robots:
-            if robot.process is not None and robot.process.poll() is None:
-                robot.process.send_signal(signal.SIGINT)
-        for robot in self.robots:
-            if robot.process is not None:
-                try:
-                    robot.process.wait(8.0)
-                except subprocess.TimeoutExpired:
-                    robot.process.kill()
-                    robot.process.wait(5.0)
             robot.server.destroy()
         self.node.destroy_node()
         self.executor.shutdown()

@@ -21,6 +21,7 @@ import json
 import os
 from pathlib import Path
 import shutil
+import time
 
 import pytest
 
@@ -105,6 +106,26 @@ def test_after_the_first_motion_a_person_decides_and_a_robot_that_comes_back_goe
     fleet.until(lambda: fleet.state('v') == 'COMPLETED', 30.0, 'it has gone on')
     assert lost.goals == moved + 1
     assert not fleet.redis.client.exists('{flows}:dead')
+
+
+def test_ledger_node_that_falls_silent_stops_the_next_motion_and_not_the_one_that_runs(
+    fleet: Fleet
+) -> None:
+    robot = fleet.robots[0]
+    robot.hold = True
+    robot.start('world_model_bridge', 'ledger', 'action_lifecycle_node', work_min_idle=2.0)
+    grip = FLOW.partition('  grip:\n    after: look\n')[2]
+    fleet.ask('t', flow=f'flow: two\nactions:\n  one:\n{grip}  two:\n    after: one\n{grip}')
+    fleet.until(lambda: robot.goals, 30.0, 'it moves')
+    robot.kill('ledger')
+    began = time.monotonic()
+    fleet.until(lambda: time.monotonic() - began > 2.5, 5.0, 'the claim has lapsed')
+    robot.release.set_result(None)
+    ended = fleet.until(lambda: [row for row in robot.rows(action_id='two')
+                                 if row.to_state == 'terminated'], 20.0, 'it gives up')
+    assert robot.rows(action_id='one')[-1].data['outcome'] == 'succeeded'
+    assert ended[0].data['outcome'] == 'failed' and robot.goals == 1
+    assert 'LEASE_LAPSED' in [row.data.get('error_code') for row in robot.rows(action_id='two')]
 
 
 def test_flow_that_nobody_can_run_is_one_dead_letter(fleet: Fleet) -> None:
