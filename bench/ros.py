@@ -21,9 +21,9 @@ ready_s: from starting the composed process until its three nodes answer that th
     minus the same until a bare node answers its first service call, in s.
 idle_cpu_points: CPU of the composed process with an e-stop of 10 Hz and no flow, minus that of a
     bare node with that subscription, in points of one core.
-missed_deadlines: of 500 actions of one flow that all run at once, how many miss a deadline that a
-    single one meets: each has a motion of 1 s with a time limit of 3 s, a condition that must hold
-    for 0.2 s within 1 s, and 5 s in all. action_s, single_action_s: from an action's start to its
+missed_deadlines: of 500 actions of one flow that all run at once, how many miss a time limit that
+    a single one meets: each has a motion of 1 s (limit 60 s) and a condition that must hold for
+    0.2 s within 2 s, the default limits. action_s, single_action_s: from an action's start to its
     end, the longest of the 500 and that of one alone.
 rss_ratio: memory of that process over that of the bare node, which imports the same messages.
 
@@ -58,9 +58,8 @@ FLOW = """\
 flow: many
 max_motions: {count}
 defaults:
-  motion: {{server: move, type: control_msgs/action/GripperCommand, timeout: 3.0}}
-  confirm: {{condition: level > 0.5, hold: 0.2, within: 1.0}}
-  timeout: 5.0
+  motion: {{server: move, type: control_msgs/action/GripperCommand}}
+  confirm: {{condition: level > 0.5, hold: 0.2}}
 actions:
 """
 FACTS = 'estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 1.0}\n'
