@@ -68,7 +68,7 @@ class Questions:
         self._looked = -LOOK
 
     def look(self) -> None:
-        """Subscribe to the topics of nodes that have appeared."""
+        """Subscribe to the topics of nodes that have appeared; forget what dead ones asked."""
         if time.monotonic() - self._looked < LOOK:
             return
         self._looked = time.monotonic()
@@ -78,6 +78,10 @@ class Questions:
                 self._topics[name] = self.client.node.create_subscription(
                     OperatorRequestArray, name, partial(self._take, name.removesuffix(TOPIC)),
                     state_qos())
+
+        for name in self._topics:
+            if not self.client.node.count_publishers(name):
+                self._open.pop(name.removesuffix(TOPIC), None)  # it asks again when it is back
 
     def _take(self, asker: str, message: OperatorRequestArray) -> None:
         self._open[asker] = list(message.requests)
@@ -250,8 +254,12 @@ class _Terminal:
             self.later.add(question.request.id)
             return False
         answer, comment = split_answer(line, question.request.options)
-        response = self.questions.answer(
-            question, answer, self.actor, comment, self.options.wait)
+        try:
+            response = self.questions.answer(
+                question, answer, self.actor, comment, self.options.wait)
+        except NotThere as error:
+            self._say(str(error), 'red')
+            return False
         if response.accepted:
             self._say(f'answered: {answer}', 'green')
             self.later.add(question.request.id)  # until the node has told that it is closed
@@ -285,6 +293,6 @@ def split_answer(line: str, options: list[str]) -> tuple[str, str]:
         if line == option or line.startswith(option + ' '):
             return option, line[len(option):].strip()
     number, _, comment = line.partition(' ')
-    if number.isdigit() and 1 <= int(number) <= len(options):
+    if number.isdecimal() and 1 <= int(number) <= len(options):
         return options[int(number) - 1], comment.strip()
     return line, ''

@@ -1,0 +1,41 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The lines of the operator's terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip('rclpy')
+
+from action_lifecycle.cli.operator import split_answer  # noqa: E402
+
+OPTIONS = ['retry', 'retry softly', 'leave it']
+
+
+@pytest.mark.parametrize(('line', 'expected'), [
+    ('1', ('retry', '')), ('2 it is wet', ('retry softly', 'it is wet')),
+    ('retry', ('retry', '')), ('retry now', ('retry', 'now')),
+    ('retry softly', ('retry softly', '')), ('retry softly 3', ('retry softly', '3')),
+    ('leave it', ('leave it', '')), ('leave', ('leave', '')), ('0', ('0', '')), ('4', ('4', '')),
+    ('²', ('²', '')),
+])
+def test_an_answer_is_a_number_or_a_name_and_the_rest_a_comment(
+    line: str, expected: tuple[str, str]
+) -> None:
+    assert split_answer(line, OPTIONS) == expected
+
+
+def test_free_text_is_the_answer_as_a_whole() -> None:
+    assert split_answer('2 cups, please', []) == ('2 cups, please', '')
