@@ -322,11 +322,11 @@ def test_what_looks_like_a_template_in_a_recipe_is_a_text(
 def test_what_was_read_from_facts_results_and_conditions_is_kept_as_it_was(
     start: Start, clock: Clock, folder: Path
 ) -> None:
+    verify = "{by: operator, question: 'Is {{ action }} done?'}"
     text = TEXT.replace('after: pick', 'after: {pick: {condition: attempts == 1}}').replace(
         'fetch', 'late').replace(
         "{x: {expr: 'slot[0]'}}", "{x: '{{ results.pick.facts.z }}', y: '{{ facts.z }}'}").replace(
-        'confirm: z > 0\n  pick', "confirm: z > 0\n    verify: {by: operator, question: "
-        "'Is {{ action }} done?'}\n  pick")
+        'confirm: z > 0\n  pick', f'confirm: z > 0\n    verify: {verify}\n  pick')
     process = with_recipes(start(), folder)
     run_it(process, recipe='late', text=text)
     clock.run(10.0)
