@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from action_lifecycle_msgs.msg import CheckFault
 from action_lifecycle_msgs.srv import Check
@@ -55,11 +55,14 @@ class FlowRefused(LifecycleError):
         super().__init__(message)
 
 
-class _Round(NamedTuple):
-    """One check: when (s) it began, and the faults that were told."""
+@dataclass
+class _Round:
+    """One check: when (s) it began, the faults that were told, and what was found sound."""
 
     started: float
-    seen: set[tuple[tuple[int, int], str]]
+    seen: set[tuple[tuple[int, int], str]] = field(default_factory=set)
+    sound: set[str] = field(default_factory=set)
+    same: int = 0
 
 
 class FlowCheck:
@@ -77,7 +80,7 @@ class FlowCheck:
 
         `told` is called with what has to be waited for.
         """
-        round_ = _Round(self._node.steady(), set())
+        round_ = _Round(self._node.steady())
         missing, wait = self._missing(flow)
         if missing:
             told(f'waiting for up to {wait:g} s for action servers that are not there: '
@@ -119,9 +122,9 @@ class FlowCheck:
     ) -> list[Fault]:
         request, places = check_request(flow, str(path[1]), action)
         question = repr(request)
-        if question in self._sound:  # as many actions of a large flow do
-            self._same += 1
-            if self._same % AT_ONCE == 0:
+        if question in round_.sound:  # as many actions of a large flow do
+            round_.same += 1
+            if round_.same % AT_ONCE == 0:
                 await sleep(self._node, 0.001)
             return []
         # The servers are waited for together: what one action has waited counts for the next.
@@ -150,7 +153,7 @@ class FlowCheck:
                 faults.append(
                     flow.document.fault((*path, *where), f"action '{path[1]}', {message}"))
         if not response.faults:
-            self._sound.add(question)
+            round_.sound.add(question)
         return faults
 
 
