@@ -34,6 +34,7 @@ from ..lifecycle.checkers import find_checker
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.names import name_fault
 from ..ros.service_call import call_service, NoAnswer
 from ..ros.timers import sleep
 
@@ -113,8 +114,8 @@ class FlowCheck:
         there = {name for name, _ in get_action_names_and_types(self._node)}
         steps = {step.server: step.server_timeout
                  for action in flow.actions.values() for step in action.motion}
-        missing = [server for server in steps
-                   if self._node.resolve_topic_name(server) not in there]
+        missing = [server for server in steps if not name_fault(server)
+                   and self._node.resolve_topic_name(server) not in there]
         return missing, max((steps[server] for server in missing), default=0.0)
 
     async def _faults(

@@ -42,6 +42,7 @@ ANSWERS = {
     'invalid': 'flow: planned\nactions: [\n',
     'cycle': GOOD.replace('    motion:', '    after: open\n    motion:'),
     'server': GOOD.replace('gripper_cmd', 'griper_cmd'),
+    'name': GOOD.replace('gripper_cmd', 'gripper cmd?'),
     'field': GOOD.replace('max_effort', 'max_efort'),
     'limit': GOOD.replace('20.0', '2000.0'),
     'unsafe': GOOD.replace('condition: gap > 0.06', 'condition: 1 < 2'),
