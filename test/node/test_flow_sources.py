@@ -116,8 +116,8 @@ def test_words_become_a_flow_that_runs_and_is_verified(rig: Rig) -> None:
 
 @pytest.mark.parametrize(('word', 'said'), [
     ('invalid', 'planned.yaml'), ('server', "did you mean '/gripper_controller/gripper_cmd'"),
-    ('name', 'gripper cmd?'), ('field', 'max_efort'), ('limit', '2000'), ('unsafe', 'reads no fact'), ('bomb', 'expands'),
-    ('refuse', 'I would rather not')])
+    ('name', 'gripper cmd?'), ('field', 'max_efort'), ('limit', '2000'),
+    ('unsafe', 'reads no fact'), ('bomb', 'expands'), ('refuse', 'I would rather not')])
 def test_what_is_wrong_is_told_to_the_planner_and_nothing_moves(
     rig: Rig, word: str, said: str
 ) -> None:
