@@ -17,11 +17,10 @@
 from __future__ import annotations
 
 import inspect
-import json
 import logging
 from typing import Any
 
-from .model import LanguageModel, ModelError
+from .model import as_json, LanguageModel, ModelError
 from ..engine.chooser import by_priority, Choice, Chooser
 
 _PROMPT = """\
@@ -61,6 +60,5 @@ class ModelChooser:
 def _messages(choice: Choice) -> list[dict[str, str]]:
     ways = '\n'.join(f'- {name}: {description}' if description else f'- {name}'
                      for name, description in zip(choice.names, choice.descriptions))
-    context = json.dumps(choice.context, ensure_ascii=False, default=str)
     return [{'role': 'system', 'content': _PROMPT.format(state=choice.state, ways=ways)},
-            {'role': 'user', 'content': context}]
+            {'role': 'user', 'content': as_json(choice.context)}]

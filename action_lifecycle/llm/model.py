@@ -249,5 +249,12 @@ def _message(item: Any) -> Message:
     if isinstance(item, Mapping) and item.get('role') in ('system', 'user', 'assistant') \
             and isinstance(item.get('content'), str):
         return {'role': item['role'], 'content': item['content']}
-    text = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, default=str)
-    return {'role': 'user', 'content': text}
+    return {'role': 'user', 'content': item if isinstance(item, str) else as_json(item)}
+
+
+def as_json(value: Any) -> str:
+    """Return anything as JSON for people and models; `ModelError` for what contains itself."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ModelError(f'the context can not be sent: {error}') from error

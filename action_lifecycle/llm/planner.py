@@ -23,10 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-import json
 from typing import Any
 
-from .model import LanguageModel
+from .model import as_json, LanguageModel
 from ..engine.errors import DocumentError, LifecycleError
 from ..flow.edits import parse_edit
 from ..flow.loading import Flow, parse_flow
@@ -121,7 +120,7 @@ def _messages(request: PlanRequest, context: Sequence[Any]) -> list[dict[str, st
     if request.errors:
         data['the_last_answer_was_refused'] = list(request.errors)
     return [{'role': 'system', 'content': f'{rules}\n{_DATA}'},
-            {'role': 'user', 'content': json.dumps(data, ensure_ascii=False, default=str)}]
+            {'role': 'user', 'content': as_json(data)}]
 
 
 def _schema(field_name: str) -> dict[str, Any]:

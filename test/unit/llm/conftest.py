@@ -22,8 +22,6 @@ import pytest
 
 from .endpoint import Endpoint
 
-pytest.importorskip('openai')
-
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:

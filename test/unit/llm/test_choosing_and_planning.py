@@ -122,6 +122,14 @@ def test_what_the_context_says_is_data_and_no_template(endpoint: Endpoint) -> No
     assert said not in messages[0]['content'] and said in messages[1]['content']
 
 
+def test_a_context_that_can_not_be_sent_leaves_the_choice_to_the_fallback(
+    endpoint: Endpoint
+) -> None:
+    said: list[Any] = []
+    said.append(said)
+    assert walk(context=said) == 'right' and not endpoint.requests
+
+
 def test_a_model_picks_a_tool_and_fills_in_its_arguments(endpoint: Endpoint) -> None:
     registry = ToolRegistry()
     calls: list[Any] = []

@@ -28,6 +28,8 @@ import pytest
 
 from .endpoint import completion, Cut, Endpoint, Huge, Raw, Slow
 
+pytest.importorskip('openai')
+
 SCHEMA = one_of('next_state', ['left', 'right'])
 RIGHT = {'next_state': 'right'}
 ASK = [{'role': 'user', 'content': 'Wohin? 🤖'}]
