@@ -41,6 +41,8 @@ import pytest
 
 from .endpoint import Endpoint, Raw, Slow
 
+pytest.importorskip('openai')
+
 GRAPH = """\
 initial: ask
 states:
