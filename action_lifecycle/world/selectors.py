@@ -364,6 +364,9 @@ def _cloud(name: str) -> Reader:
             shape, strides = (height, width), (message.row_step, message.point_step)
         if not width or not height:
             return np.empty(0)
+        if not 0 < width * message.point_step * height <= len(message.data):
+            # with a step of 0, numpy would read one point a billion times
+            raise Absent('the cloud has less data than points')
         try:
             return np.ndarray(shape, order + _CLOUD_TYPES[field.datatype], message.data,
                               field.offset, strides)
@@ -393,6 +396,8 @@ def _image(message: Any) -> Any:
         channels = int(count or 1)
     big = bool(message.is_bigendian) and sys.byteorder == 'little'
     dtype = np.dtype(('>' if big else '=') + kind)
+    if len(message.data) < message.height * message.width * dtype.itemsize * channels:
+        raise Absent('the image has less data than pixels')
     shape: tuple[int, ...] = (message.height, message.width)
     strides: tuple[int, ...] = (message.step, dtype.itemsize * channels)
     if channels > 1:

@@ -200,8 +200,8 @@ class TfSource(Source):
     def __init__(self, fact: TfFact, frames: Frames) -> None:
         super().__init__(fact.name, '', fact.spec.unit, fact.spec.max_age)
         self._frames = frames
-        self._target = fact.tf.target
-        self._source = fact.tf.source
+        self._target = fact.tf.target.lstrip('/')
+        self._source = fact.tf.source.lstrip('/')
         self._part = fact.tf.part
         self._pose: Any = None
 

@@ -123,8 +123,11 @@ def test_a_cloud_is_read_by_the_name_of_its_field() -> None:
     assert read('data.y', organized, kind).tolist() == [[1, 4], [7, 10]]
     with pytest.raises(Absent, match='no field'):
         read('data.intensity', cloud(points), kind)
+    for changes in ({'width': 400}, {'width': 10 ** 9, 'point_step': 0}):
+        with pytest.raises(Absent, match='less data than points'):
+            read('data.z', cloud(points, **changes), kind)
     with pytest.raises(Absent, match='does not fit'):
-        read('data.z', cloud(points, width=400), kind)
+        read('data.z', cloud(points, height=2, width=2, row_step=48), kind)
     assert read('data.z', cloud(points, width=0), kind).size == 0
 
 
