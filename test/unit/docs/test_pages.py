@@ -115,6 +115,6 @@ def test_a_python_example_imports_what_there_is(example: Example) -> None:
 def test_files_that_pages_name_are_there() -> None:
     for page in PAGES:
         for name in re.findall(
-                r'`((?:action_lifecycle|bench|config|docs|launch|test|tools)/[\w./-]+)`',
+                r'`((?:action_lifecycle|bench|config|docs|launch|test|tools)/[\w./-]+\.\w+)`',
                 prose(page)):
             assert (ROOT / name).exists(), f'{page.name}: {name}'

@@ -1,0 +1,105 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The commands that the pages show, run as they stand there against the cell and the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+import re
+import runpy
+import signal
+import subprocess
+from typing import Any
+
+import pytest
+
+from .system import System
+
+ROOT = Path(__file__).parents[2]
+pages: Any = runpy.run_path(str(ROOT / 'test/unit/docs/pages.py'))
+CONSOLE = pages['examples']('console')
+NODE = '/action_lifecycle'
+STREAMS = re.compile(r'action_lifecycle watch|ros2 topic (echo (?!.*--once)|hz)')
+
+
+@pytest.fixture(scope='module')
+def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    folder = tmp_path_factory.mktemp('pages')
+    for name in ('config', 'tools'):
+        (folder / name).symlink_to(ROOT / name)
+    flow = next(example.text for example in pages['examples']('yaml')
+                if example.page.name == 'README.md')
+    (folder / 'my_flow.yaml').write_text(flow, encoding='utf-8')
+    system = System(folder)
+    try:
+        system.start_all()
+        _run(system, 'ros2 daemon start')  # else the first questions come before discovery
+        run = system.run(folder / 'my_flow.yaml')
+        output, _ = run.communicate(timeout=90)
+        assert run.returncode == 0, output + system.logs()
+        topic = f'{NODE}/state_changes'
+        system.until(lambda: topic in _run(system, 'ros2 topic list')[0], 30, 'discovery')
+        yield system
+    finally:
+        _run(system, 'ros2 daemon stop')
+        system.close()
+
+
+@pytest.mark.parametrize('example', CONSOLE, ids=str)
+def test_commands_print_what_the_page_shows(system: System, example: Any) -> None:
+    for command, expected in _commands(example.text):
+        output, code = _run(system, command)
+        assert code == 0 or STREAMS.search(command), f'{command}\n{output}'
+        assert _pattern(expected).search(output), f'{command}\n{output}\nexpected:\n{expected}'
+
+
+def _commands(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each command behind a `$`, and the lines below it."""
+    for part in re.split(r'^\$ ', text, flags=re.M)[1:]:
+        command, _, expected = part.replace('\\\n', '').partition('\n')
+        yield command.removeprefix('tools/ros-env '), expected
+
+
+def _run(system: System, command: str) -> tuple[str, int]:
+    binaries = f'{ROOT}/install/action_lifecycle/lib/action_lifecycle'
+    process = subprocess.Popen(
+        ['bash', '-c', f'PATH={binaries}:$PATH; exec {command}' if STREAMS.search(command)
+         else f'PATH={binaries}:$PATH; {command}'],
+        cwd=system.folder, env={**system.environment, 'COLUMNS': '140'}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        output, _ = process.communicate(timeout=8.0 if STREAMS.search(command) else 90.0)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        try:
+            output, _ = process.communicate(timeout=10.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+    return output, process.returncode
+
+
+def _pattern(expected: str) -> re.Pattern[str]:
+    """Return what fits: `…` is anything, a number any number, white space any white space."""
+    pattern = ''
+    for token in re.findall(r'…|\d[\d.:]*|\s+|[^\s\d…]+', expected.strip()):
+        if token == '…':
+            pattern += r'[\s\S]*?'
+        elif token[0].isdigit():
+            pattern += r'-?\d[\d.:e-]*'
+        else:
+            pattern += r'\s*' if token.isspace() else re.escape(token)
+    return re.compile(pattern)
