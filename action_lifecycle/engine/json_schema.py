@@ -21,8 +21,6 @@ import json
 import math
 from typing import Any
 
-import jsonschema
-
 from .errors import LifecycleError
 
 MAX_SCHEMA = 65_536
@@ -41,6 +39,7 @@ def check_schema(schema: Any) -> None:
 
     A reference to another document is refused: looking it up would ask the network.
     """
+    import jsonschema  # here, not above: only tools and language models need its 3 MB
     if not isinstance(schema, Mapping):
         raise SchemaError(f'a JSON Schema is a mapping, not {type(schema).__name__}')
     try:
@@ -57,6 +56,7 @@ def check_schema(schema: Any) -> None:
 
 def schema_faults(value: Any, schema: Mapping[str, Any]) -> list[str]:
     """Return what of a value the schema doesn't admit, each as `place: what`; empty: nothing."""
+    import jsonschema
     try:
         faults = [f'{path}: {found} is not finite' for path, found in _infinite(value, '')]
         for error in jsonschema.Draft202012Validator(schema).iter_errors(value):

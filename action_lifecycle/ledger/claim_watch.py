@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 
 from .journal_reader import JournalReader
 from .journal_row import JournalError
+from .redis_connection import server_errors
 from .redis_keys import session_lease
-from .redis_operation import SERVER_ERRORS
 
 _LOG = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class ClaimWatch:
                 try:
                     self.held = [claim for flow_id, name in self._needed().items()
                                  if (claim := await self._look(flow_id, name)) is not None]
-                except (JournalError, *SERVER_ERRORS) as error:
+                except server_errors(JournalError) as error:
                     _LOG.warning('claims of sessions: %s', error)
                 await asyncio.sleep(LOOK)
         finally:

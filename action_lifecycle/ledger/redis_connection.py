@@ -32,9 +32,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import redis
-import redis.asyncio
-
 from ..engine.errors import LifecycleError, nearest
 
 SCHEMES = ('redis', 'rediss', 'unix')
@@ -50,12 +47,18 @@ class LedgerError(LifecycleError):
     """The ledger can't be reached or used; the message says which one and why."""
 
 
+def server_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
+    """Return what is raised when the server is away or unwilling, and `others`."""
+    import redis  # here, not above: a robot without a ledger has no need of its 11 MB
+    return *others, redis.RedisError, OSError, asyncio.TimeoutError
+
+
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
     """Turn the errors of redis-py and the system into LedgerErrors."""
     try:
         yield
-    except (redis.RedisError, OSError, asyncio.TimeoutError) as error:
+    except server_errors() as error:
         raise LedgerError(f'ledger: {str(error) or type(error).__name__}') from error
 
 
@@ -76,11 +79,13 @@ def check_url(url: str) -> str:
 
 def connect(url: str, *, timeout: float = TIMEOUT) -> Any:
     """Return a `redis.asyncio.Redis`; nothing is sent yet. Raises LedgerError for a bad URL."""
+    import redis.asyncio
     return redis.asyncio.Redis.from_url(check_url(url), **_options(url, timeout))
 
 
 def connect_blocking(url: str, *, timeout: float = TIMEOUT) -> Any:
     """Return a `redis.Redis`; nothing is sent yet. Raises LedgerError as above."""
+    import redis
     return redis.Redis.from_url(check_url(url), **_options(url, timeout))
 
 

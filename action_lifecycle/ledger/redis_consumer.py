@@ -30,14 +30,12 @@ import time
 from typing import Any, Protocol
 import uuid
 
-import redis as redis_py
-
 from .checkpoints import recover_checkpoint
 from .operation_states import OperationState as State
 from .operations import OperationStateMachine, TTL, uuid7
-from .redis_connection import script_text
+from .redis_connection import script_text, server_errors
 from .redis_keys import checkpoint, dead_letters, trace
-from .redis_operation import Lost, Operation, Request, SERVER_ERRORS
+from .redis_operation import Lost, Operation, Request
 from ..engine.errors import LifecycleError
 
 __all__ = ['Lost', 'Operation', 'OperationConsumer', 'Request', 'Work', 'submit']
@@ -127,7 +125,7 @@ class OperationConsumer:
                         begun = True
                         await self._go_on()
                     await self._step()
-                except SERVER_ERRORS as error:
+                except server_errors() as error:
                     connected = False  # the server may have come back empty
                     _LOG.warning('stream %s: %s', self._stream, error)
                     await asyncio.sleep(AGAIN)
@@ -140,7 +138,8 @@ class OperationConsumer:
             await asyncio.gather(*self._asking.values(), return_exceptions=True)
 
     async def _create_group(self) -> None:
-        with contextlib.suppress(redis_py.ResponseError):  # there is one already
+        from redis import ResponseError
+        with contextlib.suppress(ResponseError):  # there is one already
             await self._redis.xgroup_create(self._stream, self._group, id='0', mkstream=True)
 
     async def _go_on(self) -> None:
@@ -176,7 +175,7 @@ class OperationConsumer:
         tries = pending[0]['times_delivered']
         fields = fields or {}  # none: the stream has been trimmed meanwhile
         request = Request(message_id, fields.get('trace_id') or message_id, fields, tries)
-        if tries == 1 and fields:
+        if tries == 1 and fields and not await self._is_old(message_id):
             await self._machine.receive(
                 request.trace_id, {'msg_id': message_id, 'stream': self._stream})
         state = await self._machine.state(request.trace_id)
@@ -185,7 +184,7 @@ class OperationConsumer:
         if not fields:
             await self._bury(request, 'it was trimmed from its stream')
         elif state is None:
-            await self._bury(request, 'its trace has expired')
+            await self._bury(request, 'it is too old: nothing is known of it any more')
         elif owner not in (None, message_id) or state is State.COMPLETED:
             await self._done(request)  # asked for twice
         elif state is State.DELIVERED:
@@ -200,6 +199,11 @@ class OperationConsumer:
         else:
             await self._claim(request, state)
 
+    async def _is_old(self, message_id: str) -> bool:
+        """Whether a request may have been done already, and its trace be gone since."""
+        now, _ = await self._redis.time()
+        return bool(now - int(message_id.partition('-')[0]) / 1000 > TTL)
+
     async def _ask(self, request: Request, state: State) -> None:
         """Ask a person about a request that was lost in motion; other requests go on."""
         try:
@@ -212,7 +216,7 @@ class OperationConsumer:
                 await self._work_on(request, state, {'moved': '', 'taken_over_by': actor})
             finally:
                 self._working.release()
-        except (Lost, *SERVER_ERRORS) as error:
+        except server_errors(Lost) as error:
             _LOG.warning('stream %s: %s', self._stream, error)
         finally:
             del self._asking[request.message_id]
@@ -255,7 +259,7 @@ class OperationConsumer:
             if operation.moved:
                 await operation.move(State.TOOL_EXECUTING)
             outcome = json.dumps(await self._work.perform(operation, gathered))
-        except (Lost, *SERVER_ERRORS):
+        except server_errors(Lost):
             raise
         except Exception as error:
             known = isinstance(error, LifecycleError)
@@ -296,7 +300,7 @@ class OperationConsumer:
         while True:
             await asyncio.sleep(self._min_idle / 3)
             now = time.monotonic()
-            with contextlib.suppress(*SERVER_ERRORS):
+            with contextlib.suppress(*server_errors()):
                 if not await self._is_renewed(request):
                     working.cancel()
                     return

@@ -22,17 +22,14 @@ import logging
 import time
 from typing import Any, NamedTuple
 
-import redis as redis_py
-
 from .checkpoints import pack
 from .operation_states import OperationState as State
 from .operations import move
-from .redis_connection import LedgerError
+from .redis_connection import LedgerError, server_errors
 from .redis_keys import trace
 
 _LOG = logging.getLogger(__name__)
 
-SERVER_ERRORS = (redis_py.RedisError, OSError, asyncio.TimeoutError)
 AGAIN = 0.5  # s between tries of a step while the server is away
 
 
@@ -91,7 +88,7 @@ class Operation:
                 if answer[2] or (again and await self._is_in(state)):
                     return
                 raise Lost(f'operation {self.request.trace_id} was taken over or has expired')
-            except SERVER_ERRORS as error:
+            except server_errors() as error:
                 if not again:
                     _LOG.warning('operation %s: %s; trying again', self.request.trace_id, error)
                 again = True
