@@ -31,10 +31,12 @@ from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.lifecycle_node import ManagedNode
 from action_lifecycle.ros.qos import state_qos
 from action_lifecycle.ros.stamps import to_time
-from action_lifecycle.ros.timers import Alarm, Timeout
+from action_lifecycle.ros.timers import Alarm, sleep, Timeout
+from action_lifecycle.ros.watchdog import Watchdog
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
+from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
@@ -93,6 +95,7 @@ class Example(ManagedNode):
 
 
 class Rig:
+
     def __init__(self, **parameters: Any) -> None:
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()
@@ -337,3 +340,50 @@ def test_it_ends_within_five_seconds_and_at_once_with_a_second_signal(start: Any
     assert time.monotonic() - begin < 2.0 and urged.returncode == 0
     output, _ = stubborn.communicate(timeout=10)
     assert time.monotonic() - begin < 5.0 and 'cleanup' in output
+
+
+@pytest.mark.parametrize(('version', 'choice', 'expected'), [
+    ((7, 1, 6), 'auto', 'SingleThreadedExecutor'), ((7, 1, 11), 'auto', 'EventsExecutor'),
+    ((7, 1, 11), 'single_threaded', 'SingleThreadedExecutor'),
+    ((7, 1, 6), 'events', 'EventsExecutor'), ((), 'auto', 'SingleThreadedExecutor')])
+def test_the_executor_is_chosen_by_the_version_of_rclpy(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, version: Any, choice: str, expected: str
+) -> None:
+    monkeypatch.setattr('action_lifecycle.ros.executor.rclpy_version', lambda: version)
+    assert type(make_executor(choice, rig.context)).__name__ == expected
+
+
+def test_what_holds_the_executor_is_told_by_name_once_and_counted(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(rig.node.watchdog, '_tell', told.append)
+    rig.node.start()
+    def slow() -> None:
+        time.sleep(0.03)
+
+    for _ in range(3):
+        Timeout(rig.node, 0.0, slow)
+    rig.until(lambda: rig.node.watchdog.count == 3)
+    assert len(told) == 1 and 'slow held the executor for 3' in told[0]
+    health: list[Any] = []
+    rig.other.create_subscription(DiagnosticArray, '/diagnostics', health.append, 10)
+    rig.until(lambda: any('slow took' in status.message for array in health
+                          for status in array.status if status.name == 'example: executor'))
+
+
+def test_each_step_of_a_coroutine_is_timed_not_what_it_awaits(rig: Rig) -> None:
+    told: list[str] = []
+    dog = Watchdog(told.append)
+
+    async def patient() -> str:
+        await sleep(rig.node, 0.1)
+        return 'done'
+
+    async def slow() -> None:
+        await sleep(rig.node, 0.01)
+        time.sleep(0.03)
+
+    assert rig.wait(rig.executor.create_task(dog.steps('patient', patient()))) == 'done'
+    rig.wait(rig.executor.create_task(dog.steps('slow', slow())))
+    assert [text.split()[0] for text in told] == ['slow']

@@ -54,13 +54,13 @@ facts:
 class Fleet:
     """The nodes in this process, somebody who asks them, and load."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, executor: str = 'auto') -> None:
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         (folder / 'facts.yaml').write_text(FACTS)
         given = {'journal_path': str(folder / 'journal'), 'facts_file': str(folder / 'facts.yaml')}
         self.context = Context()
         rclpy.init(context=self.context, domain_id=random.randint(1, 200))
-        self.executor = make_executor(context=self.context)
+        self.executor = make_executor(executor, self.context)
         self.nodes: list[Any] = [kind(context=self.context, parameter_overrides=[
             Parameter(name, value=value) for name, value in given.items()])
             for kind in (WorldModelBridge, LedgerNode, ActionLifecycleNode)]
@@ -108,8 +108,8 @@ class Fleet:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path) -> Iterator[Fleet]:
-    fleet = Fleet(tmp_path)
+def fleet(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Fleet]:
+    fleet = Fleet(tmp_path, getattr(request, 'param', 'auto'))
     yield fleet
     fleet.close()
 
@@ -135,10 +135,12 @@ def _memory() -> float:
     return pages * os.sysconf('SC_PAGE_SIZE') / 1e6
 
 
-def test_fifty_rounds_under_load_leave_nothing_behind(fleet: Fleet) -> None:
+@pytest.mark.parametrize(('fleet', 'rounds'), [
+    ('auto', ROUNDS), ('single_threaded', 20)], indirect=['fleet'])
+def test_fifty_rounds_under_load_leave_nothing_behind(fleet: Fleet, rounds: int) -> None:
     unconfigured = active = None
     memory, handles = 0.0, 0
-    for number in range(ROUNDS):
+    for number in range(rounds):
         for name in NAMES:
             assert fleet.change(name, Transition.TRANSITION_CONFIGURE)
         for name in NAMES:
