@@ -51,6 +51,7 @@ FRESH = 2.0  # s that its answer counts
 ACCEPT = 10.0  # s that it may take to accept a goal
 FIELDS = ('flow', 'kind', 'source', 'parameters_json', 'priority', 'requester', 'recipe')
 OPTIONS = ('take_over', 'give_up')
+AHEAD = 5  # tries beyond the present one of which the journal may know
 
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z')
 
@@ -123,9 +124,9 @@ class FleetWork:
     async def perform(self, operation: Operation, gathered: dict[str, Any]) -> Any:
         """Run the flow, or go on with the one that was begun; returns how it ended."""
         request = operation.request
-        begun = self._begun(request, operation.moved)
+        begun, new = self._begun(request, operation.moved)
         ended: Future[Any] | None = None
-        flow_id = begun or f'{_base(request.trace_id)}.{request.tries}'
+        flow_id = begun or new
         self._claims[request.trace_id] = flow_id, operation
         handle: Any = None
         try:
@@ -142,7 +143,7 @@ class FleetWork:
 
     def goes_on(self, request: Request) -> bool:
         """Whether the journal of this robot has the flow of a request."""
-        return self._begun(request, True) is not None
+        return self._begun(request, True)[0] is not None
 
     async def take_over(self, request: Request) -> str:
         """Ask on `~/operator_requests` who has to do what a lost robot has begun."""
@@ -167,15 +168,23 @@ class FleetWork:
 
     # Following a flow
 
-    def _begun(self, request: Request, moved: bool) -> str | None:
-        """Return the flow of an earlier try of this robot, but none that failed unmoved."""
+    def _begun(self, request: Request, moved: bool) -> tuple[str | None, str]:
+        """
+        Return the last flow that this robot began for a request, and the name of the next one.
+
+        One that failed before anything moved does not count. The journal also knows of requests
+        that a server brings again which was restored from a backup.
+        """
+        base = _base(request.trace_id)
         reader = self._reader()
-        for tries in range(request.tries, 0, -1) if reader is not None else ():
-            flow_id = f'{_base(request.trace_id)}.{tries}'
+        last, number = None, request.tries
+        for tries in range(1, request.tries + AHEAD) if reader is not None else ():
+            flow_id = f'{base}.{tries}'
             rows = list(reader.rows(flow_id=flow_id, kind='flow'))
             if rows:
-                return flow_id if moved or rows[-1].to_state != 'FAIL' else None
-        return None
+                last = flow_id if moved or rows[-1].to_state != 'FAIL' else None
+                number = max(number, tries + 1)
+        return last, f'{base}.{number}'
 
     async def _follow(
         self, operation: Operation, flow_id: str, ended: Future[Any] | None

@@ -31,7 +31,7 @@ from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.nodes.ledger import LedgerNode
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle_msgs.msg import LedgerSync
-from action_lifecycle_msgs.srv import GetCheckpoint
+from action_lifecycle_msgs.srv import GetAction, GetCheckpoint
 from diagnostic_msgs.msg import DiagnosticArray
 import pytest
 import rclpy
@@ -172,6 +172,23 @@ def test_claim_of_a_session_is_told_for_as_long_as_it_is_held(start, journal, re
         rig.executor.spin_once(timeout_sec=0.1)
         assert not any(one.held for one in rig.told.leases)
     tasks.close()
+
+
+def test_first_question_about_a_long_journal_keeps_nobody_waiting(start, journal):
+    journal.append_many(
+        Entry('transition', f'f{number // 40}', f'a{number}', 1, 'start', 'assigned',
+              'in_progress') for number in range(8000))
+    rig = start('')
+    assert rig.node.start()
+    client = rig.other.create_client(GetAction, '/ledger/get_action')
+    rig.until(client.service_is_ready)
+    ticks = []
+    rig.node.add_timer(0.002, lambda: ticks.append(time.thread_time()))
+    asked = client.call_async(GetAction.Request(action_id='a7'))
+    rig.until(asked.done)
+    assert asked.result().status.flow_id == 'f0'
+    waits = [later - earlier for earlier, later in zip(ticks, ticks[1:])]
+    assert len(waits) > 50 and sorted(waits)[-3] < 0.05, sorted(waits)[-5:]
 
 
 def test_without_a_url_the_ledger_is_disabled(start, journal):

@@ -155,7 +155,20 @@ def test_expired_trace_is_a_dead_letter_and_stays_away(redis_server):
     client.xreadgroup('robots', 'dead', {'requests': '>'})
     run(redis_server, Work(), acked(redis_server, 1))
     assert not client.exists('sg:trace:{t}')
-    assert 'expired' in client.xrange('{requests}:dead')[0][1]['error']
+    assert 'too old' in client.xrange('{requests}:dead')[0][1]['error']
+
+
+def test_request_of_long_ago_is_not_done_after_its_group_was_lost(redis_server):
+    client = redis_server.client
+    client.xadd('requests', {'text': 'a', 'trace_id': 't'},
+                id=f'{int((time.time() - 90_000) * 1000)}-0')
+    work = Work()
+    trace, = run(redis_server, work, acked(redis_server, 2), 'b')
+    assert work.performed == 1
+    assert [one['trace_id'] for _, one in client.xrange('{requests}:dead')] == ['t']
+    client.xgroup_destroy('requests', 'robots')  # and what was done lately is not done again
+    run(redis_server, work, acked(redis_server, 2))
+    assert work.performed == 1
 
 
 def killed_worker(server, text):
