@@ -49,6 +49,14 @@ OLD_ROS = (
 NO_RCLPY = (
     'ROS_DISTRO={} is set, but {} cannot import rclpy: source the setup.bash of its ROS 2 '
     'with that python3 first on PATH, or unset ROS_DISTRO to have a private Jazzy')
+INSTEAD = {
+    'launch': 'tools/launch PACKAGE FILE [NAME:=VALUE…]',
+    'action': 'action_lifecycle run FLOW, and `ros2 topic echo NAME/_action/status`',
+    'lifecycle': 'ros2 service call NODE/get_state lifecycle_msgs/srv/GetState',
+    'interface': 'the .msg, .srv and .action files below .ros/venv/share/PACKAGE',
+    'security': 'ROS 2 itself: keys are not made here',
+}
+"""Verbs of `ros2` that the private Jazzy has not, and what serves instead."""
 MISSING = ('the ROS 2 {} that is sourced lacks {}: '
            'run `rosdep install --from-paths . --ignore-src` here')
 
@@ -73,6 +81,12 @@ def main(arguments: list[str]) -> int:
               file=sys.stderr)
         return 130
     environment = overlaid(environment, ROOT)
+    if arguments[:1] == ['ros2'] and MARKER in environment and arguments[1:2]:
+        instead = INSTEAD.get(arguments[1])
+        if instead:
+            print(f'tools/ros-env: the private Jazzy has no `ros2 {arguments[1]}`; instead: '
+                  f'{instead}', file=sys.stderr)
+            return 2
     if not arguments:
         say('ROS 2 {ROS_DISTRO} is ready; tools/ros-env CMD… runs CMD in it'.format(**environment))
         return 0
