@@ -58,12 +58,13 @@ class Dag(Generic[KindT]):
 
     def __init__(self, after: Mapping[str, Mapping[str, KindT]]) -> None:
         self.after = dict(after)
-        self.dependents: dict[str, dict[str, None]] = {name: {} for name in after}
+        self.dependents: dict[str, list[str]] = {name: [] for name in after}
         self._rank = {name: float(index) for index, name in enumerate(after)}
         self._last = float(len(after))
+        self._untaken: set[tuple[str, str]] = set()  #: dependencies of a change that is under way
         for name, needs in after.items():
             for needed in needs:
-                self.dependents[needed][name] = None
+                self.dependents[needed].append(name)
 
     def order(self) -> list[str]:
         """Return the actions so that each comes behind all it waits for."""
@@ -87,21 +88,26 @@ class Dag(Generic[KindT]):
     def _replace(self, changes: Changes[KindT]) -> None:
         for name in changes:
             for needed in self.after.get(name, ()):
-                if needed in self.dependents:  # else it went a moment ago
-                    self.dependents[needed].pop(name, None)
+                # Else it went a moment ago, or a cycle has kept the change from being taken in.
+                if needed in self.dependents and name in self.dependents[needed]:
+                    self.dependents[needed].remove(name)
         for name, needs in changes.items():
             if needs is None:
                 for memory in (self.after, self.dependents, self._rank):
                     memory.pop(name, None)
             else:
                 self.after[name] = needs
-                self.dependents.setdefault(name, {})
+                self.dependents.setdefault(name, [])
                 if name not in self._rank:
                     self._last += 1.0
                     self._rank[name] = self._last
-        for name, needs in changes.items():
-            for needed in needs or ():
+        added = [(needed, name) for name, needs in changes.items() for needed in needs or ()]
+        self._untaken = set(added)
+        try:
+            for needed, name in added:
                 self._connect(needed, name)
+        finally:
+            self._untaken = set()
 
     def _connect(self, first: str, second: str) -> None:
         """Let `second` come behind `first`."""
@@ -109,16 +115,17 @@ class Dag(Generic[KindT]):
             side, found = self._searched(first, second)
             if not self._moved(side, found, first, second):
                 # Too many came between the same two: all are numbered anew, once in some 50.
-                self.dependents[first][second] = None
+                self._untaken.discard((first, second))
                 after = {name: list(self._joined(name)) for name in self.after}
                 self._rank = {name: float(index)
                               for index, name in enumerate(topological_order(after))}
                 self._last = float(len(self._rank))
-        self.dependents[first][second] = None
+        self._untaken.discard((first, second))
+        self.dependents[first].append(second)
 
     def _joined(self, name: str) -> Iterator[str]:
         """Yield what an action waits for, as far as it has been taken in."""
-        return (needed for needed in self.after[name] if name in self.dependents[needed])
+        return (needed for needed in self.after[name] if (needed, name) not in self._untaken)
 
     def _searched(self, first: str, second: str) -> tuple[int, dict[str, str]]:
         """Return which side ended first (0: before `first`, 1: behind `second`), and what is."""
