@@ -31,7 +31,8 @@ from .flow_sources import CheckedFlow, FlowOrder, FlowSources, order_from
 from .messages import flow_to, to_time
 from .plan_client import PlanClient
 from ..engine.errors import DocumentError, LifecycleError
-from ..flow.jobs import Job, JobRun, Jobs
+from ..flow.job import Job
+from ..flow.jobs import JobRun, Jobs
 from ..flow.loading import CyclicFlow
 from ..flow.orchestrator import Orchestrator
 from ..flow.planning import Planned, Planner, PlanOrder

@@ -24,7 +24,7 @@ from action_lifecycle_msgs.srv import CancelJob, ListJobs
 from .flow_server import FlowServer
 from .messages import to_time
 from ..engine.errors import LifecycleError
-from ..flow.jobs import Job
+from ..flow.job import Job
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 
