@@ -42,9 +42,11 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_srvs.srv import SetBool
 from unit.llm.endpoint import Endpoint, Raw, Slow
+import yaml
 
 pytest.importorskip('openai')
 
+SAMPLE = Path(__file__).parents[2] / 'config' / 'action_lifecycle.yaml'
 MCP = Path(__file__).parents[1] / 'unit' / 'tool_registry' / 'servers' / 'lamp_server.py'
 FLOW = """\
 flow: hold_it
@@ -197,7 +199,7 @@ def test_arguments_of_a_tool_are_chosen_too(rig: Any) -> None:
 
 
 @pytest.mark.parametrize('request_, reason', [
-    ({'context_json': '{'}, 'is no JSON'), ({'answer_schema': '[' * 100_000}, 'no JSON'),
+    ({'context_json': '{'}, 'is no JSON'), ({'answer_schema': '[' * 3000}, 'no JSON'),
     ({'answer_schema': '{"$ref": "http://127.0.0.1:9/"}'}, 'leads out of the schema'),
     ({}, 'no transitions to choose from'), ({'answer_schema': '7'}, 'is a mapping')])
 def test_a_choice_that_makes_no_sense_is_refused_without_asking(
@@ -235,6 +237,15 @@ def test_the_key_is_no_parameter(rig: Any, monkeypatch: pytest.MonkeyPatch) -> N
     names = one.node.list_parameters([], 0).names
     assert 'base_url' in names and 'a secret' not in str(
         [one.node.get_parameter(name).value for name in names])
+
+
+def test_every_parameter_stands_in_the_sample_file_with_its_default(rig: Any) -> None:
+    one = rig()
+    given = yaml.safe_load(SAMPLE.read_text())['/**']['language_model']['ros__parameters']
+    declared = {name: one.node.get_parameter(name).value for name in one.node._parameters
+                if name not in ('use_sim_time', 'start_type_description_service')
+                and not name.startswith('qos_overrides')}
+    assert declared == {**given, 'base_url': one.endpoint.url, 'model': 'small'}
 
 
 def test_a_service_is_a_tool_that_the_planner_may_use(rig: Any, tmp_path: Path) -> None:
