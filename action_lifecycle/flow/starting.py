@@ -31,7 +31,7 @@ from ..lifecycle.states import ErrorCode
 
 START_AGAIN = 1.0
 """Seconds until what the journal refused is tried again."""
-AT_ONCE = 100
+AT_ONCE = 10
 """Actions that are started in one go, before others have their turn."""
 
 
