@@ -17,10 +17,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import entry_points
 import json
 import os
 from pathlib import Path
 import signal
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -378,6 +381,18 @@ def test_what_comes_after_the_session_expired_fires_nothing(
     (tmp_path / 'go').touch()
     eventually(lambda: session.invoker.progress is None)
     assert session.machine.state == 'work' and 'expired' in session.invoker.error
+
+
+def test_the_type_is_known_without_importing_anything_of_invoke() -> None:
+    if not entry_points(group='action_lifecycle.states', name='invoker'):
+        pytest.skip('the package is not installed')
+    text = one('m:f', failed='apologise')
+    found = subprocess.run(
+        [sys.executable, '-c', 'import sys; from action_lifecycle.engine import load_graph; '
+         'print(load_graph(sys.argv[1]).states["work"].type, "celery" in sys.modules)', text],
+        capture_output=True, text=True, timeout=60, check=True,
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))})
+    assert found.stdout == 'invoker False\n'
 
 
 def test_a_restart_in_an_invoker_state_is_an_error_with_the_next_events(
