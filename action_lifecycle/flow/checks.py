@@ -23,7 +23,7 @@ import re
 from typing import Any, TYPE_CHECKING
 
 from .alternatives import fallback_faults, strategies
-from .templates import parts_read, texts
+from .templates import names_read, parts_read, texts
 from ..engine.document import Document
 from ..engine.errors import DocumentError, Fault, nearest
 from ..lifecycle.schedule import schedule_faults
@@ -74,7 +74,19 @@ def order_faults(
             front += new
         for path, text in flow.late[action_id]:
             where = ('actions', action_id, *path)
-            for name, field in sorted(parts_read(text, 'results')):
+            facts = parts_read(text, 'facts')
+            if path[0] == 'after' and facts:
+                yield flow.document.fault(
+                    where, f"action '{action_id}': a condition reads facts by their names, "
+                    'without a template')
+            if 'facts' in names_read(text) and not all(name for name, _ in facts or [('', '')]):
+                yield flow.document.fault(
+                    where, f"action '{action_id}': the template {text.strip()!r} must say which "
+                    'fact, as in facts.NAME')
+            results = sorted(parts_read(text, 'results'))
+            if 'results' in names_read(text) and not results:
+                results = [('', '')]
+            for name, field in results:
                 if name not in before:
                     yield flow.document.fault(
                         where, f"action '{action_id}': the template {text.strip()!r} reads the "
@@ -91,8 +103,9 @@ def _action_faults(
 ) -> Iterator[Fault]:
     document, path = flow.document, ('actions', action_id)
     for name in action.parameters:
-        if not IDENTIFIER.match(name):
-            yield document.fault((*path, 'parameters', name), f'{name!r} is not an identifier')
+        if not IDENTIFIER.match(name) or name in ('facts', 'results'):
+            yield document.fault((*path, 'parameters', name), f'{name!r} is not an identifier, '
+                                 'or has a meaning of its own in templates')
     for name in action.after:
         if name not in names:
             yield document.fault((*path, 'after', name), f"action '{action_id}' waits for "
@@ -233,6 +246,11 @@ def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: C
             yield from (flow.document.fault(('actions', action_id, *path), fault.message)
                         if strategy.fields else fault for fault in error.faults)
             continue
+        if not flow.late[action_id] and any(
+                _is_late(step.goal) for step in changed.motion):
+            yield flow.document.fault(
+                ('actions', action_id, *path), f"action '{action_id}': a fallback can not read "
+                'facts or results that the action itself does not read')
         for fault in _action_faults(flow, action_id, changed, names):
             if fault not in known:
                 yield flow.document.fault(('actions', action_id, *path), fault.message)

@@ -197,6 +197,8 @@ class Orchestrator:
             self.log.error('flow %s does not start anew, trying again in %.0f s: %s',
                            run.flow_id, START_AGAIN, error)
             self.clock.call_later(START_AGAIN, lambda: self.advance(run))
+        else:
+            self.advance_soon(run)  # for what ended meanwhile
 
     def advance_soon(self, run: FlowRun) -> None:
         """Let everything that ends in this moment be taken in at once."""

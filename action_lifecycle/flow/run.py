@@ -162,7 +162,7 @@ class FlowRun:
         runner = self.runners.one_made(name)
         if runner is not None and runner.action.state is not ActionState.ASSIGNED:
             return 'ended' if runner.action.state is ActionState.TERMINATED else 'at_work'
-        return 'waiting'
+        return 'ended' if self.dependencies.is_doomed(name) else 'waiting'
 
     def restart(self) -> None:
         """Begin with the first stage again."""

@@ -68,6 +68,10 @@ class Dependencies:
         """Whether an action waits for nothing any more."""
         return self._waiting[name] == 0 and name not in self.outcomes
 
+    def is_doomed(self, name: str) -> bool:
+        """Whether an action was told never to start."""
+        return name in self._doomed
+
     def ended(self, name: str, outcome: Outcome) -> tuple[list[str], list[tuple[str, str]]]:
         """
         Take in how an action ended.

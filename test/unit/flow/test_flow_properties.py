@@ -18,7 +18,7 @@ Random flows, failures, edits and crashes against a slow, obvious reference.
 The reference knows the actions, what each waits for and which of them are to fail; it works out
 how each must end by asking again and again who can still start. The real flow runs on a real
 journal and a server that counts what it was told to do; the process is killed where chance says.
-FLOW_ROUNDS (100): how many random flows are tried.
+FLOW_ROUNDS (40): how many random flows are tried.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ import pytest
 
 from .robot import Clock, Process, Robot
 
-ROUNDS = int(os.environ.get('FLOW_ROUNDS', '60'))
+ROUNDS = int(os.environ.get('FLOW_ROUNDS', '40'))
 KINDS = ('success', 'completion', 'unconditional', 'when')
 RESOURCES = ('arm', 'base', 'camera')
 

@@ -183,8 +183,18 @@ def test_a_fact_that_can_not_be_told_is_an_error_before_anything_moves(
     ('after: a', 'after: {a: sucess}', "no kind of dependency; did you mean 'success'?"),
     ('after: a', 'after: {a: {condition: z >}}', "after 'a' if 'z >'"),
     ('after: a', 'after: b', 'actions wait for one another: b → b'),
+    ('facts.z }}', 'facts }}', 'must say which fact'),
+    ('facts.z }}', 'facts[action] }}', 'must say which fact'),
+    ('results.a.attempts', 'results', "reads the result of '', which does not come before"),
+    ('width: ', 'results: 1, width: ', "'results' is not an identifier, or has a meaning"),
+    ('after: a', "after: {a: {condition: '{{ facts.z }} > 1'}}", 'reads facts by their names'),
+    ('    confirm: z > width', "    fallback: [{motion: {server: s, type: a/action/B, goal: "
+     "{x: '{{ facts.z }}'}}}]\n    confirm: z > 0", ''),
 ])
 def test_faults_are_told_before_anything_is_dispatched(old: str, new: str, message: str) -> None:
+    if not message:
+        parse_flow(LATE.replace(old, new), 'f.yaml')
+        return
     with pytest.raises(DocumentError) as caught:
         parse_flow(LATE.replace(old, new), 'f.yaml')
     assert message in str(caught.value)
@@ -345,7 +355,6 @@ def test_a_flow_with_many_long_errors_still_ends(
         motion.end('failed', error_msg='x' * 10_000)
     clock.run()
     assert run.state == 'FAIL' and 'and 70 more' in run.error_msg
-
 
 
 def test_ten_thousand_actions_start_and_are_told_of_in_little_time(
