@@ -20,33 +20,30 @@ How the file is written, facts_file.py says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 import math
 from pathlib import Path
-import re
 from typing import Any, Union
 
 import numpy as np
 
 from .expressions import compile_expression, Expression, NAME, RESERVED
-from .facts_file import FactsFile, FactSpec, SafetySpec, TfSpec
+from .facts_checks import (
+    clashes,
+    FieldKind,
+    limit_faults,
+    no_topic,
+    safety_faults,
+    wrong_key,
+)
+from .facts_file import FactsFile, FactSpec, SafetySpec, TF_TOPICS, TF_TYPE, TfSpec, TOPIC
 from .functions import Text, Texts
 from .kinds import Kind, kind_of, reduced
 from .reducers import ELEMENT_REDUCERS, TIMING, WINDOW_REDUCERS
-from .selectors import compile_path, PathError, Reader
+from .selectors import compile_path, Reader
 from ..engine.document import Document, parse_document, read_document, validate
 from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
-
-TF_TYPE = 'tf2_msgs/msg/TFMessage'
-TF_TOPICS = ('/tf', '/tf_static')
-TOPIC = re.compile(r'(~?/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*\Z')
-
-FieldKind = Callable[[str, str], Kind]
-"""
-Returns the kind of a field by the name of the message type (of an action: of its goal) and the
-field's path, empty: of nothing. Raises PathError for the path, LifecycleError for the type.
-"""
 
 
 def any_field(type_name: str, path: str) -> Kind:
@@ -184,9 +181,9 @@ def _build(document: Document, field_kind: FieldKind) -> FactSet:
         elif spec.expression is None:
             faults.extend(_add(document, name, spec, facts, kinds, field_kind))
     faults.extend(_derive(document, file.facts, facts, kinds))
-    faults.extend(_clashes(document, file))
-    faults.extend(_safety_faults(document, file, field_kind))
-    faults.extend(_limit_faults(document, file, field_kind))
+    faults.extend(clashes(document, file))
+    faults.extend(safety_faults(document, file, field_kind))
+    faults.extend(limit_faults(document, file, field_kind))
     if faults:
         raise DocumentError(faults)
     return FactSet(document.name, file, facts, kinds, file.limits)
@@ -213,7 +210,7 @@ def _add(
             + (' and '.join(given) or 'none'))
     elif spec.topic is not None:
         if not TOPIC.match(spec.topic):
-            yield document.fault((*where, 'topic'), f"fact '{name}': {_no_topic(spec.topic)}")
+            yield document.fault((*where, 'topic'), f"fact '{name}': {no_topic(spec.topic)}")
             return
         missing = [key for key in ('type', 'field') if not getattr(spec, key)]
         if missing:
@@ -229,7 +226,7 @@ def _add(
             kinds[name] = reduced(
                 field_kind(str(spec.type), str(spec.field)), elements, over_time)
         except (LifecycleError, TypeError) as error:
-            yield document.fault((*where, _wrong_key(error)), f"fact '{name}': {error}")
+            yield document.fault((*where, wrong_key(error)), f"fact '{name}': {error}")
             return
         facts[name] = TopicFact(
             name, spec, spec.topic, read, stamp_of, 'latest' if elements == 'count' else elements,
@@ -243,14 +240,6 @@ def _add(
             facts[name], kinds[name] = ConstantFact(name, spec, value), kind_of(value)
         except ValueError as error:
             yield document.fault((*where, 'constant'), f"fact '{name}': {error}")
-
-
-def _no_topic(name: str) -> str:
-    return f"'{name}' is no name of a topic: letters, digits, _ and /, no digit after a /"
-
-
-def _wrong_key(error: Exception) -> str:
-    return {PathError: 'field', TypeError: 'reduce'}.get(type(error), 'type')
 
 
 def _reducers(spec: FactSpec) -> tuple[str, str, str]:
@@ -321,70 +310,6 @@ def _derive(
         needs = ', '.join(other for other in expression.names if other in waiting)
         yield document.fault(('facts', name, 'expression'),
                              f"fact '{name}' needs itself by way of {needs}")
-
-
-def _safety_specs(file: FactsFile) -> Iterator[tuple[tuple[str | int, ...], SafetySpec]]:
-    if isinstance(file.estop, SafetySpec):
-        yield ('estop',), file.estop
-    for index, spec in enumerate(file.safety):
-        yield ('safety', index), spec
-
-
-def _clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
-    """One topic has one type."""
-    types = dict.fromkeys(TF_TOPICS, TF_TYPE) if any(
-        spec.tf is not None for spec in file.facts.values()) else {}
-    entries: list[tuple[tuple[str | int, ...], Any]] = [
-        *((('facts', name), spec) for name, spec in file.facts.items()), *_safety_specs(file)]
-    for path, spec in entries:
-        if spec.topic is not None and spec.type is not None \
-                and types.setdefault(spec.topic, spec.type) != spec.type:
-            yield document.fault(
-                (*path, 'type'), f"topic '{spec.topic}' is {types[spec.topic]} elsewhere in this "
-                f'file, {spec.type} here')
-
-
-def _safety_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
-    """Find safety topics that could never be seen to say stop."""
-    for path, spec in _safety_specs(file):
-        if spec.field is None and path == ('estop',):
-            yield document.fault(path, "the e-stop needs a 'field'")
-            continue
-        if not TOPIC.match(spec.topic):
-            yield document.fault((*path, 'topic'), _no_topic(spec.topic))
-        try:
-            if spec.field is not None:
-                compile_path(spec.field, spec.type)
-            kind = field_kind(spec.type, spec.field or '')
-        except LifecycleError as error:
-            yield document.fault((*path, _wrong_key(error)), str(error))
-            continue
-        allowed = {Kind.TRUTH: (bool,), Kind.NUMBER: (bool, int, float), Kind.TEXT: (str,),
-                   Kind.ANY: (bool, int, float, str)}.get(kind, ())
-        if spec.field is not None and not isinstance(spec.stop_when, allowed):
-            yield document.fault(
-                (*path, 'stop_when' if allowed else 'field'), f"field '{spec.field}' is "
-                f'{kind.value}: ' + (f'it is never {spec.stop_when!r}' if allowed
-                                     else 'expected one value'))
-
-
-def _limit_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
-    for goal, fields in file.limits.items():
-        if '/action/' not in goal and not TOPIC.match(goal):
-            yield document.fault(
-                ('limits', goal), f"'{goal}' is neither the type of an action nor a server's name")
-        for path, (low, high) in fields.items():
-            where = ('limits', goal, path)
-            if not low <= high:
-                yield document.fault(where, f'limits [{low}, {high}]: expected [least, greatest]')
-            try:
-                compile_path(path, '')
-                if '/action/' in goal:
-                    kind = field_kind(goal, path)
-                    if kind not in (Kind.NUMBER, Kind.VECTOR, Kind.NUMBERS, Kind.ANY):
-                        yield document.fault(where, f"'{path}' is {kind.value}: no limits")
-            except LifecycleError as error:
-                yield document.fault(where, str(error))
 
 
 def as_value(data: Any) -> Any:

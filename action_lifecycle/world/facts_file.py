@@ -28,11 +28,16 @@ The facts file as it is written.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, Optional, Union
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from ..engine.document import StrictModel
+
+TF_TYPE = 'tf2_msgs/msg/TFMessage'
+TF_TOPICS = ('/tf', '/tf_static')
+TOPIC = re.compile(r'(~?/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*\Z')
 
 
 class QosSpec(StrictModel):

@@ -40,11 +40,11 @@ from .facts import (
     ConstantFact,
     DerivedFact,
     FactSet,
-    TF_TOPICS,
     TfFact,
     TopicFact,
     usable,
 )
+from .facts_file import TF_TOPICS
 from .frames import Frames
 from .sources import (
     AgeSource,

@@ -37,11 +37,11 @@ import array
 from collections.abc import Callable, Sequence
 import operator
 import re
-import sys
 from typing import Any, NamedTuple, Union
 
 import numpy as np
 
+from .arrays import Absent, cloud, image
 from .functions import Text, Texts
 from ..engine.errors import LifecycleError
 
@@ -52,10 +52,6 @@ class PathError(LifecycleError):
     def __init__(self, message: str, column: int) -> None:
         self.column = column
         super().__init__(message)
-
-
-class Absent(LookupError):
-    """The message does not hold what the path selects: it is no sample of the fact."""
 
 
 class FieldStep(NamedTuple):
@@ -145,9 +141,9 @@ def compile_path(path: str, type_name: str, *, count: bool = False) -> tuple[Rea
     if type_name == 'sensor_msgs/msg/PointCloud2' and steps[0] == FieldStep('data') \
             and len(steps) > 1 and isinstance(steps[1], FieldStep):
         rest = [_index(step) for step in steps[2:]]
-        return finish(_chain([_cloud(steps[1].name), *rest])), header_stamp
+        return finish(_chain([cloud(steps[1].name), *rest])), header_stamp
     if type_name == 'sensor_msgs/msg/Image' and steps[0] == FieldStep('data'):
-        return finish(_chain([_image, *(_index(step) for step in steps[1:])])), header_stamp
+        return finish(_chain([image, *(_index(step) for step in steps[1:])])), header_stamp
     return finish(_read(steps)), _stamp_reader(steps)
 
 
@@ -343,66 +339,3 @@ def _fields(message: Any) -> Sequence[str]:
     if of_ros is not None:
         return tuple(of_ros())
     return tuple(getattr(message, '__dataclass_fields__', ()))
-
-
-_CLOUD_TYPES = {1: 'i1', 2: 'u1', 3: 'i2', 4: 'u2', 5: 'i4', 6: 'u4', 7: 'f4', 8: 'f8'}
-
-
-def _cloud(name: str) -> Reader:
-    """Read a named field of a PointCloud2: shape (points,), or (height, width) when organized."""
-    def read(message: Any) -> Any:
-        for field in message.fields:
-            if field.name == name:
-                break
-        else:
-            raise Absent(f'the cloud has no field {name!r}')
-        order = '>' if message.is_bigendian else '<'
-        width, height = message.width, message.height
-        shape: tuple[int, ...] = (width,)
-        strides: tuple[int, ...] = (message.point_step,)
-        if height > 1:
-            shape, strides = (height, width), (message.row_step, message.point_step)
-        if not width or not height:
-            return np.empty(0)
-        if not 0 < width * message.point_step * height <= len(message.data):
-            # with a step of 0, numpy would read one point a billion times
-            raise Absent('the cloud has less data than points')
-        try:
-            return np.ndarray(shape, order + _CLOUD_TYPES[field.datatype], message.data,
-                              field.offset, strides)
-        except (TypeError, KeyError, ValueError) as error:
-            raise Absent(f'the cloud does not fit its description: {error}') from None
-    return read
-
-
-_ENCODINGS = {
-    'mono8': ('u1', 1), 'mono16': ('u2', 1), 'rgb8': ('u1', 3), 'bgr8': ('u1', 3),
-    'rgba8': ('u1', 4), 'bgra8': ('u1', 4), 'rgb16': ('u2', 3), 'bgr16': ('u2', 3),
-}
-_CV_ENCODING = re.compile(r'(8|16|32|64)([USF])C([1-4])?\Z')
-
-
-def _image(message: Any) -> Any:
-    """Read an Image as an array of its pixels."""
-    encoding = message.encoding
-    if encoding in _ENCODINGS:
-        kind, channels = _ENCODINGS[encoding]
-    else:
-        match = _CV_ENCODING.match(encoding)
-        if match is None:
-            raise Absent(f'image encoding {encoding!r} is not known')
-        bits, letter, count = match.groups()
-        kind = {'U': 'u', 'S': 'i', 'F': 'f'}[letter] + str(int(bits) // 8)
-        channels = int(count or 1)
-    big = bool(message.is_bigendian) and sys.byteorder == 'little'
-    dtype = np.dtype(('>' if big else '=') + kind)
-    if len(message.data) < message.height * message.width * dtype.itemsize * channels:
-        raise Absent('the image has less data than pixels')
-    shape: tuple[int, ...] = (message.height, message.width)
-    strides: tuple[int, ...] = (message.step, dtype.itemsize * channels)
-    if channels > 1:
-        shape, strides = (*shape, channels), (*strides, dtype.itemsize)
-    try:
-        return np.ndarray(shape, dtype, message.data, 0, strides)
-    except (TypeError, ValueError) as error:
-        raise Absent(f'the image does not fit its description: {error}') from None

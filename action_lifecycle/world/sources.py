@@ -28,13 +28,14 @@ from collections.abc import Sequence
 import math
 from typing import Any
 
+from .arrays import Absent
 from .evidence import FactValue, Validity
 from .expressions import Expression
 from .facts import ConstantFact, TfFact, TopicFact
 from .frames import Frames
 from .functions import known
 from .reducers import reduce_elements, reduce_window
-from .selectors import Absent, to_value
+from .selectors import to_value
 
 AGE_STEP = 0.05  #: s; an age grows by itself, so whoever waits for it looks again after this time
 

@@ -19,9 +19,10 @@ from __future__ import annotations
 import array
 from typing import Any
 
+from action_lifecycle.world.arrays import Absent
 from action_lifecycle.world.functions import Texts
 from action_lifecycle.world.reducers import reduce_elements, reduce_window
-from action_lifecycle.world.selectors import Absent, compile_path
+from action_lifecycle.world.selectors import compile_path
 import numpy as np
 import pytest
 

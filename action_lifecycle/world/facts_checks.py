@@ -1,0 +1,107 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a facts file says that can't be so: names, types, limits, stops that are never seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .facts_file import FactsFile, SafetySpec, TF_TOPICS, TF_TYPE, TOPIC
+from .kinds import Kind
+from .selectors import compile_path, PathError
+from ..engine.document import Document
+from ..engine.errors import Fault, LifecycleError
+
+FieldKind = Callable[[str, str], Kind]
+"""
+Returns the kind of a field by the name of the message type (of an action: of its goal) and the
+field's path, empty: of nothing. Raises PathError for the path, LifecycleError for the type.
+"""
+
+
+def no_topic(name: str) -> str:
+    """Say that it is not the name of a topic."""
+    return f"'{name}' is no name of a topic: letters, digits, _ and /, no digit after a /"
+
+
+def wrong_key(error: Exception) -> str:
+    """Return which key of a fact is wrong, by what reading its field raised."""
+    return {PathError: 'field', TypeError: 'reduce'}.get(type(error), 'type')
+
+
+def _safety_specs(file: FactsFile) -> Iterator[tuple[tuple[str | int, ...], SafetySpec]]:
+    if isinstance(file.estop, SafetySpec):
+        yield ('estop',), file.estop
+    for index, spec in enumerate(file.safety):
+        yield ('safety', index), spec
+
+
+def clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
+    """One topic has one type."""
+    types = dict.fromkeys(TF_TOPICS, TF_TYPE) if any(
+        spec.tf is not None for spec in file.facts.values()) else {}
+    entries: list[tuple[tuple[str | int, ...], Any]] = [
+        *((('facts', name), spec) for name, spec in file.facts.items()), *_safety_specs(file)]
+    for path, spec in entries:
+        if spec.topic is not None and spec.type is not None \
+                and types.setdefault(spec.topic, spec.type) != spec.type:
+            yield document.fault(
+                (*path, 'type'), f"topic '{spec.topic}' is {types[spec.topic]} elsewhere in this "
+                f'file, {spec.type} here')
+
+
+def safety_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
+    """Find safety topics that could never be seen to say stop."""
+    for path, spec in _safety_specs(file):
+        if spec.field is None and path == ('estop',):
+            yield document.fault(path, "the e-stop needs a 'field'")
+            continue
+        if not TOPIC.match(spec.topic):
+            yield document.fault((*path, 'topic'), no_topic(spec.topic))
+        try:
+            if spec.field is not None:
+                compile_path(spec.field, spec.type)
+            kind = field_kind(spec.type, spec.field or '')
+        except LifecycleError as error:
+            yield document.fault((*path, wrong_key(error)), str(error))
+            continue
+        allowed = {Kind.TRUTH: (bool,), Kind.NUMBER: (bool, int, float), Kind.TEXT: (str,),
+                   Kind.ANY: (bool, int, float, str)}.get(kind, ())
+        if spec.field is not None and not isinstance(spec.stop_when, allowed):
+            yield document.fault(
+                (*path, 'stop_when' if allowed else 'field'), f"field '{spec.field}' is "
+                f'{kind.value}: ' + (f'it is never {spec.stop_when!r}' if allowed
+                                     else 'expected one value'))
+
+
+def limit_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
+    """Find limits that no field of a goal could keep, or that no goal has."""
+    for goal, fields in file.limits.items():
+        if '/action/' not in goal and not TOPIC.match(goal):
+            yield document.fault(
+                ('limits', goal), f"'{goal}' is neither the type of an action nor a server's name")
+        for path, (low, high) in fields.items():
+            where = ('limits', goal, path)
+            if not low <= high:
+                yield document.fault(where, f'limits [{low}, {high}]: expected [least, greatest]')
+            try:
+                compile_path(path, '')
+                if '/action/' in goal:
+                    kind = field_kind(goal, path)
+                    if kind not in (Kind.NUMBER, Kind.VECTOR, Kind.NUMBERS, Kind.ANY):
+                        yield document.fault(where, f"'{path}' is {kind.value}: no limits")
+            except LifecycleError as error:
+                yield document.fault(where, str(error))
