@@ -1,0 +1,80 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""Deactivation in the middle of a motion: it stops, nothing is lost, activation goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+import pytest
+
+from .system import System
+from .test_flow_on_cell import finish, flow_file
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Iterator[System]:
+    system = System(tmp_path)
+    yield system
+    system.close()
+
+
+def change(system: System, name: str, transition: int) -> Any:
+    client = system.node.create_client(ChangeState, f'{name}/change_state')
+    system.until(client.service_is_ready, 10, f'{name} is there')
+    call = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
+    system.until(call.done, 10, f'{name} answers')
+    return call.result().success
+
+
+def test_the_action_node_stops_the_motion_and_asks_when_it_is_active_again(
+    system: System, tmp_path: Path
+) -> None:
+    system.start_all()
+    run = system.run(flow_file(tmp_path, seconds=20))
+    system.until_state('move', 'executing_motion')
+    system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
+    assert change(system, 'action_lifecycle', Transition.TRANSITION_DEACTIVATE)
+    code, output = finish(run, 20.0)
+    assert code != 0 and 'active again' in ' '.join(output.split()), output
+    assert system.rows(action_id='move')[-1].to_state == 'executing_motion'
+    system.until(lambda: change(system, 'action_lifecycle', Transition.TRANSITION_ACTIVATE), 10,
+                 'active, once the motion was seen to stop')
+    system.until_state('move', 'fallback_requested')  # it stopped short of its goal
+    assert system.motions['arm_controller'] == 1
+    assert change(system, 'action_lifecycle', Transition.TRANSITION_DEACTIVATE)
+    assert change(system, 'action_lifecycle', Transition.TRANSITION_CLEANUP)
+    for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
+        assert change(system, 'action_lifecycle', transition)
+    assert system.rows(action_id='move')[-1].to_state == 'fallback_requested'
+
+
+def test_a_bridge_that_is_deactivated_stops_the_motion_and_the_action_errs(
+    system: System, tmp_path: Path
+) -> None:
+    system.start_all()
+    run = system.run(flow_file(tmp_path, seconds=20))
+    system.until_state('move', 'executing_motion')
+    system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
+    assert change(system, 'world_model_bridge', Transition.TRANSITION_DEACTIVATE)
+    code, output = finish(run, 30.0)
+    rows = [row for row in system.rows(action_id='move') if row.kind == 'transition']
+    assert code == 1, output
+    assert 'completed' not in [row.to_state for row in rows]
+    assert [row for row in rows if row.event == 'fail'], output + system.logs()
+    assert system.motions['arm_controller'] == 1

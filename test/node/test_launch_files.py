@@ -1,0 +1,79 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The launch files: their arguments, which processes they make of them, and other front ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchContext, LaunchDescription
+from launch.actions import ExecuteProcess, IncludeLaunchDescription, OpaqueFunction
+from launch.launch_description_sources import AnyLaunchDescriptionSource
+from launch_ros.actions import Node
+import pytest
+
+LAUNCH = Path(get_package_share_directory('action_lifecycle')) / 'launch'
+COMMON = {'namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
+          'log_level', 'compose', 'flow'}
+OWN = {'bringup': {'use_sim_time', 'facts_file'}, 'gazebo': {'headless'},
+       'demo': {'seed', 'real_time_factor', 'picture_path'}}
+
+
+def described(name: str) -> LaunchDescription:
+    return AnyLaunchDescriptionSource(str(LAUNCH / name)).get_launch_description(LaunchContext())
+
+
+def processes(**arguments: str) -> list[Any]:
+    """Return the nodes that bringup makes of these arguments."""
+    context = LaunchContext()
+    found = []
+    for entity in described('bringup.launch.py').entities:
+        if hasattr(entity, 'default_value'):
+            context.launch_configurations[entity.name] = arguments.get(
+                entity.name, ''.join(part.perform(context) for part in entity.default_value or ()))
+        elif isinstance(entity, OpaqueFunction):
+            found += entity.execute(context)
+        elif isinstance(entity, ExecuteProcess) and entity.condition.evaluate(context):
+            found.append(entity)
+    return found
+
+
+@pytest.mark.parametrize('name', OWN)
+def test_each_takes_the_arguments_of_navs_bringup_and_describes_them(name: str) -> None:
+    arguments = {argument.name: argument for argument in
+                 described(f'{name}.launch.py').get_launch_arguments()}
+    assert set(arguments) >= COMMON | OWN[name]
+    assert all(argument.description for argument in arguments.values())
+
+
+def test_bringup_makes_three_processes_or_one() -> None:
+    assert [node.node_executable for node in processes()] == [
+        'world_model_bridge', 'ledger', 'action_lifecycle_node']
+    assert [node.node_executable for node in processes(compose='true')] == ['composed']
+    assert all(isinstance(node, Node) for node in processes())
+
+
+def test_a_flow_is_run_when_one_is_named() -> None:
+    assert isinstance(processes(flow='pick_and_place')[-1], ExecuteProcess)
+    assert len(processes(flow='pick_and_place')) == 4
+
+
+@pytest.mark.parametrize('end', ['xml', 'yaml'])
+def test_other_front_ends_include_the_bringup(end: str) -> None:
+    included = [entity for entity in described(f'bringup.launch.{end}').entities
+                if isinstance(entity, IncludeLaunchDescription)]
+    assert len(included) == 1
+    assert 'bringup.launch.py' in included[0].launch_description_source.location
