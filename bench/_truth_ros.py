@@ -28,6 +28,7 @@ import tempfile
 import time
 from typing import Any
 
+from _truth_judge import draw, drawn_of, Episode, FACTS, FLOW, Judge, LONGEST
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
 from action_lifecycle.nodes.messages import evidence_from, to_code
 from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
@@ -40,7 +41,6 @@ import rclpy
 from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.parameter import Parameter
-from truth import draw, drawn_of, Episode, FACTS, FLOW, Judge, LONGEST
 
 
 def run_over_dds(seed: int, number: int) -> Episode:

@@ -1,0 +1,157 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is drawn for an episode of the truth bench, and how it is held against the physics."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from _truth_cell import STEP
+from action_lifecycle.sim.cell import Cell, CellConfig, PARTS, PartTruth
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+FLOW = ROOT / 'config' / 'flows' / 'pick_and_place.yaml'
+FACTS = ROOT / 'config' / 'facts' / 'cell.yaml'
+LONGEST = 300.0  # s of simulated time that an episode may take
+JUDGED = [f'{verb}_{letter}' for letter in 'abc' for verb in ('pick', 'place')]
+LIFTED = 0.1  # m, the least height of the middle of a part that was picked
+KNOCKS = 0.6  # mean number of knocks in an episode
+LOOK = 3  # steps of the cell (of 4 ms) between two looks at the truth
+HISTORY = 50  # looks that are remembered
+
+
+@dataclass(frozen=True)
+class Knock:
+    """A hit on a part, at a time (s) of the episode, with an impulse (N s)."""
+
+    time: float
+    part: str
+    impulse: tuple[float, float, float]
+
+
+@dataclass
+class Episode:
+    """What became of one episode."""
+
+    number: int
+    drawn: dict[str, Any]
+    counts: Counter[str] = field(default_factory=Counter)
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    ended: bool = False
+    simulated: float = 0.0
+
+
+def draw(seed: int, number: int) -> tuple[CellConfig, list[Knock]]:
+    """Draw the physics and the knocks of an episode."""
+    rng = np.random.default_rng([seed, number])
+    config = CellConfig(
+        seed=int(rng.integers(2 ** 31)),
+        slippery=str(rng.choice([*PARTS, ''], p=[0.25, 0.25, 0.25, 0.25])),
+        friction={part: float(rng.uniform(0.35, 0.8)) for part in PARTS},
+        mass={part: float(rng.uniform(0.12, 0.4)) for part in PARTS},
+        friction_spread=0.3, mass_spread=0.1, position_jitter=0.003, yaw_jitter=0.1,
+        gripper_force=float(rng.uniform(0.7, 1.1)), gripper_force_spread=0.1,
+        sensor_noise=float(rng.uniform(0.5, 1.5)), camera_delay=float(rng.uniform(0.05, 0.15)))
+    slippery = {config.slippery}  # its friction and mass are those of the slippery part
+    config = replace(
+        config, friction={part: config.friction[part] for part in PARTS if part not in slippery},
+        mass={part: config.mass[part] for part in PARTS if part not in slippery})
+    knocks = []
+    for _ in range(rng.poisson(KNOCKS)):
+        direction = rng.normal(size=3)
+        impulse = direction / np.linalg.norm(direction) * rng.uniform(0.02, 0.25)
+        knocks.append(Knock(float(rng.uniform(0.0, 45.0)), str(rng.choice(PARTS)),
+                            (float(impulse[0]), float(impulse[1]), float(impulse[2]))))
+    return config, sorted(knocks, key=lambda knock: knock.time)
+
+
+def drawn_of(config: CellConfig, knocks: list[Knock]) -> dict[str, Any]:
+    """Return what was drawn, as JSON holds it."""
+    drawn = {item.name: getattr(config, item.name) for item in fields(config)}
+    return {**drawn, 'knocks': [asdict(knock) for knock in knocks]}
+
+
+def is_there(truth: dict[str, PartTruth], action_id: str) -> bool:
+    """Whether physics bears out what an action (pick_a … place_c) is to bring about."""
+    verb, letter = action_id.split('_')
+    part = truth[f'part_{letter}']
+    if verb == 'pick':
+        return part.held and part.position[2] > LIFTED
+    return part.pocket == f'slot_{letter}'
+
+
+class Judge:
+    """Compares each change of an action with the truth."""
+
+    def __init__(self, episode: Episode, cell: Cell) -> None:
+        self.episode = episode
+        self.cell = cell
+        self.failed: set[str] = set()
+        self.history: deque[tuple[float, dict[str, PartTruth]]] = deque(maxlen=HISTORY)
+
+    def look(self) -> None:
+        """Remember the truth of this moment."""
+        if self.history and self.cell.time < self.history[-1][0] + LOOK * STEP:
+            return
+        self.history.append((self.cell.time, self.cell.truth()))
+
+    def truth_at(self, evidence: Sequence[dict[str, Any]] | None) -> dict[str, PartTruth]:
+        """Return the truth at the stamp of the oldest of the facts' newest samples."""
+        stamps = [fact['stamp'] for entry in evidence or () for fact in entry['facts']
+                  if fact['stamp'] > 0 and fact['topic']]
+        stamp = min(stamps, default=self.cell.time)
+        return min(self.history, key=lambda entry: abs(entry[0] - stamp))[1]
+
+    def changed(self, action_id: str, from_state: str, to_state: str, data: dict[str, Any]
+                ) -> None:
+        """Take one change of an action."""
+        if action_id not in JUDGED:
+            return
+        counts = self.episode.counts
+        if from_state == 'executing_motion' and to_state == 'sensor_confirm':
+            counts['motions'] += 1
+            if not is_there(self.cell.truth(), action_id):
+                counts['controller_false_completions'] += 1
+        elif from_state == 'sensor_confirm':
+            self.history.append((self.cell.time, self.cell.truth()))
+            there = is_there(self.truth_at(data.get('evidence')), action_id)
+            confirmed = to_state == 'status_verification_requested'
+            counts['there'] += there
+            counts['not_there'] += not there
+            there_now = is_there(self.cell.truth(), action_id)
+            if confirmed and not (there and there_now):
+                self._fault('overtaken' if there else 'shaken' if there_now
+                            else 'false_completions', action_id, data)
+            elif there and not confirmed:
+                self._fault('false_refutations', action_id, data)
+        if to_state == 'error':
+            self.failed.add(action_id)
+            counts['internal'] += data.get('error_code') == 'INTERNAL'
+        elif to_state == 'completed':
+            counts['completed'] += 1
+            counts['recovered'] += action_id in self.failed
+
+    def _fault(self, kind: str, action_id: str, data: dict[str, Any]) -> None:
+        self.episode.counts[kind] += 1
+        self.episode.faults.append({
+            'kind': kind, 'action': action_id, 'time': round(self.cell.time, 3),
+            'truth': {name: asdict(part) for name, part in
+                      self.truth_at(data.get('evidence')).items()},
+            'evidence': data.get('evidence'), 'said': data.get('cause', '')})
