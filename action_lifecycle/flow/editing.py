@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .edits import EditRefused, EditResult, FlowEdit, stage_edit, StagedEdit
+from .edits import EditRefused, EditResult, FlowEdit, StagedEdit
 from .loading import Flow
 from .run import FlowRun
+from .staging import stage_edit
 from ..engine.errors import LifecycleError
 
 if TYPE_CHECKING:

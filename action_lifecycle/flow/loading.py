@@ -17,20 +17,21 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 import copy
 import math
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple, Union
+from typing import Any
 
 import yaml
 
 from .alternatives import render_late, strategy_in_full
 from .checks import checked_action, CONDITIONS, IDENTIFIER, NAME, order_faults
 from .dag import CycleError, topological_order
+from .sources import EditedDocument, FlowDocument, Path, Source
 from .spec import FlowSpec, ParameterSpec
 from .templates import names_read, render, TemplateError, texts
-from ..engine.document import Document, Key, parse_document, Position, read_document, validate
+from ..engine.document import Document, parse_document, read_document, validate
 from ..engine.errors import DocumentError, Fault, nearest
 from ..lifecycle.schedule import schedule_faults
 from ..lifecycle.spec import ActionSpec
@@ -43,60 +44,9 @@ MAY_BE_LATE = ('motion', 'after')
 """Fields beside `parameters` in which such templates may stand."""
 KINDS = ('success', 'completion', 'unconditional')
 
-Path = tuple[Union[str, int], ...]
-
 
 class CyclicFlow(DocumentError):
     """A flow whose actions wait for one another."""
-
-
-class Source(NamedTuple):
-    """Where an action comes from: a document, the place in it, and what is written there."""
-
-    document: Document
-    path: Path
-    raw: Mapping[str, Any]
-
-
-class FlowDocument(Document):
-    """The document of a flow; what an action has from `defaults` stands there."""
-
-    def __init__(self, base: Document) -> None:
-        super().__init__(base.name, base.data, base.mark(), {})
-        self.base = base
-
-    def mark(self, path: Sequence[Key] = ()) -> Position:
-        """Return line and column of what is written at `path`, or else in `defaults`."""
-        if len(path) > 2 and path[0] == 'actions':
-            raw = self.data['actions'].get(path[1], {})
-            if path[2] not in raw and path[2] in (self.data.get('defaults') or {}):
-                path = ('defaults', *path[2:])
-        return self.base.mark(path)
-
-
-class EditedDocument(Document):
-    """The document of a flow some of whose actions come from other ones."""
-
-    def __init__(self, base: Document, sources: Mapping[str, Source]) -> None:
-        super().__init__(base.name, base.data, base.mark(), {})
-        self.base = base
-        self.sources = sources
-
-    def mark(self, path: Sequence[Key] = ()) -> Position:
-        """Return line and column, in the document that the action at `path` comes from."""
-        document, path = self._where(path)
-        return document.mark(path)
-
-    def fault(self, path: Sequence[Key], message: str) -> Fault:
-        """Return a fault that points into the document that the action at `path` comes from."""
-        document, path = self._where(path)
-        return document.fault(path, message)
-
-    def _where(self, path: Sequence[Key]) -> tuple[Document, Sequence[Key]]:
-        if len(path) > 1 and path[0] == 'actions' and path[1] in self.sources:
-            source = self.sources[str(path[1])]
-            return source.document, (*source.path, *path[2:])
-        return self.base, path
 
 
 class Flow:

@@ -35,7 +35,7 @@ from .editing import Editor
 from .extensions import Extension
 from .loading import Flow
 from .recorder import JournalRecorder
-from .restoring import held_by_open_actions, Restored
+from .restoring import restore_flows
 from .results import Seen
 from .run import FlowRun
 from .scheduler import Dependencies, Resources
@@ -375,26 +375,7 @@ class Orchestrator:
 
     def restore(self) -> list[FlowRun]:
         """Read the open flows back from the journal and go on with them."""
-        journal = self.recorder.journal
-        restored: list[Restored] = []
-        for last in journal.open_flows():
-            try:
-                restored.append(Restored(self, last.flow_id))
-                self.runs[last.flow_id] = restored[-1].run
-            except LifecycleError as error:
-                self.log.error('flow %s can not be read back: %s', last.flow_id, error)
-                self.resources.lock_all(held_by_open_actions(journal, last.flow_id))
-        self.resources.lock_all({row.action_id: row.cause for row in journal.open_rows('lock')})
-        self.starter.halted = True  # nothing new starts before all that had started is known
-        for one in restored:
-            try:
-                one.go_on()
-            except LifecycleError as error:
-                self.log.error('flow %s can not go on: %s', one.run.flow_id, error)
-                self.resources.lock_all(held_by_open_actions(journal, one.run.flow_id))
-        self.starter.halted = False
-        self.dispatch()
-        return [one.run for one in restored]
+        return restore_flows(self)
 
     def halt(self, halted: Callable[[], None]) -> None:
         """Stop all motions and leave every state as it is; the process is about to end."""

@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TYPE_CHECKING
 
-from .edits import parse_edit, replay_edit
+from .edits import parse_edit
 from .loading import parse_flow
 from .run import FlowRun
+from .staging import replay_edit
 from ..engine import LifecycleError
 from ..ledger import JournalReader, Row
 from ..lifecycle.action import ATTEMPT_EVENTS
@@ -137,3 +138,27 @@ def held_by_open_actions(journal: JournalReader, flow_id: str) -> dict[str, str]
             held.pop(row.action_id, None)
     return {name: f'{flow_id}/{action_id} can not be read back'
             for action_id, names in held.items() for name in names}
+
+
+def restore_flows(orchestrator: Orchestrator) -> list[FlowRun]:
+    """Read all open flows back, and go on once it is known what each of them holds."""
+    journal, resources = orchestrator.recorder.journal, orchestrator.resources
+    restored: list[Restored] = []
+    for last in journal.open_flows():
+        try:
+            restored.append(Restored(orchestrator, last.flow_id))
+            orchestrator.runs[last.flow_id] = restored[-1].run
+        except LifecycleError as error:
+            orchestrator.log.error('flow %s can not be read back: %s', last.flow_id, error)
+            resources.lock_all(held_by_open_actions(journal, last.flow_id))
+    resources.lock_all({row.action_id: row.cause for row in journal.open_rows('lock')})
+    orchestrator.starter.halted = True  # nothing starts before all that had started is known
+    for one in restored:
+        try:
+            one.go_on()
+        except LifecycleError as error:
+            orchestrator.log.error('flow %s can not go on: %s', one.run.flow_id, error)
+            resources.lock_all(held_by_open_actions(journal, one.run.flow_id))
+    orchestrator.starter.halted = False
+    orchestrator.dispatch()
+    return [one.run for one in restored]

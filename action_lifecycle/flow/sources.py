@@ -1,0 +1,74 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Where the actions of a flow come from: its file, and the edits since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Union
+
+from ..engine.document import Document, Key, Position
+from ..engine.errors import Fault
+
+Path = tuple[Union[str, int], ...]
+
+
+class Source(NamedTuple):
+    """Where an action comes from: a document, the place in it, and what is written there."""
+
+    document: Document
+    path: Path
+    raw: Mapping[str, Any]
+
+
+class FlowDocument(Document):
+    """The document of a flow; what an action has from `defaults` stands there."""
+
+    def __init__(self, base: Document) -> None:
+        super().__init__(base.name, base.data, base.mark(), {})
+        self.base = base
+
+    def mark(self, path: Sequence[Key] = ()) -> Position:
+        """Return line and column of what is written at `path`, or else in `defaults`."""
+        if len(path) > 2 and path[0] == 'actions':
+            raw = self.data['actions'].get(path[1], {})
+            if path[2] not in raw and path[2] in (self.data.get('defaults') or {}):
+                path = ('defaults', *path[2:])
+        return self.base.mark(path)
+
+
+class EditedDocument(Document):
+    """The document of a flow some of whose actions come from other ones."""
+
+    def __init__(self, base: Document, sources: Mapping[str, Source]) -> None:
+        super().__init__(base.name, base.data, base.mark(), {})
+        self.base = base
+        self.sources = sources
+
+    def mark(self, path: Sequence[Key] = ()) -> Position:
+        """Return line and column, in the document that the action at `path` comes from."""
+        document, path = self._where(path)
+        return document.mark(path)
+
+    def fault(self, path: Sequence[Key], message: str) -> Fault:
+        """Return a fault that points into the document that the action at `path` comes from."""
+        document, path = self._where(path)
+        return document.fault(path, message)
+
+    def _where(self, path: Sequence[Key]) -> tuple[Document, Sequence[Key]]:
+        if len(path) > 1 and path[0] == 'actions' and path[1] in self.sources:
+            source = self.sources[str(path[1])]
+            return source.document, (*source.path, *path[2:])
+        return self.base, path

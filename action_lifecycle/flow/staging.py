@@ -1,0 +1,285 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Judging an edit against a flow as it is now.
+
+The merge rule: the further state of an action wins, nothing that is done is lost, and what is at
+work can't be removed. It all costs what the edit touches, however large the flow is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from .checks import checked_action, order_faults
+from .dag import CycleError
+from .edits import EditRefused, FlowEdit, StagedEdit, Step
+from .loading import after_in_full, is_name, MAX_ACTIONS
+from .run import FlowRun
+from .scheduler import After
+from .sources import Path, Source
+from ..engine.errors import Fault, nearest
+
+
+def stage_edit(run: FlowRun, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
+    """
+    Judge an edit against a flow as it is now; `EditRefused` with every fault.
+
+    `base_seq`: the journal row that the author has seen. What was edited since by others refuses
+    the edit, what has happened since overtakes its steps. 0: the author sees the flow as it is.
+    """
+    stage = _Stage(run, edit, base_seq)
+    for step in edit.steps:
+        getattr(stage, f'_{step.verb}')(step)
+    return stage.result()
+
+
+def replay_edit(run: FlowRun, edit: FlowEdit, names: Iterable[str]) -> StagedEdit:
+    """Return what an edit made of a flow; `names`: what it changed, as the journal tells."""
+    stage = _Stage(run, edit, 0, frozenset(names))
+    for step in edit.steps:
+        getattr(stage, f'_{step.verb}')(step)
+    return stage.result()
+
+
+class _Stage:
+    """Collects what an edit changes, beside the flow."""
+
+    def __init__(
+        self, run: FlowRun, edit: FlowEdit, base_seq: int,
+        replayed: frozenset[str] | None = None,
+    ) -> None:
+        self.run = run
+        self.edit = edit
+        self.base_seq = base_seq
+        self.replayed = replayed
+        self.changes: dict[str, Source | None] = {}
+        self.places: dict[str, Path] = {}
+        self.faults: list[Fault] = []
+        self.left_out: list[str] = []
+
+    # What the steps are
+
+    def _add(self, step: Step) -> None:
+        for name, raw in step.value.items():
+            place = step.number, step.verb, name
+            if not is_name(name):
+                self._fault(place, f'{name!r} is not a name: expected up to 64 letters, digits, '
+                            '_ or -, a letter first')
+            elif self._has(name):
+                self._fault(place, f"the flow has an action '{name}' already; to change it say "
+                            "'update'")
+            else:
+                self._change(name, place, raw)
+
+    def _remove(self, step: Step) -> None:
+        for position, name in enumerate(step.value):
+            place = step.number, step.verb, position
+            if self._may_change(step.verb, name, place):
+                self._drop(name, place)
+
+    def _update(self, step: Step) -> None:
+        for name, fields in step.value.items():
+            place = step.number, step.verb, name
+            if self._may_change(step.verb, name, place):
+                self._change(name, place, {**self._raw(name), **fields})
+
+    def _depend(self, step: Step) -> None:
+        for name, more in step.value.items():
+            place = step.number, step.verb, name
+            if self._may_change(step.verb, name, place):
+                added = after_in_full(more)
+                if not isinstance(added, dict):
+                    self._fault(place, 'expected names, or a mapping of names and kinds')
+                    continue
+                self._change(name, place, {
+                    **self._raw(name), 'after': {**self._after(name), **added}})
+
+    def _independ(self, step: Step) -> None:
+        for name, gone in step.value.items():
+            place = step.number, step.verb, name
+            if self._may_change(step.verb, name, place):
+                after = dict(self._after(name))
+                for position, needed in enumerate(gone):
+                    if after.pop(needed, None) is None:
+                        self._fault((*place, position), f"action '{name}' does not wait for "
+                                    f"'{needed}'" + nearest(needed, after))
+                self._change(name, place, {**self._raw(name), 'after': after})
+
+    def _clear(self, step: Step) -> None:
+        for name in list(self._waiting()):
+            self._drop(name, (step.number, step.verb))
+
+    def _build(self, step: Step) -> None:
+        for name in list(self._waiting()):
+            if name not in step.value:
+                self._drop(name, (step.number, step.verb))
+        for name, raw in step.value.items():
+            place = step.number, step.verb, name
+            if not is_name(name):
+                self._fault(place, f'{name!r} is not a name')
+            elif self._has(name) and not self._is_open(name):
+                self.left_out.append(f'{step.verb} {name}')
+            else:
+                self._change(name, place, raw)
+
+    # Helpers
+
+    def _progress(self, name: str) -> str:
+        return 'waiting' if name in self.changes else self.run.progress(name)
+
+    def _is_open(self, name: str) -> bool:
+        """Whether an action may still be changed."""
+        if self.replayed is not None:
+            return name in self.replayed
+        return self._progress(name) == 'waiting'
+
+    def _waiting(self) -> Iterator[str]:
+        """Yield the actions that have not started."""
+        for name in self.run.flow.actions:
+            if self._has(name) and self._is_open(name):
+                yield name
+        yield from [name for name, source in self.changes.items()
+                    if source is not None and name not in self.run.flow.actions]
+
+    def _has(self, name: str) -> bool:
+        return self.changes[name] is not None if name in self.changes \
+            else name in self.run.flow.actions
+
+    def _raw(self, name: str) -> Mapping[str, Any]:
+        source = self.changes.get(name)
+        return source.raw if source is not None else self.run.flow.raws[name]
+
+    def _after(self, name: str) -> Mapping[str, Any]:
+        written = self._raw(name).get('after', self.run.flow.defaults.get('after', {}))
+        full = after_in_full(written)
+        return full if isinstance(full, dict) else {}
+
+    def _may_change(self, verb: str, name: str, place: Path) -> bool:
+        """Whether a step may change an action; if not, it is a fault or overtaken."""
+        if not self._has(name):
+            self._fault(place, f"the flow has no action '{name}'"
+                        + nearest(name, self.run.flow.actions))
+            return False
+        if self.replayed is not None:
+            return name in self.replayed
+        progress = self._progress(name)
+        if progress == 'waiting':
+            return self._unedited(name, place)
+        seen = not self.base_seq or self.run.runners[name].action.begun_seq <= self.base_seq
+        if progress == 'at_work' and (seen or verb == 'remove'):
+            self._fault(place, f"action '{name}' is at work: it can not be "
+                        + ('removed' if verb == 'remove' else 'changed') + '; cancel it first')
+        elif seen:
+            self._fault(place, f"action '{name}' has ended: what is done stays")
+        else:
+            self.left_out.append(f'{verb} {name}')
+        return False
+
+    def _unedited(self, name: str, place: Path) -> bool:
+        """Whether nobody has edited an action since the author looked."""
+        if self.base_seq:
+            for other in reversed(self.run.edits):
+                if other['seq'] <= self.base_seq:
+                    break
+                if name in other['names']:
+                    self._fault(place, f"action '{name}' was changed by {other['author']} in row "
+                                f"{other['seq']}, after row {self.base_seq}")
+                    return False
+        return True
+
+    def _change(
+        self, name: str, place: Path, raw: Mapping[str, Any]
+    ) -> None:
+        self.changes[name] = Source(self.edit.document, place, raw)
+        self.places[name] = place
+
+    def _drop(self, name: str, place: Path) -> None:
+        if name in self.run.flow.actions:
+            self.changes[name] = None
+            self.places[name] = place
+        else:
+            self.changes.pop(name, None)
+
+    def _fault(self, place: Path, message: str) -> None:
+        self.faults.append(self.edit.document.fault(place, message))
+
+    # The whole
+
+    def result(self) -> StagedEdit:
+        """Check all that has changed, together."""
+        run, flow = self.run, self.run.flow
+        view = flow.with_changes(self.changes)
+        for name, source in self.changes.items():
+            if source is not None:
+                action, faults = checked_action(view, name, self._Names(self))
+                self.faults += faults
+                if action is not None:
+                    view.actions[name] = action
+        after: dict[str, After | None] = {
+            name: view.actions[name].after if name in view.actions else None
+            for name in self.changes}
+        if self.replayed is None:
+            self._dependents(after)
+            if len(flow.actions) + sum(source is not None for source in self.changes.values()) \
+                    > MAX_ACTIONS:
+                self._fault((), f'more than {MAX_ACTIONS} actions')
+            if not any(source is not None for source in self.changes.values()) and not any(
+                    name not in self.changes for name in flow.actions):
+                self._fault((), 'no action would be left')
+            if not self.faults:
+                try:
+                    undo = run.dependencies.dag.change(after)
+                    self.faults += order_faults(
+                        view, view.actions, run.dependencies.dag.after.__getitem__)
+                    undo()
+                except CycleError as error:
+                    place = next((self.places[name] for name in error.cycle
+                                  if name in self.places), ())
+                    self._fault(place, str(error))
+        if self.faults:
+            raise EditRefused(dict.fromkeys(self.faults))
+        return StagedEdit(self.changes, after, view, tuple(self.left_out))
+
+    def _dependents(self, after: dict[str, After | None]) -> None:
+        """Take care of those that wait for what goes."""
+        dag = self.run.dependencies.dag
+        for gone in [name for name, source in self.changes.items() if source is None]:
+            for name in dag.dependents.get(gone, ()):
+                if name in self.changes:
+                    continue  # its own check finds what is missing
+                if self._progress(name) == 'waiting':
+                    self._fault(self.places[gone], f"action '{name}' waits for '{gone}', which "
+                                'the edit removes')
+                else:
+                    known = after.get(name) or dag.after[name]
+                    after[name] = {key: kind for key, kind in known.items() if key != gone}
+
+    class _Names:
+        """The names of the actions as the edit would leave them."""
+
+        def __init__(self, stage: _Stage) -> None:
+            self._stage = stage
+
+        def __contains__(self, name: object) -> bool:
+            return isinstance(name, str) and self._stage._has(name)
+
+        def __iter__(self) -> Iterator[str]:
+            return (name for name in {**self._stage.run.flow.actions, **self._stage.changes}
+                    if self._stage._has(name))
+
+        def __len__(self) -> int:
+            return sum(1 for _ in self)
