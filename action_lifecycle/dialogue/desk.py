@@ -52,7 +52,7 @@ class AnswerRefused(LifecycleError):
 class Request:
     """A question that is open; its text is filled in."""
 
-    id: str
+    id: str  # noqa: A003
     question: Question
     asked_at: float  #: ROS time in s
     deadline: float  #: ROS time in s; 0: none
@@ -234,7 +234,7 @@ class OperatorDesk:
 class _Before:
     """A question as it was before a restart."""
 
-    id: str
+    id: str  # noqa: A003
     text: str
     asked_at: float
     deadline: float

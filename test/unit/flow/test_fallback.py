@@ -201,7 +201,8 @@ def test_a_goal_that_was_refused_is_not_sent_again_but_another_may_be(
 ) -> None:
     robot.by_hand.add('motion')
     process = start()
-    process.submit(flow('{strategy: retry, parameters: {force: 2}}', more='    retry: {times: 3}\n'))
+    process.submit(flow('{strategy: retry, parameters: {force: 2}}',
+                        more='    retry: {times: 3}\n'))
     clock.run(1)
     robot.motions[0].end('failed', ErrorCode.GOAL_INVALID)
     clock.run(10)
