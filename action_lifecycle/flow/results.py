@@ -154,4 +154,3 @@ class Judgment:
                          f"after '{needed}': {in_words(answer)}")
         else:
             self._asked = self._clock.call_later(0.1, self._ask)
-
