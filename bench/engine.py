@@ -45,13 +45,13 @@ from action_lifecycle.engine.resources import config_file
 import statemachine
 import transitions
 
-LAMP = load_graph('''\
+LAMP = load_graph("""\
 initial: dark
 states: {dark: {}, lit: {final: true}}
 transitions:
   - {event: light, from: dark, to: lit, cond: powered}
   - {event: darken, from: lit, to: dark, cond: powered}
-''')
+""")
 BLOCKS = 60
 
 

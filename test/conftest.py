@@ -25,7 +25,7 @@ if not find_spec('mujoco'):
     collect_ignore += ['unit/sim', 'node/test_cell_node.py', 'node/test_kill_matrix.py',
                        'node/test_kill_rounds.py']
 if not find_spec('rclpy'):
-    collect_ignore += ['node', 'launch', 'unit/tools']
+    collect_ignore += ['node', 'launch', 'unit/tools', 'unit/cli/test_run_arguments.py']
 
 try:
     # Once imported, launch makes each new logger one that passes nothing on, to caplog neither.

@@ -24,7 +24,7 @@ from action_lifecycle.engine import load_graph, Machine, TransitionNotAllowed
 import action_lifecycle.invoke  # noqa: F401  (registers the state type `invoker`)
 import pytest
 
-GRAPH = load_graph('''\
+GRAPH = load_graph("""\
 initial: ask
 fields: {template: []}
 states:
@@ -36,7 +36,7 @@ transitions:
   - {event: answer, from: [ask, more], to: more}
   - {event: search, from: [more, look], to: look}
   - {event: found, from: look, to: end}
-''')
+""")
 
 
 class Step(NamedTuple):
@@ -104,6 +104,7 @@ def test_a_poll_waits_for_the_event_that_runs() -> None:
     entered, leave = threading.Event(), threading.Event()
 
     class Slow:
+
         def on_enter_more(self) -> None:
             entered.set()
             leave.wait(10)

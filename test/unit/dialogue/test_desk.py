@@ -44,7 +44,7 @@ class Rig:
         self.expired = 0
         self.open()
 
-    def open(self) -> None:
+    def open(self) -> None:  # noqa: A003
         self.journal = Journal(self.path, clock=self.clock)
         self.desk = OperatorDesk(self.clock, lambda: None, self.journal, lambda: self.facts)
 

@@ -26,7 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-GRAPH = load_graph('''\
+GRAPH = load_graph("""\
 initial: ask
 fields: {template: []}
 states:
@@ -41,7 +41,7 @@ transitions:
   - {event: stop, from: [look, think], to: seen}
   - {event: plan, from: look, to: think}
   - {event: show, from: [look, think, told], to: seen}
-''')
+""")
 
 # where it starts, the event, type, actor, persistence, what is recorded
 TRANSITIONS = [
@@ -81,6 +81,7 @@ def test_a_transition_keeps_what_the_table_says(
     seen: dict[str, Any] = {}
 
     class Spy:
+
         def on_exit_state(self) -> None:
             seen.update(vars(dialogue), dialogue_persistence=dialogue.dialogue_persistence)
 
@@ -146,11 +147,11 @@ def test_binary_and_control_input_is_never_kept_raw(value: Any, kept: str) -> No
 
 
 def test_a_template_gets_no_binary_data_but_what_else_a_control_says() -> None:
-    graph = load_graph('''\
+    graph = load_graph("""\
 a: {template: '', transition: {next: [b]}}
 b: {template: '{{ actor_input.name }}: {{ actor_input.files }}', final: true}
 fields: {template: []}
-''')
+""")
     dialogue = Dialogue(graph)
     Machine(graph, listeners=[dialogue]).fire(
         'b', actor_input={'name': 'kit', 'files': [b'secret'], b'key': 1})
@@ -172,6 +173,7 @@ def test_a_template_can_not_leave_its_sandbox(template: str) -> None:
     dialogue = Dialogue(GRAPH)
 
     class Hooks:
+
         def on_enter_told(self) -> None:
             dialogue.current_template = template
 
@@ -182,11 +184,11 @@ def test_a_template_can_not_leave_its_sandbox(template: str) -> None:
 
 
 def test_faulty_templates_are_refused_when_the_dialogue_is_made() -> None:
-    graph = load_graph('''\
+    graph = load_graph("""\
 fields: {template: []}
 a: {template: '{{ oops', transition: {next: [b]}}
 b: {template: [1], final: true}
-''')
+""")
     with pytest.raises(DialogueError) as caught:
         Dialogue(graph)
     first, second = str(caught.value).splitlines()
@@ -206,11 +208,11 @@ def test_too_long_input_is_refused_and_a_too_long_answer_is_cut() -> None:
 
 
 def test_templates_see_what_was_said_and_the_names_of_the_owner() -> None:
-    graph = load_graph('''\
+    graph = load_graph("""\
 fields: {template: []}
 a: {template: 'Hello {{ name }}.', transition: {next: [b]}}
 b: {template: '{{ dialogue[0].actor }} said: {{ dialogue[0].text }} ({{ state }})', final: true}
-''')
+""")
     dialogue = Dialogue(graph, names=lambda: {'name': 'Ünal 🤖'})
     dialogue.greet('a')
     Machine(graph, listeners=[dialogue]).fire('b')

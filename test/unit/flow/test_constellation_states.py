@@ -182,6 +182,7 @@ def test_unknown_status_names_the_nearest() -> None:
 
 def test_a_state_must_stand_in_the_graph() -> None:
     class Pause(ConstellationAgentState):
+
         def handle(self, agent: FlowRun, context: Any) -> None:
             raise AssertionError
 

@@ -79,6 +79,7 @@ def test_action_that_moves_waits_for_the_disk_only_where_that_is_configured(
         event, source, target, data = 'execute', 'in_progress', 'executing_motion', {'goal_id': ''}
 
     class Clock:
+
         def now(self) -> float:
             return 0.0
 

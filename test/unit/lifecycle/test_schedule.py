@@ -20,11 +20,10 @@ import datetime
 import time
 from typing import Any
 
-import pytest
+from action_lifecycle.lifecycle.schedule import Schedule, schedule_faults, ScheduleSpec
 from hypothesis import given
 from hypothesis import strategies as st
-
-from action_lifecycle.lifecycle.schedule import Schedule, ScheduleSpec, schedule_faults
+import pytest
 
 NOON = datetime.datetime(2026, 11, 21, 12, tzinfo=datetime.timezone.utc).timestamp()
 

@@ -301,6 +301,7 @@ def test_ledger_that_fails_does_not_undo_the_change(caplog: pytest.LogCaptureFix
 
 def test_ledger_may_set_states_itself() -> None:
     class Eager(Ledger):
+
         def update_task_status(self, task_id: str, status: LedgerTaskStatus, reason: str) -> None:
             super().update_task_status(task_id, status, reason)
             if status is LedgerTaskStatus.IN_PROGRESS:
@@ -335,7 +336,7 @@ def test_change_that_can_not_be_saved_is_refused_and_says_so(journal: Path) -> N
     assert rows(journal) == [('assigned', 'in_progress')]
 
 
-FULL_DISK = '''
+FULL_DISK = """
 import resource, signal, sys
 from action_lifecycle import lifecycle_hooks as hooks
 from action_lifecycle.engine import StateTransitionError
@@ -357,7 +358,7 @@ with JournalReader(sys.argv[1]) as reader:
 assert 1 < taken == len(rows) < 1000, (taken, len(rows))
 assert rows[-1].to_state == hooks.get_action_state('s', 'a').value
 print('agree')
-'''
+"""
 
 
 def test_full_disk_refuses_and_memory_and_disk_agree(tmp_path: Path) -> None:
