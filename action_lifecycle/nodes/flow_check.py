@@ -121,6 +121,11 @@ class FlowCheck:
     async def _faults(
         self, flow: Flow, path: Path, action: ActionSpec, round_: _Round
     ) -> list[Fault]:
+        wrong = [flow.document.fault((*path, 'motion', index, 'server'),
+                                     f"action '{path[1]}', server: {name_fault(step.server)}")
+                 for index, step in enumerate(action.motion) if name_fault(step.server)]
+        if wrong:
+            return wrong
         request, places = check_request(flow, str(path[1]), action)
         question = repr(request)
         if question in round_.sound:  # as many actions of a large flow do

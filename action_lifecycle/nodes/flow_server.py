@@ -47,7 +47,7 @@ FEEDBACK_PERIOD = 0.2
 PLANNING = 'planning'
 """Stage of a request that is not a flow yet."""
 
-Outcome = Union[FlowRun, Planned, None]
+Outcome = Union[FlowRun, Job, Planned, None]
 
 
 @dataclass
@@ -150,7 +150,9 @@ class FlowServer:
         """Run the flow that a planner has made, or tell why there is none."""
         asked = planned.order
         try:
-            begun: FlowRun | Job | None = self.jobs.jobs.get(asked.flow_id)
+            begun: FlowRun | Job | None = None
+            if planned.flow is not None:
+                begun = self.jobs.jobs.get(asked.flow_id)  # made before the process died
             if planned.flow is not None and begun is None:
                 order = FlowOrder(
                     'yaml', planned.flow.text, f'{asked.flow_id}.yaml', asked.parameters,
@@ -160,18 +162,16 @@ class FlowServer:
                 begun = self._begin(checked, order, asked.flow_id)
             if begun is not None:
                 self.planner.submitted(asked.flow_id)
-            if isinstance(begun, Job):
-                planned = replace(planned, flow=None, error_msg=_of_job(begun))
         except Exception as error:
             if self.orchestrator is not None:  # else it is gone on with in the next life
                 self.planner.failed(asked.flow_id, self._code(error), str(error))
             return
         if planned.flow is None:
-            self.node.get_logger().info(f'{asked.flow_id}: {planned.error_msg}')
-            waiting = self._waiting.get(asked.flow_id)
-            if waiting is not None:
-                waiting.outcome = planned
-                _done(waiting.ended)
+            self.node.get_logger().error(f'{asked.flow_id}: {planned.error_msg}')
+        waiting = self._waiting.get(asked.flow_id)
+        if waiting is not None and not isinstance(begun, FlowRun):
+            waiting.outcome = begun or planned
+            _done(waiting.ended)
 
     def _start_job(self, run: JobRun, refused: Any) -> None:
         self._task(self._begin_job, run, refused)
@@ -213,10 +213,7 @@ class FlowServer:
         except LifecycleError as error:
             return _refuse(handle, self._code(error), str(error))
         if isinstance(begun, Job):
-            handle.succeed()
-            return ExecuteFlow.Result(
-                flow_id=begun.job_id, state='START', constellation_state='created',
-                summary_json=json.dumps({'job': json.loads(_of_job(begun))}))
+            return self._result(handle, begun.job_id, begun)
         flow_id = begun if isinstance(begun, str) else begun.flow_id
         waiting = self._waiting.get(flow_id)
         if waiting is None:
@@ -309,12 +306,14 @@ class FlowServer:
                 flow_id=flow_id, state='CONTINUE', constellation_state='executing',
                 summary_json='{}', error_code=int(ErrorCode.INTERRUPTED),
                 error_msg='the node stops; the flow goes on when it is active again')
+        if isinstance(outcome, Job):
+            handle.succeed()
+            return ExecuteFlow.Result(
+                flow_id=flow_id, state='START', constellation_state='created',
+                summary_json=json.dumps({'job': {
+                    'id': outcome.job_id, 'schedule': outcome.spec.in_words(),
+                    'clock': outcome.spec.clock, 'next': outcome.next}}))
         if isinstance(outcome, Planned):
-            if outcome.error_code is ErrorCode.NONE:
-                handle.succeed()
-                return ExecuteFlow.Result(
-                    flow_id=flow_id, state='START', constellation_state='created',
-                    summary_json=json.dumps({'job': json.loads(outcome.error_msg)}))
             return _refuse(handle, outcome.error_code, outcome.error_msg)
         if outcome.state == 'FINISH':
             handle.succeed()
@@ -327,11 +326,6 @@ class FlowServer:
             constellation_state=outcome.constellation_state(), summary_json=summary_json(outcome),
             status=flow_to(outcome, self.node.now()), error_code=int(outcome.error_code),
             error_msg=outcome.error_msg)
-
-
-def _of_job(job: Job) -> str:
-    return json.dumps({'id': job.job_id, 'schedule': job.spec.in_words(),
-                       'clock': job.spec.clock, 'next': job.next})
 
 
 def _done(future: Any) -> None:
