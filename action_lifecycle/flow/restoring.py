@@ -106,6 +106,7 @@ class Restored:
         orchestrator.schedule(run)
         if run.state == 'START':
             run.machine.fire('CONTINUE')
+            run.status = run.state
         started = [runner for runner in run.runners.made()
                    if runner.action.state is not ActionState.ASSIGNED]
         for runner in started:

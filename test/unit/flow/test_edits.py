@@ -126,6 +126,37 @@ def test_build_says_anew_what_is_still_to_run_and_starts_again(
     assert robot.executed('a') == 1
 
 
+@pytest.mark.parametrize('crash', [False, True])
+def test_a_flow_that_could_not_be_recorded_as_started_anew_goes_on_all_the_same(
+    start: Start, clock: Clock, robot: Robot, crash: bool
+) -> None:
+    process = start()
+    run = process.submit(flow('a', 'b;, after: a'))
+    clock.run(0.5)
+    append = process.journal.append
+
+    def refuse(entry):  # type: ignore[no-untyped-def]
+        if entry.kind == 'flow' and entry.from_state == 'START':
+            raise JournalError('disk full')
+        return append(entry)
+
+    process.journal.append = refuse  # type: ignore[method-assign]
+    edit(process, f'- build: {{c: {{{MOTION}, after: a}}}}')
+    assert run.state == 'START'
+    if crash:
+        process.kill()
+        process = start()
+        (run,) = process.orchestrator.restore()
+        robot.motions[-1].end()
+    else:
+        clock.run(5.0)
+        process.journal.append = append  # type: ignore[method-assign]
+    clock.run()
+    assert outcomes(run) == {'a': 'succeeded', 'c': 'succeeded'}
+    assert [entry['state'] for entry in run.history] == [
+        'START', 'CONTINUE', 'START', 'CONTINUE', 'FINISH']
+
+
 @pytest.mark.parametrize(('text', 'message'), [
     ('- ad: {x: {}}', "edit:1:3: unknown edit 'ad'; did you mean 'add'?"),
     ('- remove: {a: 1}', "'remove' takes a name or a list of names"),
