@@ -17,41 +17,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import os
 from pathlib import Path
-import random
-import runpy
-import signal
 import subprocess
-import time
 from typing import Any
 
 from action_lifecycle.ledger import JournalError, JournalReader, Row
-from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.qos import state_qos
 from action_lifecycle_msgs.msg import LedgerSync, OperatorRequestArray
 from action_lifecycle_msgs.srv import Respond
-from ament_index_python.packages import get_package_prefix
 from control_msgs.action import GripperCommand
-import rclpy
 from rclpy.action import ActionServer, CancelResponse
-from rclpy.context import Context
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
-# The test folders are no package together, so this is no import.
-RedisServer = runpy.run_path(str(
-    Path(__file__).parents[1] / 'unit/redis_ledger/redis_server.py'))['RedisServer']
+from .process_rig import ProcessRig
 
-LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
 STREAM = 'flows'
 IDLE = 3.0  #: s until a silent robot counts as lost
-FACTS = """\
-estop: none
-facts:
-  gap: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=gripper]',
-        max_age: 1.0, unit: m}
-"""
 FLOW = """\
 flow: shared
 actions:
@@ -101,16 +83,10 @@ class Robot:
         given = {'autostart': True, 'journal_path': str(self.journal_path),
                  'facts_file': str(self.fleet.facts), 'ledger_url': self.fleet.redis.url,
                  'work_streams': f'[{STREAM}]', 'work_min_idle': IDLE, **parameters}
-        arguments = ['--ros-args', '-r', f'__ns:=/{self.name}']
-        for key, value in given.items():
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            arguments += ['-p', f'{key}:={text}']
         self.asked = {}
         for name in names or ('composed',):
-            with open(self.fleet.folder / f'{self.name}.log', 'ab') as log:
-                self.processes[name] = subprocess.Popen(
-                    [str(LIB / name), *arguments], env=self.fleet.environment, stdout=log,
-                    stderr=subprocess.STDOUT)
+            self.processes[name] = self.fleet.spawn(
+                name, given, '-r', f'__ns:=/{self.name}', log=self.name)
 
     def kill(self, name: str = 'composed') -> None:
         """End a process as a power switch would; the gripper goes on by itself."""
@@ -148,23 +124,11 @@ class Robot:
         return GripperCommand.Result(position=0.02, reached_goal=True)
 
 
-class Fleet:
+class Fleet(ProcessRig):
     """Two robots, one Redis."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.redis = RedisServer()
-        self.domain = random.randint(1, 200)
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-        self.environment = {
-            **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder)}
-        self.facts = folder / 'facts.yaml'
-        self.facts.write_text(FACTS)
-        self.context = Context()
-        rclpy.init(context=self.context, domain_id=self.domain)
-        self.node = rclpy.create_node('fleet', context=self.context)
-        self.executor = make_executor(context=self.context)
-        self.executor.add_node(self.node)
+        super().__init__(folder)
         self.robots = [Robot(self, name) for name in ('r1', 'r2')]
         self.sampling = self.node.create_timer(0.05, self._sample)
 
@@ -182,17 +146,6 @@ class Fleet:
         """Return the state of an operation."""
         return self.redis.client.hget(f'sg:trace:{{{trace}}}', 'state')
 
-    def until(self, done: Callable[[], Any], timeout: float, what: str) -> Any:
-        """Serve callbacks until something is so; with the logs in the failure."""
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            self.executor.spin_once(timeout_sec=0.05)
-            if value := done():
-                return value
-        logs = '\n'.join(f'--- {path.name}\n{path.read_text(errors="replace")[-4000:]}'
-                         for path in self.folder.glob('*.log'))
-        raise AssertionError(f'{what}: not within {timeout:g} s\n{logs}')
-
     def until_one(self, done: Callable[[Robot], Any], timeout: float, what: str
                   ) -> tuple[Robot, Robot]:
         """Wait until something is so of one robot; return that one and the other one."""
@@ -201,18 +154,6 @@ class Fleet:
 
     def close(self) -> None:
         """End everything."""
-        processes = [process for robot in self.robots for process in robot.processes.values()]
-        for process in processes:
-            process.send_signal(signal.SIGINT)
-        for process in processes:
-            try:
-                process.wait(8.0)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait(5.0)
         for robot in self.robots:
             robot.server.destroy()
-        self.node.destroy_node()
-        self.executor.shutdown()
-        self.context.try_shutdown()
-        self.redis.close()
+        self.end(process for robot in self.robots for process in robot.processes.values())

@@ -17,9 +17,7 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 import random
-import runpy
 import shutil
 import time
 
@@ -39,9 +37,7 @@ from rclpy.context import Context
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 
-# The test folders are no package together, so this is no import.
-RedisServer = runpy.run_path(str(
-    Path(__file__).parents[1] / 'unit/redis_ledger/redis_server.py'))['RedisServer']
+from .process_rig import RedisServer
 
 
 @pytest.fixture
@@ -175,9 +171,12 @@ def test_claim_of_a_session_is_told_for_as_long_as_it_is_held(start, journal, re
 
 
 def test_first_question_about_a_long_journal_keeps_nobody_waiting(start, journal):
-    journal.append_many(
-        Entry('transition', f'f{number // 40}', f'a{number}', 1, 'start', 'assigned',
-              'in_progress') for number in range(8000))
+    ways = ('fail', 'in_progress', 'error'), ('retry', 'error', 'in_progress')
+    for step in range(80):
+        way = ways[(step + 1) % 2] if step else ('start', 'assigned', 'in_progress')
+        journal.append_many(
+            Entry('transition', 'f0', f'a{number}', step // 2 + 1, *way,
+                  data={'error_code': 'REFUTED'}) for number in range(100))
     rig = start('')
     assert rig.node.start()
     client = rig.other.create_client(GetAction, '/ledger/get_action')

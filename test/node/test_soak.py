@@ -21,13 +21,11 @@ begins with a later round of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 import os
 from pathlib import Path
 import random
-import runpy
 import shutil
-import signal
 import subprocess
 import time
 from typing import Any
@@ -37,20 +35,15 @@ from action_lifecycle.engine.resources import config_file
 from action_lifecycle.ledger import JournalError, JournalReader, verify_journal
 from action_lifecycle.ledger.projection import Projection
 from action_lifecycle.ledger.redis_ledger import RedisReader
-from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.qos import event_qos, state_qos
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStateChange, FlowStatusArray, LedgerSync
-from ament_index_python.packages import get_package_prefix
 from control_msgs.action import GripperCommand
 import pytest
-import rclpy
 from rclpy.action import ActionClient, ActionServer, CancelResponse
-from rclpy.context import Context
 from sensor_msgs.msg import JointState
 
-RedisServer = runpy.run_path(str(
-    Path(__file__).parents[1] / 'unit/redis_ledger/redis_server.py'))['RedisServer']
+from .process_rig import ProcessRig
 
 pytestmark = pytest.mark.skipif(
     shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None,
@@ -59,17 +52,10 @@ pytestmark = pytest.mark.skipif(
 ROUNDS = int(os.environ.get('SOAK_ROUNDS', '3'))
 FIRST = int(os.environ.get('SOAK_FIRST', '0'))
 SEED = os.environ.get('SOAK_SEED') or str(random.randrange(10**9))
-LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
 NODES = ('world_model_bridge', 'ledger', 'action_lifecycle_node')
 HURTS = ('pause', 'readonly', 'memory', 'script')
 FLOWS = 3  #: at once
 GOAL_LOST = 20.0  #: s without an answer to a goal
-FACTS = """\
-estop: none
-facts:
-  gap: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=gripper]',
-        max_age: 1.0, unit: m}
-"""
 FLOW = """\
 flow: load
 defaults: {confirm: {condition: gap < 1.0, within: 20.0}, retry: {times: 20, delay: 0.1}}
@@ -87,24 +73,12 @@ actions:
 """
 
 
-class Soak:
+class Soak(ProcessRig):
     """The processes of one robot, the load on them, and what they have told."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self.path = folder / 'journal'
-        self.redis = RedisServer()
-        self.facts = folder / 'facts.yaml'
-        self.facts.write_text(FACTS)
-        domain = random.randint(1, 200)
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-        self.environment = {
-            **os.environ, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOG_DIR': str(folder)}
-        self.context = Context()
-        rclpy.init(context=self.context, domain_id=domain)
-        self.node = rclpy.create_node('soak', context=self.context)
-        self.executor = make_executor(context=self.context)
-        self.executor.add_node(self.node)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.changes: list[ActionStateChange] = []
         self.flows = FlowStatusArray()
@@ -123,6 +97,9 @@ class Soak:
         node.create_subscription(LedgerSync, 'ledger/sync',
                                  lambda message: setattr(self, 'sync', message), state_qos())
         self.client = ActionClient(node, ExecuteFlow, 'action_lifecycle/execute_flow')
+
+    def begin(self) -> None:
+        """Start the nodes."""
         for name in NODES:
             self.start(name)
         self.reader = self.until(self._open, 30.0, 'the journal')
@@ -146,33 +123,16 @@ class Soak:
         self.joints.publish(message)
 
     def start(self, name: str) -> None:
-        given = {'autostart': 'true', 'facts_file': str(self.facts)} \
-            if name == 'world_model_bridge' else {
-                'autostart': 'true', 'journal_path': str(self.path)}
+        given = {'autostart': True, 'facts_file': self.facts} \
+            if name == 'world_model_bridge' else {'autostart': True, 'journal_path': self.path}
         if name == 'ledger':
             given['ledger_url'] = self.redis.url
-        arguments = ['--ros-args']
-        for key, value in given.items():
-            arguments += ['-p', f'{key}:={value}']
-        with open(self.folder / f'{name}.log', 'ab') as log:
-            self.processes[name] = subprocess.Popen(
-                [str(LIB / name), *arguments], env=self.environment, stdout=log,
-                stderr=subprocess.STDOUT)
+        self.processes[name] = self.spawn(name, given, log=name)
 
     def spin(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.executor.spin_once(timeout_sec=0.02)
-
-    def until(self, done: Callable[[], Any], timeout: float, what: str) -> Any:
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            self.executor.spin_once(timeout_sec=0.02)
-            if value := done():
-                return value
-        logs = '\n'.join(f'--- {path.name}\n{path.read_text(errors="replace")[-3000:]}'
-                         for path in self.folder.glob('*.log'))
-        raise AssertionError(f'{what}: not within {timeout:g} s\n{logs}')
 
     def submit(self, flow_id: str) -> None:
         """Ask for a flow; whether that arrives before the node is killed is not known."""
@@ -254,27 +214,19 @@ class Soak:
         self.checked = last
 
     def close(self) -> None:
-        for process in self.processes.values():
-            process.send_signal(signal.SIGINT)
-        for process in self.processes.values():
-            try:
-                process.wait(8.0)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait(5.0)
         self.gripper.destroy()
         self.client.destroy()
-        self.node.destroy_node()
-        self.executor.shutdown()
-        self.context.try_shutdown()
-        self.redis.close()
+        self.end(self.processes.values())
 
 
 @pytest.fixture
 def soak(tmp_path: Path) -> Iterator[Soak]:
     soak = Soak(tmp_path)
-    yield soak
-    soak.close()
+    try:
+        soak.begin()
+        yield soak
+    finally:
+        soak.close()
 
 
 def test_whatever_is_killed_nothing_is_lost_and_all_agree(soak: Soak) -> None:
@@ -297,6 +249,7 @@ def test_whatever_is_killed_nothing_is_lost_and_all_agree(soak: Soak) -> None:
         soak.check()
         print(f'round {number}: {victim} after {moment:.2f} s at row {before}, '
               f'now {soak.checked}', flush=True)
+        assert soak.checked > number - FIRST, soak.refused  # there is a load
     ledger = RedisReader(soak.redis.url)
     rows = list(soak.reader.rows())
     assert list(ledger.rows()) == rows

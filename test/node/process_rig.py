@@ -1,0 +1,101 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Nodes as real processes on a ROS domain of their own, beside a Redis of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+import os
+from pathlib import Path
+import random
+import runpy
+import signal
+import subprocess
+import time
+from typing import Any
+
+from action_lifecycle.ros.executor import make_executor
+from ament_index_python.packages import get_package_prefix
+import rclpy
+from rclpy.context import Context
+
+# The test folders are no package together, so this is no import.
+RedisServer = runpy.run_path(str(
+    Path(__file__).parents[1] / 'unit/redis_ledger/redis_server.py'))['RedisServer']
+
+LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
+FACTS = """\
+estop: none
+facts:
+  gap: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=gripper]',
+        max_age: 1.0, unit: m}
+"""
+
+
+class ProcessRig:
+    """Starts nodes; what they talk to is in `node`, in the test's own process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.redis = RedisServer()
+        self.facts = folder / 'facts.yaml'
+        self.facts.write_text(FACTS)
+        domain = random.randint(1, 200)
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        self.environment = {
+            **os.environ, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOG_DIR': str(folder)}
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=domain)
+        self.node = rclpy.create_node('test_rig', context=self.context)
+        self.executor = make_executor(context=self.context)
+        self.executor.add_node(self.node)
+
+    def spawn(self, executable: str, parameters: dict[str, Any], *arguments: str, log: str
+              ) -> subprocess.Popen[bytes]:
+        """Start an executable of the package."""
+        given = ['--ros-args', *arguments]
+        for key, value in parameters.items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            given += ['-p', f'{key}:={text}']
+        with open(self.folder / f'{log}.log', 'ab') as output:
+            return subprocess.Popen([str(LIB / executable), *given], env=self.environment,
+                                    stdout=output, stderr=subprocess.STDOUT)
+
+    def until(self, done: Callable[[], Any], timeout: float, what: str) -> Any:
+        """Serve callbacks until something is so; with the logs in the failure."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            self.executor.spin_once(timeout_sec=0.02)
+            if value := done():
+                return value
+        logs = '\n'.join(f'--- {path.name}\n{path.read_text(errors="replace")[-4000:]}'
+                         for path in self.folder.glob('*.log'))
+        raise AssertionError(f'{what}: not within {timeout:g} s\n{logs}')
+
+    def end(self, processes: Iterable[subprocess.Popen[bytes]]) -> None:
+        """End processes in an orderly way, then the rig."""
+        running = list(processes)
+        for process in running:
+            process.send_signal(signal.SIGINT)
+        for process in running:
+            try:
+                process.wait(8.0)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(5.0)
+        self.node.destroy_node()
+        self.executor.shutdown()
+        self.context.try_shutdown()
+        self.redis.close()
