@@ -22,10 +22,11 @@ import logging
 # What these would test can't be imported without its extra, or without ROS.
 collect_ignore: list[str] = []
 if not find_spec('mujoco'):
-    collect_ignore += ['unit/sim', 'node/test_cell_node.py', 'node/test_kill_matrix.py',
-                       'node/test_kill_rounds.py']
+    collect_ignore += ['unit/sim', *(f'node/test_{name}.py' for name in (
+        'cell_node', 'kill_matrix', 'kill_rounds', 'operators'))]
 if not find_spec('rclpy'):
-    collect_ignore += ['node', 'launch', 'unit/tools', 'unit/cli/test_run_arguments.py']
+    collect_ignore += ['node', 'launch', 'unit/tools', 'unit/cli/test_operator.py',
+                       'unit/cli/test_run_arguments.py']
 
 try:
     # Once imported, launch makes each new logger one that passes nothing on, to caplog neither.

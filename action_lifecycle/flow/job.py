@@ -132,8 +132,7 @@ class Job:
 
 
 STORED = ('job_id', 'name', 'created', 'flow_id', 'action_id', 'shift', 'seen', 'taken', 'count',
-           'owed', 'runs', 'missed', 'last', 'running', 'last_flow_id', 'last_result',
-           'ended_seq')
+          'owed', 'runs', 'missed', 'last', 'running', 'last_flow_id', 'last_result', 'ended_seq')
 """Fields that the journal has, beside `spec`."""
 
 

@@ -169,8 +169,8 @@ class Starter:
             waited = self._clock.now() - run.ready_at.get(claim.key[1], self._clock.now())
             run.runners[claim.key[1]].start(waited=max(0.0, waited))
         except LifecycleError as error:
-            self._log.error('%s/%s does not start, trying again in %.0f s: %s', *claim.key,
-                           START_AGAIN, error)
+            self._log.error('%s/%s does not start, trying again in %.0f s: %s',
+                            *claim.key, START_AGAIN, error)
             self.scheduler.end(*claim.key)
             run.at_work.discard(claim.key[1])
             self.scheduler.add(claim)

@@ -359,6 +359,7 @@ def test_what_holds_the_executor_is_told_by_name_once_and_counted(
     told: list[str] = []
     monkeypatch.setattr(rig.node.watchdog, '_tell', told.append)
     rig.node.start()
+
     def slow() -> None:
         time.sleep(0.03)
 

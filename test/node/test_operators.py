@@ -23,15 +23,11 @@ import subprocess
 import time
 from typing import Any
 
+from action_lifecycle_msgs.srv import Verify
 import pytest
+from std_srvs.srv import SetBool, Trigger
 
-pytest.importorskip('mujoco')
-pytest.importorskip('rclpy')
-
-from action_lifecycle_msgs.srv import Verify  # noqa: E402
-from std_srvs.srv import SetBool, Trigger  # noqa: E402
-
-from .system import LIB, System  # noqa: E402
+from .system import LIB, System
 
 ASKS = """\
 flow: asks

@@ -19,21 +19,18 @@ import threading
 import time
 from typing import Any
 
-import pytest
-
-pytest.importorskip('rclpy')
-
-from action_lifecycle.engine.errors import LifecycleError  # noqa: E402
-from action_lifecycle.lifecycle.checkers import register_checker  # noqa: E402
-from action_lifecycle.lifecycle.ports import Verdict, VerifyRequest  # noqa: E402
-from action_lifecycle.lifecycle.spec import VerifySpec  # noqa: E402
-from action_lifecycle.nodes.verifiers import _Check  # noqa: E402
-from action_lifecycle.nodes.verify_service import (  # noqa: E402
+from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.lifecycle.checkers import register_checker
+from action_lifecycle.lifecycle.ports import Verdict, VerifyRequest
+from action_lifecycle.lifecycle.spec import VerifySpec
+from action_lifecycle.nodes.verifiers import _Check
+from action_lifecycle.nodes.verify_service import (
     filled_request,
     judged,
     service_faults,
 )
-from std_srvs.srv import SetBool, Trigger  # noqa: E402
+import pytest
+from std_srvs.srv import SetBool, Trigger
 
 REQUEST = VerifyRequest('f', 'pick', 1, 'Pick', (), {'part': 'cup', 'force': 2.0})
 

@@ -15,11 +15,8 @@
 
 from __future__ import annotations
 
+from action_lifecycle.cli.operator import split_answer
 import pytest
-
-pytest.importorskip('rclpy')
-
-from action_lifecycle.cli.operator import split_answer  # noqa: E402
 
 OPTIONS = ['retry', 'retry softly', 'leave it']
 

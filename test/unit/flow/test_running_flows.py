@@ -188,7 +188,7 @@ def test_a_fact_that_can_not_be_told_is_an_error_before_anything_moves(
     ('results.a.attempts', 'results', "reads the result of '', which does not come before"),
     ('width: ', 'results: 1, width: ', "'results' is not an identifier, or has a meaning"),
     ('after: a', "after: {a: {condition: '{{ facts.z }} > 1'}}", 'reads facts by their names'),
-    ('    confirm: z > width', "    fallback: [{motion: {server: s, type: a/action/B, goal: "
+    ('    confirm: z > width', '    fallback: [{motion: {server: s, type: a/action/B, goal: '
      "{x: '{{ facts.z }}'}}}]\n    confirm: z > 0", ''),
 ])
 def test_faults_are_told_before_anything_is_dispatched(old: str, new: str, message: str) -> None:
