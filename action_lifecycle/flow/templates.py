@@ -78,6 +78,10 @@ class _Environment(ImmutableSandboxedEnvironment):
         """Whether a template may call this."""
         return getattr(obj, '__name__', '') in _METHODS and super().is_safe_callable(obj)
 
+    def format_string(self, *arguments: Any, **named: Any) -> str:
+        """Refuse `format`, which Jinja before 3.1.5 calls without asking is_safe_callable."""
+        raise jinja2.exceptions.SecurityError("'format' is not for templates")
+
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and abs(value) < 1e300
