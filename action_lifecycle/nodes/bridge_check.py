@@ -30,6 +30,7 @@ from ..ros.types import action_class, UnknownType
 from ..world import Condition, FactSet
 from ..world.conditions import condition_faults
 from ..world.expressions import compile_expression
+from ..world.facts_file import TOPIC
 
 
 def action_servers(node: Node) -> dict[str, list[str]]:
@@ -40,7 +41,8 @@ def action_servers(node: Node) -> dict[str, list[str]]:
 def missing_servers(node: Node, steps: Collection[Step]) -> set[str]:
     """Return the servers of these steps that are not seen yet."""
     seen = action_servers(node)
-    return {step.server for step in steps if full_name(node, step.server) not in seen}
+    return {step.server for step in steps  # what is no name, step_faults tells
+            if TOPIC.match(step.server) and full_name(node, step.server) not in seen}
 
 
 def step_faults(

@@ -40,6 +40,7 @@ from ..ros.stamps import from_uuid, to_time
 from ..world import Condition, FactSet, SafetyStatus, WorldModel
 from ..world.conditions import compile_condition, condition_faults
 from ..world.expressions import compile_expression
+from ..world.facts_file import TOPIC
 
 REMEMBERED = 100  #: motions whose end is still told to whoever asks to follow them
 STOP_TIMEOUT = 3.0  #: s, when a request says nothing
@@ -214,6 +215,9 @@ def order_from(request: ExecuteMotion.Goal, facts: FactSet) -> MotionOrder:
             map(_timeless, conditions), facts, parameters)]
         if wrong:
             raise LifecycleError('; '.join(wrong))
+    for index, step in enumerate(request.steps):
+        if not TOPIC.match(step.server):
+            raise LifecycleError(f"steps.{index}.server: '{step.server}' is no name of a server")
     steps = [step_from(index, step) for index, step in enumerate(request.steps)]
     stop_timeout = request.stop_timeout or STOP_TIMEOUT
     if not 0 < stop_timeout <= 60:

@@ -265,6 +265,7 @@ def test_resume_of_what_no_server_knows_moves_nothing(rig: Rig) -> None:
     ({'steps': [Motion(server='gripper', type=GRIPPER, server_timeout=-1.0)]},
      'steps.0.server_timeout: -1.0'),
     ({'steps': [Motion(server='gripper', type=GRIPPER, goal_json='[1]')]}, 'steps.0.goal_json'),
+    ({'steps': [Motion(server='gripper cmd?', type=GRIPPER)]}, 'steps.0.server'),
     ({'maintain': [Condition(name='m', expression='gap')]}, "'gap' is a number"),
 ])
 def test_a_request_that_is_not_usable_says_why(rig: Rig, fields: dict, words: str) -> None:
@@ -361,6 +362,32 @@ def test_estop_stops_motions_and_stays_until_somebody_clears_it(own: Rig, how: s
     answer = own.call(own.clear_client, ClearStop.Request(actor='anna', reason='looked'))
     assert answer.accepted, answer.error_msg
     assert own.execute(OPEN).outcome == 'executed'
+
+
+def test_a_paused_simulation_holds_up_neither_cancel_nor_estop(tmp_path: Path) -> None:
+    from action_lifecycle.ros.stamps import to_time
+    from rosgraph_msgs.msg import Clock
+    rig = Rig(tmp_path, use_sim_time=True)
+    clock = rig.robot.create_publisher(Clock, '/clock', 10)
+    rig.until(clock.get_subscription_count)
+    rig.start()
+    clock.publish(Clock(clock=to_time(100.0)))  # once, and never again
+    rig.until(lambda: rig.bridge.now() > 0.0)
+    rig.gripper.behaviour = 'wait'
+    handle = rig.send(rig.order(OPEN))
+    rig.until(lambda: rig.gripper.goals)
+    rig.wait(handle.cancel_goal_async())
+    result = rig.result(handle)
+    assert (result.error_code, result.stopped) == (ErrorCode.CANCELED, True)
+    rig.gripper.let_go()
+    rig.gripper.behaviour = 'hang'  # gives no word; its stop is waited for in steady time
+    handle = rig.send(rig.order(OPEN, stop_timeout=0.4))
+    rig.until(lambda: len(rig.gripper.goals) == 2)
+    rig.beating = False
+    result = rig.result(handle)
+    assert (result.error_code, result.stopped) == (ErrorCode.STOP_UNCONFIRMED, False)
+    assert rig.safety[-1].error_code == ErrorCode.SAFETY_STALE
+    rig.close()
 
 
 def test_deactivation_stops_what_moves_and_refuses_what_comes(own: Rig) -> None:

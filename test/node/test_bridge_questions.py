@@ -176,6 +176,7 @@ def test_check_finds_nothing_wrong_with_what_fits(rig: Rig) -> None:
 @pytest.mark.parametrize(('step', 'path', 'words'), [
     (gripper({}, server='griper'), 'server',
      "no action server 'griper'; did you mean '/gripper'?"),
+    (gripper({}, server='gripper cmd?'), 'server', "server 'gripper cmd?'"),
     (gripper({}, kind='control_msgs/action/GripperComand'), 'type', 'did you mean'),
     (gripper({}, kind='control_msgs/action/FollowJointTrajectory'), 'type',
      'is of type control_msgs/action/GripperCommand'),
