@@ -42,8 +42,8 @@ def check_request(
     must be there.
     """
     conditions = [*_conditions(action), *_facts_read(flow, action_id)]
-    names: dict[str, Any] = {  # an empty list may be of any kind
-        name: [] if _is_late(value) else value for name, value in action.parameters.items()}
+    names: dict[str, Any] = {  # what is filled in later counts as a number
+        name: 0.0 if _is_late(value) else value for name, value in action.parameters.items()}
     if any(isinstance(kind, WhenSpec) for kind in action.after.values()):
         names = {**RESULT_NAMES, **names}
     return Check.Request(
