@@ -175,19 +175,26 @@ class _Lines:
 
     def __init__(self) -> None:
         self._buffer = b''
-        self.ended = False
+        self._closed = False
+
+    def read(self) -> None:
+        """Take in what has come."""
+        while not self._closed and select.select([sys.stdin], [], [], 0)[0]:
+            more = os.read(sys.stdin.fileno(), 65536)
+            self._buffer += more
+            self._closed = not more
+
+    @property
+    def ended(self) -> bool:
+        """Whether there will be no further line."""
+        return self._closed and not self._buffer
 
     def take(self) -> str | None:
         """Return the next line, None while there is none."""
-        if b'\n' not in self._buffer and not self.ended \
-                and select.select([sys.stdin], [], [], 0)[0]:
-            more = os.read(sys.stdin.fileno(), 65536)
-            self._buffer += more
-            self.ended = not more
-        if b'\n' in self._buffer or (self.ended and self._buffer):
-            line, _, self._buffer = self._buffer.partition(b'\n')
-            return line.decode('utf-8', 'replace').strip()
-        return None
+        if b'\n' not in self._buffer and not (self._closed and self._buffer):
+            return None
+        line, _, self._buffer = self._buffer.partition(b'\n')
+        return line.decode('utf-8', 'replace').strip()
 
 
 class _Terminal:
@@ -212,7 +219,9 @@ class _Terminal:
             if not self.questions.askers() and time.monotonic() - started > self.options.wait:
                 raise _nothing(self.questions, self.options)
             self._follow()
-            line = self.lines.take()
+            self.lines.read()
+            # What a program has written is for the questions to come; a person sees what is there.
+            line = self.lines.take() if self.shown is not None or sys.stdin.isatty() else None
             if line == 'q' or (line is None and self.lines.ended):
                 return DONE
             if line is not None and self._took(line) and self.options.once:

@@ -16,6 +16,8 @@
 from __future__ import annotations
 
 from action_lifecycle.cli.operator import split_answer
+import os
+
 import pytest
 
 OPTIONS = ['retry', 'retry softly', 'leave it']
@@ -36,3 +38,21 @@ def test_an_answer_is_a_number_or_a_name_and_the_rest_a_comment(
 
 def test_free_text_is_the_answer_as_a_whole() -> None:
     assert split_answer('2 cups, please', []) == ('2 cups, please', '')
+
+
+def test_lines_are_taken_one_by_one_and_the_last_needs_no_end(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as stdin:
+        monkeypatch.setattr('sys.stdin', stdin)
+        lines = _Lines()
+        lines.read()
+        assert lines.take() is None and not lines.ended
+        os.write(writer, 'retry\n\nÜnal'.encode())
+        lines.read()
+        assert (lines.take(), lines.take(), lines.take()) == ('retry', '', None)
+        os.close(writer)
+        lines.read()
+        assert not lines.ended and lines.take() == 'Ünal'
+        assert lines.ended and lines.take() is None
