@@ -29,7 +29,7 @@ from .dialogue_queries import DialogueQueries
 from .edit_server import EditServer
 from .files import action_graph, journal_path, recipe_folder, share
 from .flow_check import FlowCheck
-from .flow_server import FlowServer
+from .flow_server import FlowServer, SPARE
 from .flow_sources import FlowSources
 from .job_services import JobServices
 from .large_flows import LargeFlows
@@ -277,9 +277,11 @@ class ActionLifecycleNode(ManagedNode):
 
     def _publish(self, topic: str) -> None:
         self._pending.pop(topic, None)
-        self._published[topic] = self.steady()
+        begin = self.steady()
         publisher, message = self._latched[topic]
         publisher.publish(message())
+        after = self.steady()
+        self._published[topic] = after + SPARE * (after - begin)
 
     def _actions_message(self) -> msg.ActionStatusArray:
         now = self.now()

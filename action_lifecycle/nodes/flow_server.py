@@ -42,6 +42,8 @@ from ..flow.summary import summary_json
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 
+SPARE = 10.0
+"""Times as long as a feedback took until the next: a large flow's must not fill the time."""
 FEEDBACK_PERIOD = 0.2
 """Seconds, at least, between two feedbacks of one flow."""
 PLANNING = 'planning'
@@ -110,8 +112,9 @@ class FlowServer:
         waiting.progress = max(waiting.progress, run.done / max(1, len(run.runners)))
         now = self.node.steady()
         if run.ended or now - waiting.fed_back >= FEEDBACK_PERIOD:
-            waiting.fed_back = now
             self._feed_back(waiting, flow_to(run, self.node.now()))
+            after = self.node.steady()
+            waiting.fed_back = after + SPARE * (after - now)
         if run.ended:
             _done(waiting.ended)
 
