@@ -15,9 +15,9 @@
 
 from __future__ import annotations
 
-from action_lifecycle.cli.operator import split_answer
 import os
 
+from action_lifecycle.cli.operator import _Lines, split_answer
 import pytest
 
 OPTIONS = ['retry', 'retry softly', 'leave it']
