@@ -244,7 +244,7 @@ def test_whatever_is_killed_nothing_is_lost_and_all_agree(soak: Soak) -> None:
         if number % 3:
             soak.until(lambda: soak.client.server_is_ready() and soak.sync.state
                        == LedgerSync.CONNECTED, 30.0, 'all nodes are there')
-        moment = rng.uniform(0.0, 1.0)
+        moment = rng.uniform(0.0, 0.6)
         for index in range(FLOWS):
             soak.submit(f'round{number}.{index}')
         soak.spin(moment)
