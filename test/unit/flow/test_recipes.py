@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import json
+import os
 from pathlib import Path
 import subprocess
 import sys
@@ -422,12 +423,12 @@ def test_killed_while_it_writes_the_old_recipe_or_the_new_one_is_there(
     seen = set()
     for number in range(5):
         with subprocess.Popen(
-                [sys.executable, str(Path(__file__).with_name('recipe_writer.py')), str(folder)]
-        ) as process:
+                [sys.executable, str(Path(__file__).with_name('recipe_writer.py')), str(folder)],
+                env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}) as process:
             end = time.monotonic() + 20.0
             before = Recipe.load(folder, 'fetch').spec.flow_id
             while Recipe.load(folder, 'fetch').spec.flow_id == before:
-                assert time.monotonic() < end
+                assert process.poll() is None and time.monotonic() < end
             time.sleep(number * 0.003)
             process.kill()
         seen.add(Recipe.load(folder, 'fetch').spec.flow_id)
