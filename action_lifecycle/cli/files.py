@@ -29,7 +29,7 @@ from ..engine.errors import DocumentError
 from ..flow.checks import check_names
 from ..flow.loading import load_flow
 from ..flow.recipes import read_recipe, RecipeSpec
-from ..flow.schema import flow_schema
+from ..flow.schema import edit_schema, flow_schema
 from ..world import FactSet, load_facts
 from ..world.facts import any_field, FieldKind
 from ..world.facts_file import FactsFile
@@ -95,7 +95,7 @@ def draw(file: str, form: str) -> int:
 
 def print_schema(kind: str) -> int:
     """Print a JSON Schema, for editors to complete and check by."""
-    schema = {'graph': graph_schema, 'flow': flow_schema,
+    schema = {'graph': graph_schema, 'flow': flow_schema, 'edit': edit_schema,
               'facts': lambda: json_schema(FactsFile),
               'recipe': lambda: json_schema(RecipeSpec)}[kind]()
     print(json.dumps({'$schema': SCHEMA_DIALECT, **schema}, indent=2))

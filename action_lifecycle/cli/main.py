@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     graph.set_defaults(command=_graph)
 
     schema = commands.add_parser('schema', help='print the JSON Schema of a kind of file')
-    schema.add_argument('kind', choices=('graph', 'flow', 'facts', 'recipe'))
+    schema.add_argument('kind', choices=('graph', 'flow', 'edit', 'facts', 'recipe'))
     schema.set_defaults(command=_schema)
 
     run = commands.add_parser('run', help='run a flow and show how it goes')

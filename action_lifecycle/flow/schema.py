@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Any
 
 from .alternatives import FIELDS
+from .edits import VERBS
 from .spec import FlowSpec
 from ..engine.document import json_schema
 from ..lifecycle.spec import ActionSpec
@@ -46,6 +47,26 @@ def flow_schema() -> dict[str, Any]:
     flow['properties']['actions'] = {'type': 'object', 'additionalProperties': reference}
     flow[definitions] = models
     return flow
+
+
+def edit_schema() -> dict[str, Any]:
+    """Return the schema of an edit of a running flow: a list of steps, each with one verb."""
+    flow = flow_schema()
+    definitions = '$defs' if '$defs' in flow else 'definitions'
+    action = {'$ref': f'#/{definitions}/Action'}
+    names: dict[str, Any] = {'anyOf': [TEXT, {'type': 'array', 'items': TEXT}]}
+    values: dict[str, Any] = {
+        'remove': names, 'independ': _by_name(names), 'clear': {'const': True},
+        'depend': _by_name(flow[definitions]['Action']['properties']['after'])}
+    return {'title': 'FlowEdit', 'type': 'array', 'items': {'anyOf': [
+        {'type': 'object', 'properties': {
+            verb: {**values.get(verb, _by_name(action)), 'title': said}},
+         'required': [verb], 'additionalProperties': False}
+        for verb, said in VERBS.items()]}, definitions: flow[definitions]}
+
+
+def _by_name(value: Any) -> dict[str, Any]:
+    return {'type': 'object', 'additionalProperties': value}
 
 
 def _add_short_forms(strategy: dict[str, Any], action: dict[str, Any]) -> None:

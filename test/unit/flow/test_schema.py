@@ -12,17 +12,21 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The schema that editors check by knows every way to write a flow, and no other."""
+"""The schemas that editors check by know every way to write a flow or an edit, and no other."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from action_lifecycle.flow.schema import flow_schema
+from action_lifecycle.flow.edits import parse_edit
+from action_lifecycle.flow.schema import edit_schema, flow_schema
 from jsonschema import validate, ValidationError
 import pytest
 
 SCHEMA = flow_schema()
+EDIT = edit_schema()
+NEW = {'motion': {'server': 's', 'type': 'a/action/B'}, 'confirm': 'z > 0'}
 
 
 def flow(**action: Any) -> dict[str, Any]:
@@ -53,3 +57,23 @@ def test_every_way_to_write_an_action_fits(action: dict[str, Any]) -> None:
 def test_what_a_flow_can_not_say_does_not_fit(action: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         validate(flow(**action), SCHEMA)
+
+
+@pytest.mark.parametrize('step', [
+    {'add': {'a': NEW}}, {'build': {'a': {**NEW, 'after': 'b'}}},
+    {'update': {'a': {'priority': 5}}}, {'remove': 'a'}, {'remove': ['a', 'b']},
+    {'depend': {'a': {'b': 'success'}}},
+    {'depend': {'a': ['b', 'c']}}, {'independ': {'a': 'b'}}, {'independ': {'a': ['b', 'c']}},
+    {'clear': True}])
+def test_every_step_of_an_edit_fits(step: dict[str, Any]) -> None:
+    validate([step], EDIT)
+    parse_edit(json.dumps([step]))
+
+
+@pytest.mark.parametrize('edit', [
+    {}, [{}], [{'ad': {}}], [{'clear': True, 'remove': 'a'}], [{'clear': False}], [{'remove': 3}],
+    [{'add': ['a']}], [{'update': {'a': {'priorty': 5}}}], [{'depend': {'a': {'b': 'sucess'}}}],
+    [{'independ': {'a': 3}}]])
+def test_what_no_edit_can_say_does_not_fit(edit: Any) -> None:
+    with pytest.raises(ValidationError):
+        validate(edit, EDIT)
