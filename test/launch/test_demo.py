@@ -95,7 +95,7 @@ class TestDemo(unittest.TestCase):
         summary = json.loads((FOLDER / 'summary.json').read_text())
         self.assertEqual(
             {name: summary[name] for name in ('total', 'succeeded', 'failed', 'unverified')},
-            {'total': 6, 'succeeded': 6, 'failed': 0, 'unverified': 0})
+            {'total': 7, 'succeeded': 7, 'failed': 0, 'unverified': 0})
         self.assertEqual(summary['recovered'], 1)
         self._check_journal()
 
