@@ -49,9 +49,9 @@ class Rig:
         self.client = ActionClient(
             self.system.node, ExecuteFlow, 'action_lifecycle/execute_flow')
 
-    def start(self) -> None:
+    def start(self, second_goal: str = 'attach') -> None:
         self.system.start('action_lifecycle_node', planner='planner/plan', planner_timeout=2.0,
-                          second_goal='attach')
+                          second_goal=second_goal)
 
     def planner(self) -> None:
         with open(self.folder / 'planner.log', 'ab') as log:
@@ -220,6 +220,25 @@ def test_a_second_goal_for_a_flow_that_runs_follows_it(rig: Rig) -> None:
     late = rig.run('good', flow_id='shared')  # it has ended: there is nothing to follow
     assert late.error_code == ErrorCode.FLOW_RUNNING
     assert not rig.asked('something else')
+
+
+def test_a_second_goal_for_a_flow_that_runs_may_be_refused(rig: Rig) -> None:
+    def restart(second_goal: str) -> None:
+        rig.system.stop('action_lifecycle_node')
+        rig.system.until(lambda: not rig.client.server_is_ready(), 20.0, 'it has gone')
+        rig.start(second_goal)
+
+    restart('refuse')
+    request = 'slow good good good'
+    first = rig.send(request, flow_id='alone')
+    rig.system.until(lambda: rig.asked(request), 10.0, 'the planner is asked')
+    for flow, kind in (('something else', 'request'), (GOOD, 'yaml')):
+        refused = rig.run(flow, kind, flow_id='alone')
+        assert (refused.error_code, refused.state) == (ErrorCode.FLOW_RUNNING, 'FAIL')
+        assert "'alone'" in refused.error_msg and not first.done()
+    assert rig.result(first).error_code == ErrorCode.NONE
+    assert not rig.asked('something else')
+    restart('attach')
 
 
 # Recipes
