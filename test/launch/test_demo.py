@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-import random
 import subprocess
 import tempfile
 import time
@@ -28,6 +27,7 @@ import unittest
 
 from action_lifecycle.ledger import JournalReader
 from ament_index_python.packages import get_package_share_directory
+from isolation import domain_id
 import launch
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -40,7 +40,7 @@ import pytest
 import rclpy
 
 FOLDER = Path(tempfile.mkdtemp(prefix='action_lifecycle_launch_'))
-os.environ.update(ROS_DOMAIN_ID=str(random.randint(1, 200)), ROS_LOG_DIR=str(FOLDER),
+os.environ.update(ROS_DOMAIN_ID=str(domain_id()), ROS_LOG_DIR=str(FOLDER),
                   ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST')
 SHARE = Path(get_package_share_directory('action_lifecycle'))
 FLOW = SHARE / 'config' / 'flows' / 'pick_and_place.yaml'

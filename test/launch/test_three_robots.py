@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-import random
 import subprocess
 import tempfile
 import time
@@ -27,6 +26,7 @@ import unittest
 
 from action_lifecycle.ledger import JournalReader
 from ament_index_python.packages import get_package_share_directory
+from isolation import domain_id
 import launch
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -37,7 +37,7 @@ import pytest
 import rclpy
 
 FOLDER = Path(tempfile.mkdtemp(prefix='action_lifecycle_robots_'))
-os.environ.update(ROS_DOMAIN_ID=str(random.randint(1, 200)), ROS_LOG_DIR=str(FOLDER),
+os.environ.update(ROS_DOMAIN_ID=str(domain_id()), ROS_LOG_DIR=str(FOLDER),
                   ROS_AUTOMATIC_DISCOVERY_RANGE='LOCALHOST')
 DEMO = Path(get_package_share_directory('action_lifecycle')) / 'launch' / 'demo.launch.py'
 ROBOTS = {'robot_1': 0.1, 'robot_2': 0.2, 'robot_3': 0.3}  # where each moves to, in m

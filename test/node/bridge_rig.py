@@ -20,7 +20,6 @@ from collections.abc import Callable
 import json
 import os
 from pathlib import Path
-import random
 import time
 from typing import Any
 import uuid
@@ -33,6 +32,7 @@ from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.msg import Condition, Motion, SafetyState, WorldState
 from action_lifecycle_msgs.srv import Check, ClearStop, Evaluate
 from control_msgs.action import GripperCommand
+from isolation import domain_id
 import rclpy
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.context import Context
@@ -120,7 +120,7 @@ class Rig:
         path = folder / 'facts.yaml'
         path.write_text(facts)
         self.context = Context()
-        self.domain = random.randint(1, 200)
+        self.domain = domain_id()
         rclpy.init(context=self.context, domain_id=self.domain)
         self.executor = make_executor(context=self.context)
         given = {'facts_file': str(path), 'facts_rate': 20.0, **parameters}

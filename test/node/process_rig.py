@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 import os
 from pathlib import Path
-import random
 import runpy
 import signal
 import subprocess
@@ -28,6 +27,7 @@ from typing import Any
 
 from action_lifecycle.ros.executor import make_executor
 from ament_index_python.packages import get_package_prefix
+from isolation import domain_id
 import rclpy
 from rclpy.context import Context
 
@@ -52,7 +52,7 @@ class ProcessRig:
         self.redis = RedisServer()
         self.facts = folder / 'facts.yaml'
         self.facts.write_text(FACTS)
-        domain = random.randint(1, 200)
+        domain = domain_id()
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.environment = {
             **os.environ, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOG_DIR': str(folder)}

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable
 import os
 from pathlib import Path
-import random
 import signal
 import subprocess
 import time
@@ -27,6 +26,7 @@ from typing import Any
 
 from action_lifecycle.ledger import JournalError, JournalReader, Row
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from isolation import domain_id
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -43,7 +43,7 @@ class System:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.journal_path = folder / 'journal'
-        self.domain = random.randint(1, 200)
+        self.domain = domain_id()
         self.environment = {
             **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder),
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'PYTHONFAULTHANDLER': '1'}

@@ -19,7 +19,6 @@ from collections import Counter
 import ctypes
 import os
 from pathlib import Path
-import random
 import signal
 import subprocess
 import time
@@ -28,6 +27,7 @@ from xml.etree import ElementTree
 
 from action_lifecycle.ros.types import message_class
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from isolation import domain_id
 import pytest
 import rclpy
 from rclpy.action import get_action_names_and_types
@@ -83,7 +83,7 @@ class Graph:
 
 def test_the_mujoco_cell_offers_the_interface_on_a_live_graph(tmp_path: Path) -> None:
     pytest.importorskip('mujoco')
-    domain = random.randint(1, 200)
+    domain = domain_id()
     cell = subprocess.Popen(
         [str(Path(get_package_prefix('action_lifecycle'), 'lib/action_lifecycle/sim_cell'))],
         env={**os.environ, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOG_DIR': str(tmp_path)})

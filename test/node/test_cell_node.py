@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-import random
 import signal
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 from geometry_msgs.msg import PoseStamped, WrenchStamped
+from isolation import domain_id
 import pytest
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
@@ -59,7 +59,7 @@ TOPICS = {
 def isolated(tmp_path_factory):
     """Give this module a domain of its own and return the environment of it."""
     changed = {
-        'ROS_DOMAIN_ID': str(random.randint(1, 200)),
+        'ROS_DOMAIN_ID': str(domain_id()),
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
         'ROS_LOG_DIR': str(tmp_path_factory.mktemp('log')),
     }
@@ -309,7 +309,7 @@ def test_bad_parameter_ends_the_process_with_a_sentence(isolated):
 
 
 def test_without_clock_stamps_are_system_time_and_sigterm_ends_it(isolated, client):
-    environment = {**isolated, 'ROS_DOMAIN_ID': str(int(isolated['ROS_DOMAIN_ID']) % 200 + 1)}
+    environment = {**isolated, 'ROS_DOMAIN_ID': str(int(isolated['ROS_DOMAIN_ID']) + 2)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('ROS_DOMAIN_ID', environment['ROS_DOMAIN_ID'])
         process = _start(environment, 'publish_clock:=false')

@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import threading
 import time
@@ -27,6 +26,7 @@ from action_lifecycle.ledger.redis_ledger import RedisReader
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
 from action_lifecycle.nodes.ledger import LedgerNode
 from action_lifecycle.ros.executor import make_executor
+from isolation import domain_id
 import pytest
 import rclpy
 from rclpy.context import Context
@@ -57,7 +57,7 @@ class Rig:
 
     def __init__(self, path, url, **parameters):
         self.context = Context()
-        rclpy.init(context=self.context, domain_id=random.randint(1, 200))
+        rclpy.init(context=self.context, domain_id=domain_id())
         self.executor = make_executor('auto', self.context)
         given = [Parameter('journal_path', value=str(path)), *(
             Parameter(name, value=value) for name, value in parameters.items())]

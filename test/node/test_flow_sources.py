@@ -60,11 +60,12 @@ class Rig:
                 cwd=Path(__file__).parents[1], env=self.system.environment, stdout=log,
                 stderr=subprocess.STDOUT)
 
-    def send(self, flow: str, kind: str = 'request', **goal: Any) -> Any:
-        """Send a goal; return the future of its result."""
+    def send(self, flow: str, kind: str = 'request', told: Any = None, **goal: Any) -> Any:
+        """Send a goal; return the future of its result. `told` gets each feedback."""
         self.system.until(self.client.server_is_ready, 30.0, 'execute_flow')
         for _ in range(100):
-            sent = self.client.send_goal_async(ExecuteFlow.Goal(flow=flow, kind=kind, **goal))
+            sent = self.client.send_goal_async(
+                ExecuteFlow.Goal(flow=flow, kind=kind, **goal), told)
             self.system.until(sent.done, 10.0, 'an answer to the goal')
             if sent.result().accepted:
                 return sent.result().get_result_async()
@@ -207,6 +208,18 @@ def test_a_planner_steers_a_flow_and_its_edits_are_checked_too(rig: Rig) -> None
     assert edits[0]['completed'] == ['open'] and not edits[0]['errors']
     assert '2000' in '\n'.join(edits[1]['errors'])
     assert edits[-1]['completed'] == ['close']
+
+
+def test_feedback_tells_each_lasting_state_and_its_progress_never_falls_back(rig: Rig) -> None:
+    told: list[Any] = []
+    rig.run('steer once more', told=lambda message: told.append(message.feedback))
+    progress = [feedback.progress for feedback in told]
+    assert progress == sorted(progress) and progress[-1] == 1.0
+    totals = [feedback.status.total for feedback in told]
+    assert totals[-1] == 2 and 1 in totals  # the planner has added one that is not done
+    moving = [(action.action_id, feedback.status.running) for feedback in told
+              for action in feedback.status.actions if action.state.value == 'executing_motion']
+    assert ('close', 1) in moving, told
 
 
 def test_a_second_goal_for_a_flow_that_runs_follows_it(rig: Rig) -> None:

@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 import os
 from pathlib import Path
-import random
 import re
 import shutil
 import subprocess
 
+from isolation import domain_id
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +60,7 @@ def _environment() -> dict[str, str]:
             entry for entry in value.split(os.pathsep)
             if entry not in ours and not entry.startswith(f'{ROOT}/install/action_lifecycle/'))
         if name.endswith('PATH') else value for name, value in os.environ.items()}
-    return {**result, 'ROS_DOMAIN_ID': str(random.randint(1, 200)),
+    return {**result, 'ROS_DOMAIN_ID': str(domain_id()),
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
 
 

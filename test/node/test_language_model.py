@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator
 import json
 import os
 from pathlib import Path
-import random
 import re
 import sys
 import threading
@@ -35,6 +34,7 @@ from action_lifecycle.ros.service_chooser import ServiceChooser
 from action_lifecycle.ros.transitions import SUCCESS
 from action_lifecycle_msgs.msg import Fact, OperatorRequestArray, WorldState
 from action_lifecycle_msgs.srv import ChooseTransition, Plan, Respond
+from isolation import domain_id
 import pytest
 import rclpy
 from rclpy.context import Context
@@ -76,7 +76,7 @@ class Rig:
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.endpoint = endpoint
         self.context = Context()
-        rclpy.init(context=self.context, domain_id=random.randint(1, 200))
+        rclpy.init(context=self.context, domain_id=domain_id())
         self.executor = make_executor(context=self.context)
         self.node = LanguageModelNode(context=self.context, parameter_overrides=[
             Parameter(name, value=value) for name, value in {

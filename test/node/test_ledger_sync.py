@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import time
 
@@ -31,6 +30,7 @@ from action_lifecycle.ros.executor import make_executor
 from action_lifecycle_msgs.msg import LedgerSync
 from action_lifecycle_msgs.srv import GetAction, GetCheckpoint
 from diagnostic_msgs.msg import DiagnosticArray
+from isolation import domain_id
 import pytest
 import rclpy
 from rclpy.context import Context
@@ -54,7 +54,7 @@ class Rig:
 
     def __init__(self, journal, url):
         self.context = Context()
-        rclpy.init(context=self.context, domain_id=random.randint(1, 200))
+        rclpy.init(context=self.context, domain_id=domain_id())
         self.executor = make_executor('auto', self.context)
         self.node = LedgerNode(context=self.context, parameter_overrides=[
             Parameter('journal_path', value=str(journal)), Parameter('ledger_url', value=url)])
@@ -203,7 +203,7 @@ def test_without_a_url_the_ledger_is_disabled(start, journal):
 
 def test_url_with_a_password_is_refused():
     context = Context()
-    rclpy.init(context=context, domain_id=random.randint(1, 200))
+    rclpy.init(context=context, domain_id=domain_id())
     with pytest.raises(LifecycleError, match='ACTION_LEDGER_REDIS_PASSWORD') as caught:
         LedgerNode(context=context, parameter_overrides=[
             Parameter('ledger_url', value='redis://:secret@somewhere')])

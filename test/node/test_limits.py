@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 import os
 from pathlib import Path
-import random
 from typing import Any
 
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
@@ -27,6 +26,7 @@ from action_lifecycle.ros.limits import MAX_DOCUMENT, MAX_ITEMS, MAX_TEXT, messa
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Evidence, Fact
 from action_lifecycle_msgs.srv import ClearStop, Evaluate, GetHistory, Respond, SendEvent, Verify
+from isolation import domain_id
 import pytest
 import rclpy
 from rclpy.action import ActionClient
@@ -60,7 +60,7 @@ class Asker:
     def __init__(self, folder: Path) -> None:
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()
-        rclpy.init(context=self.context, domain_id=random.randint(1, 200))
+        rclpy.init(context=self.context, domain_id=domain_id())
         self.executor = make_executor(context=self.context)
         self.node = ActionLifecycleNode(context=self.context, parameter_overrides=[
             Parameter('journal_path', value=str(folder / 'journal')),

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 import os
 from pathlib import Path
-import random
 import signal
 import subprocess
 import sys
@@ -37,6 +36,7 @@ from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
 from diagnostic_msgs.msg import DiagnosticArray
+from isolation import domain_id
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
@@ -99,7 +99,7 @@ class Rig:
     def __init__(self, **parameters: Any) -> None:
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()
-        rclpy.init(context=self.context, domain_id=random.randint(1, 200))
+        rclpy.init(context=self.context, domain_id=domain_id())
         self.executor = make_executor(context=self.context)
         self.node = Example(context=self.context, parameter_overrides=[
             Parameter(name, value=value) for name, value in parameters.items()])
@@ -304,7 +304,7 @@ def start(tmp_path: Path) -> Iterator[Any]:
     def start(needs: float) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, '-c', PROCESS, str(needs)], stdout=subprocess.PIPE, text=True,
-            env={**os.environ, 'ROS_DOMAIN_ID': str(random.randint(1, 200)),
+            env={**os.environ, 'ROS_DOMAIN_ID': str(domain_id()),
                  'ROS_LOG_DIR': str(tmp_path)})
         processes.append(process)
         assert process.stdout is not None

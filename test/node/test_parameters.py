@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 import os
 from pathlib import Path
-import random
 import re
 import signal
 import subprocess
@@ -30,6 +29,7 @@ from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
 from action_lifecycle.nodes.ledger import LedgerNode
 from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from isolation import domain_id
 import pytest
 import rclpy
 from rclpy.context import Context
@@ -48,7 +48,7 @@ SECRET = re.compile('passw|secret|token|api_key|credential')
 def context() -> Iterator[Context]:
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     context = Context()
-    rclpy.init(context=context, domain_id=random.randint(1, 200))
+    rclpy.init(context=context, domain_id=domain_id())
     yield context
     context.try_shutdown()
 
@@ -121,7 +121,7 @@ def test_dynamic_parameters_change_at_run_time_others_do_not(make: Any) -> None:
 def test_unknown_parameters_in_a_file_are_named_and_bad_ones_end_the_process(
     tmp_path: Path
 ) -> None:
-    environment = {**os.environ, 'ROS_DOMAIN_ID': str(random.randint(1, 200)),
+    environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain_id()),
                    'ROS_LOG_DIR': str(tmp_path)}
 
     def output(text: str, until: str | None = None) -> tuple[int, str]:

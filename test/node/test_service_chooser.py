@@ -19,13 +19,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 import json
-import random
 import threading
 from typing import Any
 
 from action_lifecycle.engine import ChoiceError, load_graph, Session, StateHandler
 from action_lifecycle.ros.service_chooser import ServiceChooser
 from action_lifecycle_msgs.srv import ChooseTransition
+from isolation import domain_id
 import pytest
 import rclpy
 from rclpy.context import Context
@@ -44,7 +44,7 @@ states:
 def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
     context = Context()
-    rclpy.init(context=context, domain_id=random.randint(1, 200))
+    rclpy.init(context=context, domain_id=domain_id())
     node = rclpy.create_node('test_chooser', context=context)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)

@@ -20,7 +20,6 @@ from collections.abc import Iterator
 import gc
 import os
 from pathlib import Path
-import random
 from typing import Any
 
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
@@ -28,6 +27,7 @@ from action_lifecycle.nodes.ledger import LedgerNode
 from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle_msgs.srv import ListActions
+from isolation import domain_id
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
@@ -59,7 +59,7 @@ class Fleet:
         (folder / 'facts.yaml').write_text(FACTS)
         given = {'journal_path': str(folder / 'journal'), 'facts_file': str(folder / 'facts.yaml')}
         self.context = Context()
-        rclpy.init(context=self.context, domain_id=random.randint(1, 200))
+        rclpy.init(context=self.context, domain_id=domain_id())
         self.executor = make_executor(executor, self.context)
         self.nodes: list[Any] = [kind(context=self.context, parameter_overrides=[
             Parameter(name, value=value) for name, value in given.items()])
