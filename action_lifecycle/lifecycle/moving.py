@@ -134,13 +134,14 @@ class Moving(Driver):
             self._fire('confirmed', evidence=evidence, sensors_said='confirmed', actor='sensors')
         elif not action.interrupted:
             self._refused(answer)
-        elif action.spec.resume_policy == 'retry':
+        elif action.spec.resume_policy == 'retry' and answer.verdict != 'failed':
             self._fire('repeat_motion', goal_id=uuid.uuid4().hex, evidence=evidence,
                        sensors_said=answer.verdict,
                        cause='interrupted, its outcome is not there, and on_resume says retry')
         else:
-            code = ErrorCode.INTERRUPTED if action.spec.resume_policy == 'ask' \
-                else ErrorCode.GOAL_UNKNOWN
+            # `retry` comes here when the sensors could not be asked: nothing is repeated blindly.
+            code = ErrorCode.GOAL_UNKNOWN if action.spec.resume_policy == 'confirm' \
+                else ErrorCode.INTERRUPTED
             self._fail(code, f'interrupted, and its outcome is not there: {in_words(answer)}',
                        evidence=evidence, sensors_said=answer.verdict, actor='sensors')
 

@@ -97,10 +97,12 @@ class Questions:
         if result is None:
             if handle.is_cancel_requested:
                 handle.canceled()
-            else:
-                handle.abort()
+                return ConfirmOutcome.Result(
+                    error_code=int(ErrorCode.CANCELED), error_msg='canceled')
+            handle.abort()
             return ConfirmOutcome.Result(
-                error_code=int(ErrorCode.CANCELED), error_msg='canceled')
+                error_code=int(ErrorCode.INTERRUPTED),
+                error_msg='the world model bridge is ending')
         handle.succeed()
         outcome = result.outcome
         return ConfirmOutcome.Result(

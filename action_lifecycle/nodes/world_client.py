@@ -192,6 +192,10 @@ class _Call:
         answer = future.result()
         if answer.status == GoalStatus.STATUS_UNKNOWN:
             return  # a bridge that has started anew: it is asked again when SILENCE is over
+        if self.unanswered(answer.result):
+            self.handle = None
+            self._refused()
+            return
         self.end()
         self.done(answer.result, answer.status)
 
@@ -213,6 +217,10 @@ class _Call:
 
     def told(self, feedback: Any) -> None:
         """Take in a feedback."""
+
+    def unanswered(self, result: Any) -> bool:
+        """Whether this result is none, and the bridge is to be asked again."""
+        return False
 
     def goal(self) -> Any:
         raise NotImplementedError
@@ -310,6 +318,10 @@ class _Confirmation(_Call):
             flow_id=request.flow_id, action_id=request.action_id, attempt=request.attempt,
             conditions=[condition_to(item, request.name) for item in request.conditions],
             after=to_time(request.after), parameters_json=json.dumps(dict(request.parameters)))
+
+    def unanswered(self, result: ConfirmOutcome.Result) -> bool:
+        """Whether the bridge was deactivated before the sensors had said anything."""
+        return bool(result.error_code == ErrorCode.INTERRUPTED)
 
     def done(self, result: ConfirmOutcome.Result, status: int) -> None:
         self.result(Confirmation(

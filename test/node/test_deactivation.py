@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+import time
 from typing import Any
 
 from lifecycle_msgs.msg import Transition
@@ -24,7 +25,7 @@ from lifecycle_msgs.srv import ChangeState
 import pytest
 
 from .system import System
-from .test_flow_on_cell import finish, flow_file
+from .test_flow_on_cell import finish, flow_file, MOVE
 
 
 @pytest.fixture
@@ -63,3 +64,26 @@ def test_the_action_node_stops_the_motion_and_asks_when_it_is_active_again(
         assert change(system, 'action_lifecycle', transition)
     system.until_state('move', 'fallback_requested')
     assert system.motions['arm_controller'] == 1
+
+
+def test_a_deactivated_bridge_stops_the_motion_and_is_asked_again_when_it_is_active(
+    system: System, tmp_path: Path
+) -> None:
+    system.start_all()
+    run = system.run(flow_file(tmp_path, MOVE.replace('within: 2.0', 'within: 8.0'), seconds=20))
+    system.until_state('move', 'executing_motion')
+    system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
+    for _ in ('in motion', 'while the sensors are asked'):
+        assert change(system, 'world_model_bridge', Transition.TRANSITION_DEACTIVATE)
+        system.until_state('move', 'sensor_confirm')
+        system.until(lambda: change(system, 'world_model_bridge', Transition.TRANSITION_ACTIVATE),
+                     10, 'the bridge is active')
+        active = time.monotonic()  # a refused question is put again every 0.2 s
+        system.until(lambda since=active: time.monotonic() > since + 1.0, 5, 'a question')
+    assert run.poll() is None
+    system.until_state('move', 'fallback_requested')
+    (failed,) = (row.data for row in system.rows(action_id='move') if row.event == 'fail')
+    assert (failed['error_code'], failed['sensors_said']) == ('INTERRUPTED', 'refuted'), failed
+    assert system.motions['arm_controller'] == 1
+    run.terminate()
+    finish(run, 20.0)

@@ -339,6 +339,17 @@ def test_on_resume_decides_when_the_outcome_is_not_there(
     assert process.orchestrator.runs['f'].state == state
 
 
+def test_sensors_that_could_not_be_asked_let_no_motion_be_repeated(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = crash_in_motion(start, clock, robot, ', on_resume: retry')
+    robot.verdicts['pick', 'confirm'] = ['failed']
+    robot.motions[1].end('not_running')
+    clock.run(100.0)
+    assert robot.executed('pick') == 1
+    assert len(process.desk.open) == 1
+
+
 @pytest.mark.parametrize('rows', range(3, 18))
 def test_killed_after_any_row_a_flow_ends_as_it_would_have(
     start: Start, clock: Clock, robot: Robot, rows: int
