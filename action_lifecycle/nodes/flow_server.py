@@ -41,6 +41,7 @@ from ..flow.run import FlowRun
 from ..flow.summary import summary_json
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.timers import Timeout
 
 SPARE = 10.0
 """Times as long as a feedback took until the next: a large flow's must not fill the time."""
@@ -61,6 +62,7 @@ class _Waiting:
     outcome: Outcome = None
     progress: float = 0.0
     fed_back: float = float('-inf')
+    later: Timeout | None = None  #: when they are told what changed since
 
 
 class FlowServer:
@@ -110,13 +112,24 @@ class FlowServer:
             return
         waiting.outcome = run if run.ended else None
         waiting.progress = max(waiting.progress, run.done / max(1, len(run.runners)))
-        now = self.node.steady()
-        if run.ended or now - waiting.fed_back >= FEEDBACK_PERIOD:
-            self._feed_back(waiting, flow_to(run, self.node.now()))
-            after = self.node.steady()
-            waiting.fed_back = after + SPARE * (after - now)
+        wait = waiting.fed_back + FEEDBACK_PERIOD - self.node.steady()
+        if run.ended or wait <= 0.0:
+            self._tell(waiting, run)
+        elif waiting.later is None:
+            waiting.later = Timeout(self.node, wait, lambda: self._tell(waiting, run))
         if run.ended:
             _done(waiting.ended)
+
+    def _tell(self, waiting: _Waiting, run: FlowRun) -> None:
+        if waiting.later is not None:
+            waiting.later.cancel()
+            waiting.later = None
+        if waiting.ended.done():
+            return
+        now = self.node.steady()
+        self._feed_back(waiting, flow_to(run, self.node.now()))
+        after = self.node.steady()
+        waiting.fed_back = after + SPARE * (after - now)
 
     def _planning(self, order: PlanOrder, text: str) -> None:
         """Tell who waits for a request how far its planning is."""
