@@ -29,6 +29,8 @@ from ..ledger import JournalError, JournalReader
 from ..lifecycle.words import printable
 
 COLUMNS = ('flow', 'action', 'state', 'outcome', 'attempt', 'why')
+ON_THE_WAY = ('in_progress', 'executing_motion', 'sensor_confirm',
+              'status_verification_requested', 'pending', 'completed')
 
 
 def list_actions(options: argparse.Namespace) -> int:
@@ -50,9 +52,9 @@ def _from_journal(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
         flow_id=options.flow, states=options.state, open_only=options.open)
     for action in found[:options.limit]:
         last = next(reader.rows(after=action.seq - 1, limit=1), None)
-        yield (action.flow_id, action.action_id, action.state.value,
-               action.outcome.value if action.outcome else '', action.attempt,
-               _reason(last.cause if last else '', action))
+        outcome = action.outcome.value if action.outcome else ''
+        yield (action.flow_id, action.action_id, action.state.value, outcome, action.attempt,
+               _reason(last.cause if last else '', outcome, action))
 
 
 def _from_nodes(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
@@ -70,12 +72,15 @@ def _from_nodes(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
                 flow_id=action.flow_id, action_id=action.action_id, after_seq=action.seq - 1,
                 limit=1), options.wait)
             yield (action.flow_id, action.action_id, action.state.value, action.state.outcome,
-                   action.attempt, _reason(last.changes[0].cause if last.changes else '', action))
+                   action.attempt, _reason(last.changes[0].cause if last.changes else '',
+                                           action.state.outcome, action))
 
 
-def _reason(cause: str, action: Any) -> str:
+def _reason(cause: str, outcome: str, action: Any) -> str:
     """Return why an action is where it is: the last change's cause, its error, or the sensors."""
-    said: str = cause or (action.error_msg if action.error_code else action.sensors_said)
+    # The error of an earlier try is not why it got further than that.
+    failed = action.error_code and outcome != 'succeeded' and action.state.value not in ON_THE_WAY
+    said: str = cause or (action.error_msg if failed else action.sensors_said)
     return printable(said, len(said))
 
 

@@ -1,0 +1,52 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The command `list` says why each action is where it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from action_lifecycle.cli import main
+from action_lifecycle.ledger import Entry, Journal
+import pytest
+
+MOTION = [('execute', 'executing_motion', {'goal_id': 'ab'}),
+          ('motion_done', 'sensor_confirm', {'ended': 1.0})]
+REFUTED = ('fail', 'error', {'error_code': 'REFUTED', 'error_msg': 'no part in the gripper',
+                             'sensors_said': 'refuted'})
+CONFIRMED = [('confirmed', 'status_verification_requested', {'sensors_said': 'confirmed'}),
+             ('verified', 'completed', {}),
+             ('terminate', 'terminated', {'outcome': 'succeeded'})]
+
+
+@pytest.mark.parametrize(('after', 'why'), [
+    ([], 'no part in the gripper'),
+    ([('retry', 'in_progress', {}), *MOTION, *CONFIRMED], 'confirmed'),
+    ([('retry', 'in_progress', {}), *MOTION], 'sensor_confirm')])
+def test_the_error_of_an_earlier_try_is_not_why_an_action_succeeded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    after: list[tuple[str, str, dict[str, Any]]], why: str
+) -> None:
+    monkeypatch.setenv('COLUMNS', '200')
+    state = 'assigned'
+    with Journal(tmp_path / 'journal') as journal:
+        for event, target, data in [('start', 'in_progress', {}), *MOTION, REFUTED, *after]:
+            journal.append(Entry('transition', 'f', 'pick', 1, event, state, target, data=data))
+            state = target
+    assert main(['list', '--journal', str(tmp_path / 'journal')]) == 0
+    printed = capsys.readouterr().out
+    assert why in printed
+    assert ('no part' in printed) is (not after)
