@@ -89,9 +89,10 @@ class Verification:
             # The runner gets here only with the sensors' evidence.
             self._answered(asked, Verified('completed', actor='sensors'))
             return
-        asked.handles.append(self._clock.call_later(
-            max(0.0, asked.spec.timeout - self._elapsed), lambda: self._timed_out(asked)))
-        self._ask(asked)
+        self._ask(asked)  # first, so that a question to a person runs out before it is taken back
+        if asked.answer is None and self._done is not None:
+            asked.handles.append(self._clock.call_later(
+                max(0.0, asked.spec.timeout - self._elapsed), lambda: self._timed_out(asked)))
 
     def _ask(self, asked: _Asked) -> None:
         if asked.answer is None and self._done is not None:

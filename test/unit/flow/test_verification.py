@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from action_lifecycle.dialogue import AnswerRefused
 from action_lifecycle.lifecycle.ports import Verdict
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
 import pytest
@@ -167,6 +168,8 @@ def test_nobody_verifies_in_time_also_over_a_restart(
     assert run.actions[0].state is ActionState.STATUS_VERIFICATION_REQUESTED
     clock.run(15)
     assert run.actions[0].error_code is ErrorCode.VERIFY_TIMEOUT and not process.desk.open
+    with pytest.raises(AnswerRefused, match='the time is up'):
+        process.desk.respond(request_id, 'completed', 'anna')
 
 
 def test_an_endless_reason_is_cut_and_cleaned(start: Start, clock: Clock, robot: Robot) -> None:
