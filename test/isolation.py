@@ -16,11 +16,25 @@
 
 from __future__ import annotations
 
-import os
+import fcntl
+from pathlib import Path
 import random
+import tempfile
+
+_HELD = []  # files locked by this process until it ends
 
 
 def domain_id() -> int:
-    """Return a ROS domain for one test; those of two pytest processes never meet."""
-    worker = int(os.environ.get('PYTEST_XDIST_WORKER', 'gw0')[2:])
-    return 2 * random.randint(1, 99) + worker % 2
+    """Return a ROS domain that no other test process on this machine uses."""
+    folder = Path(tempfile.gettempdir()) / 'action_lifecycle_domains'
+    folder.mkdir(exist_ok=True)
+    while True:
+        domain = random.randint(1, 200)
+        file = (folder / str(domain)).open('w')
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+        else:
+            _HELD.append(file)
+            return domain

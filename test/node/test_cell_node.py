@@ -309,7 +309,7 @@ def test_bad_parameter_ends_the_process_with_a_sentence(isolated):
 
 
 def test_without_clock_stamps_are_system_time_and_sigterm_ends_it(isolated, client):
-    environment = {**isolated, 'ROS_DOMAIN_ID': str(int(isolated['ROS_DOMAIN_ID']) + 2)}
+    environment = {**isolated, 'ROS_DOMAIN_ID': str(domain_id())}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('ROS_DOMAIN_ID', environment['ROS_DOMAIN_ID'])
         process = _start(environment, 'publish_clock:=false')
