@@ -155,6 +155,9 @@ class Orchestrator:
         """Read the dependencies of a flow, sort its actions, have its jobs made."""
         actions = run.flow.actions
         after = {name: spec.after for name, spec in actions.items()}
+        if run.edits:  # what had ended may have waited for an action that an edit has removed
+            after = {name: {needed: kind for needed, kind in needs.items() if needed in actions}
+                     for name, needs in after.items()}
         if run.stage == 'dependency_analysis':
             for name, needs in after.items():
                 for needed in needs:

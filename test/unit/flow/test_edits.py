@@ -268,6 +268,25 @@ def test_edits_survive_a_crash(
     assert len(run.edits) == 2
 
 
+def test_what_was_skipped_may_lose_an_action_it_waited_for_and_be_read_back(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.verdicts[('a', 'confirm')] = ['refuted']
+    robot.by_hand.add('motion')
+    process = start()
+    run = process.submit(flow('a', 'b', 'c;, after: b', 'd;, after: [a, c]'))
+    clock.run(1.0)
+    robot.motions[0].end()
+    clock.run(5.0)
+    assert outcomes(run)['d'] == 'skipped' and run.progress('c') == 'waiting'
+    edit(process, '- remove: c')
+    process.kill()
+    (again,) = start().orchestrator.restore()
+    robot.motions[-1].end()
+    clock.run()
+    assert again.ended and outcomes(again) == {'a': 'failed', 'b': 'succeeded', 'd': 'skipped'}
+
+
 def test_what_waits_for_something_skipped_in_vain_is_skipped_when_added(
     start: Start, clock: Clock, robot: Robot
 ) -> None:

@@ -166,7 +166,7 @@ class Case:
         rng, model = self.rng, self.model
         waiting = [name for name in run.flow.actions if run.progress(name) == 'waiting']
         kept = {name: dict(needs) for name, needs in model.after.items()}
-        choice = rng.choice(['add', 'add', 'remove', 'depend', 'independ', 'clear'])
+        choice = rng.choice(['add', 'add', 'remove', 'update', 'depend', 'independ', 'clear'])
         if choice == 'add':
             name, written = self.draw(list(model.after))
             text = f'- add: {{{name}: {written}}}'
@@ -178,6 +178,10 @@ class Case:
             name = rng.choice(waiting)
             if choice == 'remove':
                 text = f'- remove: {name}'
+            elif choice == 'update':
+                needs = rng.sample(list(model.after), rng.randint(0, min(2, len(model.after))))
+                text = f'- update: {{{name}: {{priority: 3, after: [{", ".join(needs)}]}}}}'
+                kept[name] = dict.fromkeys(needs, 'success')
             elif choice == 'depend':
                 needed, kind = rng.choice(list(model.after)), rng.choice(KINDS[:3])
                 text = f'- depend: {{{name}: {{{needed}: {kind}}}}}'
