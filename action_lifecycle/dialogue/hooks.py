@@ -22,34 +22,13 @@ object with methods such as `on_enter_asking`.
 from __future__ import annotations
 
 from collections.abc import Callable
-import functools
-from importlib.metadata import entry_points
 
 from .dialogue import Dialogue
-from ..engine.errors import LifecycleError, nearest
+from ..engine.registry import Registry
 
 MakeHooks = Callable[[Dialogue], object]
 
-_REGISTERED: dict[str, MakeHooks] = {}
-
-
-def register_hooks(name: str) -> Callable[[MakeHooks], MakeHooks]:
-    """Register the decorated class or function under this name."""
-    def register(make: MakeHooks) -> MakeHooks:
-        _REGISTERED[name] = make
-        return make
-    return register
-
-
-@functools.cache
-def _installed() -> dict[str, MakeHooks]:
-    group = entry_points(group='action_lifecycle.dialogue_hooks')
-    return {entry.name: entry.load() for entry in group}
-
-
-def find_hooks(name: str) -> MakeHooks:
-    """Return what makes the hooks; `LifecycleError` names the nearest when there is none."""
-    known = {**_installed(), **_REGISTERED}
-    if name not in known:
-        raise LifecycleError(f"there are no dialogue hooks '{name}'" + nearest(name, known))
-    return known[name]
+_HOOKS: Registry[MakeHooks] = Registry(
+    'action_lifecycle.dialogue_hooks', 'there are no dialogue hooks')
+register_hooks = _HOOKS.register
+find_hooks = _HOOKS.find

@@ -23,36 +23,15 @@ thread of its own, so it may take its time, up to the `timeout` of the flow.
 from __future__ import annotations
 
 from collections.abc import Callable
-import functools
-from importlib.metadata import entry_points
 
 from .ports import Verdict, VerifyRequest
-from ..engine.errors import LifecycleError, nearest
+from ..engine.registry import Registry
 
 Checker = Callable[[VerifyRequest], Verdict]
 
-_REGISTERED: dict[str, Checker] = {}
-
-
-def register_checker(name: str) -> Callable[[Checker], Checker]:
-    """Register the decorated callable under this name."""
-    def register(checker: Checker) -> Checker:
-        _REGISTERED[name] = checker
-        return checker
-    return register
-
-
-@functools.cache
-def _installed() -> dict[str, Checker]:
-    return {entry.name: entry.load() for entry in entry_points(group='action_lifecycle.checkers')}
-
-
-def find_checker(name: str) -> Checker:
-    """Return a checker; `LifecycleError` names the nearest when there is none."""
-    known = {**_installed(), **_REGISTERED}
-    if name not in known:
-        raise LifecycleError(f"there is no checker '{name}'" + nearest(name, known))
-    return known[name]
+_CHECKERS: Registry[Checker] = Registry('action_lifecycle.checkers', 'there is no checker')
+register_checker = _CHECKERS.register
+find_checker = _CHECKERS.find
 
 
 def check(name: str, request: VerifyRequest) -> Verdict:
