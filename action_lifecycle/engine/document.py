@@ -24,6 +24,7 @@ This is also the one place that knows which pydantic is installed (1.10 or 2).
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 import re
 import types
@@ -326,7 +327,7 @@ if _PYDANTIC_1:
     def json_schema(model: type[Any]) -> dict[str, Any]:
         """Return the JSON Schema of a model."""
         schema: dict[str, Any] = model.schema()
-        return schema
+        return copy.deepcopy(schema)  # pydantic 1 gives all callers the same object
 else:
     class StrictModel(pydantic.BaseModel):  # type: ignore[no-redef]
         """A model that refuses unknown fields and can't be changed after it was checked."""

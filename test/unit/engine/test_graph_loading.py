@@ -284,6 +284,12 @@ def test_ten_thousand_states_load_and_their_faults_are_found() -> None:
     assert faults[0].startswith('g.yaml:5002:') and "no state 's5000x'" in faults[0]
 
 
+def test_schema_is_the_callers_own() -> None:
+    first = graph_schema()
+    first.clear()
+    assert graph_schema() == graph_schema() != {}
+
+
 def test_schema_takes_what_loads_and_refuses_what_does_not() -> None:
     jsonschema = pytest.importorskip('jsonschema')
     yaml = pytest.importorskip('yaml')
