@@ -21,7 +21,7 @@ from pathlib import Path
 import subprocess
 from typing import Any
 
-from action_lifecycle.ledger import JournalError, JournalReader, Row
+from action_lifecycle.ledger import Row
 from action_lifecycle.ros.qos import state_qos
 from action_lifecycle_msgs.msg import LedgerSync, OperatorRequestArray
 from action_lifecycle_msgs.srv import Respond
@@ -31,6 +31,7 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
 from .process_rig import ProcessRig
+from .waiting import rows_of
 
 STREAM = 'flows'
 IDLE = 3.0  #: s until a silent robot counts as lost
@@ -97,11 +98,7 @@ class Robot:
 
     def rows(self, **query: Any) -> list[Row]:
         """Return what the journal has now."""
-        try:
-            with JournalReader(self.journal_path) as journal:
-                return list(journal.rows(**query))
-        except JournalError:
-            return []
+        return rows_of(self.journal_path, **query)
 
     def question(self, asker: str, kind: str) -> Any:
         """Return the open question of a kind, None if there is none."""

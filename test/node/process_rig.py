@@ -19,10 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 import os
 from pathlib import Path
-import runpy
 import signal
 import subprocess
-import time
 from typing import Any
 
 from action_lifecycle.ros.executor import make_executor
@@ -30,10 +28,9 @@ from ament_index_python.packages import get_package_prefix
 from isolation import domain_id
 import rclpy
 from rclpy.context import Context
+from unit.redis_ledger.redis_server import RedisServer
 
-# The test folders are no package together, so this is no import.
-RedisServer = runpy.run_path(str(
-    Path(__file__).parents[1] / 'unit/redis_ledger/redis_server.py'))['RedisServer']
+from .waiting import serve_until
 
 LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
 FACTS = """\
@@ -75,14 +72,7 @@ class ProcessRig:
 
     def until(self, done: Callable[[], Any], timeout: float, what: str) -> Any:
         """Serve callbacks until something is so; with the logs in the failure."""
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            self.executor.spin_once(timeout_sec=0.02)
-            if value := done():
-                return value
-        logs = '\n'.join(f'--- {path.name}\n{path.read_text(errors="replace")[-4000:]}'
-                         for path in self.folder.glob('*.log'))
-        raise AssertionError(f'{what}: not within {timeout:g} s\n{logs}')
+        return serve_until(self.executor, done, timeout, what, self.folder)
 
     def end(self, processes: Iterable[subprocess.Popen[bytes]]) -> None:
         """End processes in an orderly way, then the rig."""

@@ -24,13 +24,15 @@ import subprocess
 import time
 from typing import Any
 
-from action_lifecycle.ledger import JournalError, JournalReader, Row
+from action_lifecycle.ledger import Row
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from isolation import domain_id
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import UInt32
+
+from .waiting import logs_of, rows_of, serve_until
 
 LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
 SHARE = Path(get_package_share_directory('action_lifecycle'))
@@ -117,20 +119,11 @@ class System:
 
     def rows(self, **query: Any) -> list[Row]:
         """Return what the journal has now."""
-        try:
-            with JournalReader(self.journal_path) as journal:
-                return list(journal.rows(**query))
-        except JournalError:
-            return []
+        return rows_of(self.journal_path, **query)
 
     def until(self, done: Callable[[], Any], timeout: float, what: str) -> Any:
         """Serve callbacks until something is so; with the logs in the failure."""
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            self.executor.spin_once(timeout_sec=0.05)
-            if value := done():
-                return value
-        raise AssertionError(f'{what}: not within {timeout:g} s\n{self.logs()}')
+        return serve_until(self.executor, done, timeout, what, self.folder)
 
     def until_state(self, action_id: str, state: str, timeout: float = 40.0) -> Row:
         """Wait until an action's last change is into this state."""
@@ -142,8 +135,7 @@ class System:
 
     def logs(self) -> str:
         """Return the ends of all logs."""
-        return '\n'.join(f'--- {path.name}\n{path.read_text(errors="replace")[-3000:]}'
-                         for path in self.folder.glob('*.log'))
+        return logs_of(self.folder)
 
     def close(self) -> None:
         """End everything."""

@@ -31,8 +31,7 @@ import pytest
 import rclpy
 from rclpy.context import Context
 from rclpy.parameter import Parameter
-
-from .process_rig import RedisServer
+from unit.redis_ledger.redis_server import RedisServer
 
 pytestmark = pytest.mark.skipif(
     shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None,

@@ -19,18 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 import re
-import runpy
 import signal
 import subprocess
 from typing import Any
 
 import pytest
+from unit.docs.pages import examples
 
 from .system import System
 
 ROOT = Path(__file__).parents[2]
-pages: Any = runpy.run_path(str(ROOT / 'test/unit/docs/pages.py'))
-CONSOLE = pages['examples']('console')
+CONSOLE = examples('console')
 NODE = '/action_lifecycle'
 STREAMS = re.compile(r'action_lifecycle watch|ros2 topic (echo (?!.*--once)|hz)')
 
@@ -40,7 +39,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     folder = tmp_path_factory.mktemp('pages')
     for name in ('config', 'tools'):
         (folder / name).symlink_to(ROOT / name)
-    flow = next(example.text for example in pages['examples']('yaml')
+    flow = next(example.text for example in examples('yaml')
                 if example.page.name == 'README.md')
     (folder / 'my_flow.yaml').write_text(flow, encoding='utf-8')
     system = System(folder)

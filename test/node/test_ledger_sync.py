@@ -36,8 +36,7 @@ import rclpy
 from rclpy.context import Context
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
-
-from .process_rig import RedisServer
+from unit.redis_ledger.redis_server import RedisServer
 
 
 @pytest.fixture

@@ -1,0 +1,51 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What tests that run processes wait for and look at: conditions, journals, logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+import time
+from typing import Any
+
+from action_lifecycle.ledger import JournalError, JournalReader, Row
+
+
+def serve_until(
+    executor: Any, done: Callable[[], Any], timeout: float, what: str, folder: Path
+) -> Any:
+    """Serve callbacks until something is so; with the logs of the folder in the failure."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        executor.spin_once(timeout_sec=0.02)
+        if value := done():
+            return value
+    raise AssertionError(f'{what}: not within {timeout:g} s\n{logs_of(folder)}')
+
+
+def logs_of(folder: Path) -> str:
+    """Return the ends of all logs."""
+    return '\n'.join(f'--- {path.name}\n{path.read_text(errors="replace")[-4000:]}'
+                     for path in folder.glob('*.log'))
+
+
+def rows_of(path: Path, **query: Any) -> list[Row]:
+    """Return what a journal has now; nothing when it can't be read."""
+    try:
+        with JournalReader(path) as journal:
+            return list(journal.rows(**query))
+    except JournalError:
+        return []
