@@ -23,9 +23,10 @@ import sys
 from .exits import BAD_INPUT, DONE
 from .motions import motion_faults
 from ..engine import graph_schema, load_graph
-from ..engine.document import Document, json_schema, read_document, SCHEMA_DIALECT
+from ..engine.document import Document, read_document
 from ..engine.draw import render_graph
 from ..engine.errors import DocumentError
+from ..engine.models import json_schema, SCHEMA_DIALECT
 from ..flow.checks import check_names
 from ..flow.loading import load_flow
 from ..flow.recipes import read_recipe, RecipeSpec

@@ -27,8 +27,8 @@ from typing import Any, Optional
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
-from .document import StrictModel
 from .errors import LifecycleError
+from .models import StrictModel
 from .states import Pause, register_state, State
 
 

@@ -26,7 +26,7 @@ from typing import Any, Optional, Union
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
-from .document import json_schema, StrictModel
+from .models import json_schema, StrictModel
 from .states import REGISTRY, State
 
 Names = Union[StrictStr, list[StrictStr]]

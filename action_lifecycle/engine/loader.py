@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import pydantic
 
 from .checks import findings
-from .document import Document, Key, parse_document, read_document, validate
+from .document import Document, Key, parse_document, read_document
 from .errors import DocumentError, Fault, GraphError, nearest
 from .graph import Graph, GraphState, Invariant, Transition
 from .graph_file import (
@@ -36,6 +36,7 @@ from .graph_file import (
     TOP_FIELDS,
     TransitionModel,
 )
+from .models import validate
 from .states import REGISTRY, State, StateRegistry
 
 Place = tuple[Key, ...]

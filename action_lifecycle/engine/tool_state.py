@@ -24,9 +24,9 @@ from typing import Any, Optional, Protocol
 from pydantic import Field, StrictStr
 
 from .chooser import Choice, ChoiceError, chosen_name, one_of, read_answer
-from .document import StrictModel
 from .errors import LifecycleError
 from .json_schema import schema_faults
+from .models import StrictModel
 from .states import Pause, register_state, State
 
 TRIES = 3

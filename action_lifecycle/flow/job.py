@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..engine.document import as_written
+from ..engine.models import as_written
 from ..lifecycle.schedule import Schedule, ScheduleSpec
 
 GRACE = 5.0

@@ -31,8 +31,9 @@ from .dag import CycleError, topological_order
 from .sources import EditedDocument, FlowDocument, Path, Source
 from .spec import FlowSpec, ParameterSpec
 from .templates import names_read, render, TemplateError, texts
-from ..engine.document import Document, parse_document, read_document, validate
+from ..engine.document import Document, parse_document, read_document
 from ..engine.errors import DocumentError, Fault, nearest
+from ..engine.models import validate
 from ..lifecycle.schedule import schedule_faults
 from ..lifecycle.spec import ActionSpec
 

@@ -35,8 +35,9 @@ from pydantic import Field
 
 from .loading import Flow, MAX_FLOW_BYTES
 from .templates import parts_read
-from ..engine.document import as_written, read_document, StrictModel, validate
+from ..engine.document import read_document
 from ..engine.errors import DocumentError, LifecycleError, nearest
+from ..engine.models import as_written, StrictModel, validate
 from ..lifecycle.fragment import widened
 from ..lifecycle.ports import Evidence
 from ..world.expressions import compile_expression

@@ -21,7 +21,7 @@ from typing import Any
 from .alternatives import FIELDS
 from .edits import VERBS
 from .spec import FlowSpec
-from ..engine.document import json_schema
+from ..engine.models import json_schema
 from ..lifecycle.spec import ActionSpec
 
 TEMPLATE = {'type': 'string', 'pattern': r'\{\{'}

@@ -20,7 +20,7 @@ from typing import Any, Literal, Optional
 
 from pydantic import Field
 
-from ..engine.document import StrictModel
+from ..engine.models import StrictModel
 from ..lifecycle.schedule import ScheduleSpec
 
 

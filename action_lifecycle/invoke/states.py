@@ -20,7 +20,7 @@ from typing import Any, Optional
 
 from pydantic import Field, StrictStr
 
-from ..engine.document import StrictModel
+from ..engine.models import StrictModel
 from ..engine.states import register_state, State
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from .action import Action
 from .ports import Evidence
-from ..engine.document import as_written
+from ..engine.models import as_written
 
 
 def fragment_of(action: Action) -> dict[str, Any]:

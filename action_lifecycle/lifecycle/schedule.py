@@ -29,7 +29,7 @@ from typing import Literal, Optional, Union
 from dateutil import parser, rrule, tz
 from pydantic import Field
 
-from ..engine.document import StrictModel
+from ..engine.models import StrictModel
 
 MAX_RULE = 200
 """Longest rule, in characters."""

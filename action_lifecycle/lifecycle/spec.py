@@ -21,7 +21,7 @@ from typing import Any, Literal, Optional, Union
 from pydantic import Field
 
 from .schedule import ScheduleSpec
-from ..engine.document import StrictModel
+from ..engine.models import StrictModel
 
 
 class ConditionSpec(StrictModel):

@@ -23,7 +23,7 @@ from typing import Any, Union
 from action_lifecycle_msgs.srv import Check
 
 from .messages import condition_to, motion_to
-from ..engine.document import as_written
+from ..engine.models import as_written
 from ..flow.checks import RESULT_NAMES
 from ..flow.loading import Flow
 from ..flow.templates import parts_read, texts

@@ -23,8 +23,9 @@ from typing import Any, Optional
 from action_lifecycle_msgs.action import ExecuteFlow
 from pydantic import Field
 
-from ..engine.document import read_document, StrictModel, validate
+from ..engine.document import read_document
 from ..engine.errors import DocumentError, Fault, LifecycleError
+from ..engine.models import StrictModel, validate
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.tools import action_tool, service_tool
 from ..tools import McpServer, ToolRegistry

@@ -42,8 +42,9 @@ from .functions import Text, Texts
 from .kinds import Kind, kind_of, reduced
 from .reducers import ELEMENT_REDUCERS, TIMING, WINDOW_REDUCERS
 from .selectors import compile_path, Reader
-from ..engine.document import Document, parse_document, read_document, validate
+from ..engine.document import Document, parse_document, read_document
 from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
+from ..engine.models import validate
 
 
 def any_field(type_name: str, path: str) -> Kind:

@@ -33,7 +33,7 @@ from typing import Any, Literal, Optional, Union
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from ..engine.document import StrictModel
+from ..engine.models import StrictModel
 
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
 TF_TOPICS = ('/tf', '/tf_static')

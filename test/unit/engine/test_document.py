@@ -18,13 +18,9 @@ from __future__ import annotations
 
 import time
 
-from action_lifecycle.engine.document import (
-    parse_document,
-    read_document,
-    StrictModel,
-    validate,
-)
+from action_lifecycle.engine.document import parse_document, read_document
 from action_lifecycle.engine.errors import DocumentError
+from action_lifecycle.engine.models import StrictModel, validate
 from hypothesis import given
 from hypothesis import strategies as st
 import pytest

@@ -20,7 +20,7 @@ from pathlib import Path
 import sys
 
 from action_lifecycle.engine import GraphError, LifecycleError, load_graph, State, StateHandler
-from action_lifecycle.engine.document import StrictModel
+from action_lifecycle.engine.models import StrictModel
 from action_lifecycle.engine.states import REGISTRY, StateRegistry
 import pytest
 
