@@ -21,7 +21,7 @@ work can't be removed. It all costs what the edit touches, however large the flo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from .checks import checked_action, order_faults
@@ -120,20 +120,17 @@ class _Stage:
                 self._change(name, place, {**self._raw(name), 'after': after})
 
     def _clear(self, step: Step) -> None:
-        for name in list(self._waiting()):
-            self._drop(name, (step.number, step.verb))
+        self._drop_waiting(step, ())
 
     def _build(self, step: Step) -> None:
-        for name in list(self._waiting()):
-            if name not in step.value:
-                self._drop(name, (step.number, step.verb))
+        self._drop_waiting(step, step.value)
         for name, raw in step.value.items():
             place = step.number, step.verb, name
             if not is_name(name):
                 self._fault(place, f'{name!r} is not a name')
             elif self._has(name) and not self._is_open(name):
                 self.left_out.append(f'{step.verb} {name}')
-            else:
+            elif self._unedited(name, place):
                 self._change(name, place, raw)
 
     # Helpers
@@ -206,6 +203,12 @@ class _Stage:
     ) -> None:
         self.changes[name] = Source(self.edit.document, place, raw)
         self.places[name] = place
+
+    def _drop_waiting(self, step: Step, kept: Container[str]) -> None:
+        place = step.number, step.verb
+        for name in list(self._waiting()):
+            if name not in kept and self._unedited(name, place):
+                self._drop(name, place)
 
     def _drop(self, name: str, place: Path) -> None:
         if name in self.run.flow.actions:

@@ -308,6 +308,21 @@ def test_what_waits_for_something_skipped_in_vain_is_skipped_when_added(
                              'c': 'skipped', 'd': 'succeeded'}
 
 
+@pytest.mark.parametrize('text', ['- clear: true', f'- build: {{d: {{{MOTION}}}}}',
+                                  f'- build: {{b: {{{MOTION}}}, c: {{{MOTION}}}}}'])
+def test_nothing_is_cleared_or_built_anew_that_others_changed_since(
+    start: Start, clock: Clock, text: str
+) -> None:
+    process = start()
+    run = process.submit(flow('a', 'b;, after: a'))
+    clock.run(0.5)
+    seen = process.journal.last_seq()
+    edit(process, f'- add: {{c: {{{MOTION}, after: a}}}}')
+    assert "action 'c' was changed by ann" in refused(process, text, seen)
+    assert sorted(run.flow.actions) == ['a', 'b', 'c']
+    edit(process, text, process.journal.last_seq())
+
+
 def test_an_ended_flow_takes_no_edit(start: Start, clock: Clock, robot: Robot) -> None:
     process = start()
     process.submit(flow('a'))

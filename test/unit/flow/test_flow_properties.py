@@ -23,10 +23,12 @@ FLOW_ROUNDS (40): how many random flows are tried.
 
 from __future__ import annotations
 
+import copy
+import json
 import os
 from pathlib import Path
 import random
-from typing import Any
+from typing import Any, NamedTuple
 
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.flow.edits import parse_edit
@@ -44,6 +46,24 @@ KINDS = ('success', 'completion', 'unconditional', 'when')
 RESOURCES = ('arm', 'base', 'camera')
 
 
+class Drawn(NamedTuple):
+    """An action that chance has made."""
+
+    needs: dict[str, str]
+    fails: bool
+    refuses: bool
+    resources: frozenset[str]
+    priority: int
+
+    def raw(self) -> dict[str, Any]:
+        """Return what a flow file says of it."""
+        return {
+            'motion': {'server': 's', 'type': 'a/action/B'}, 'confirm': 'z > 0',
+            'idempotent': True, 'priority': self.priority, 'resources': sorted(self.resources),
+            'after': {name: {'condition': 'z > 0', 'unknown': 'fail'} if kind == 'when' else kind
+                      for name, kind in self.needs.items()}}
+
+
 class Model:
     """What is wanted: by action, what it waits for and whether it is to fail."""
 
@@ -51,6 +71,14 @@ class Model:
         self.after: dict[str, dict[str, str]] = {}
         self.fails: set[str] = set()
         self.refuses: set[str] = set()  #: actions whose conditions are false
+        self.resources: dict[str, frozenset[str]] = {}
+
+    def take(self, name: str, drawn: Drawn) -> None:
+        """Take in an action as it was drawn, new or anew."""
+        self.after[name] = dict(drawn.needs)
+        for names, wanted in (self.fails, drawn.fails), (self.refuses, drawn.refuses):
+            (names.add if wanted else names.discard)(name)
+        self.resources[name] = drawn.resources
 
     def outcomes(self) -> dict[str, str]:
         """Work out how each action ends."""
@@ -85,8 +113,7 @@ class CountingRobot(Robot):
         self.rng = rng
         self.goals: dict[str, tuple[str, float]] = {}  #: by goal id: the action, when it ends
         self.done: dict[str, int] = {}
-        self.resources: dict[str, frozenset[str]] = {}
-        self.refuses: set[str] = set()
+        self.model = Model()  #: knows what fails
         self.most = 0
 
     def execute(self, request: MotionRequest, result: Any) -> Any:
@@ -101,28 +128,18 @@ class CountingRobot(Robot):
         running = [other for other, end in self.goals.values() if end > now]
         self.most = max(self.most, len(running))
         for other in set(running) - {name}:
-            assert self.resources[name].isdisjoint(self.resources[other]), (name, other)
+            assert self.model.resources[name].isdisjoint(
+                self.model.resources[other]), (name, other)
         end = self.goals[request.goal_id][1]
         self.clock.call_later(max(0.0, end - now), motion.end)
         return motion
 
     def confirm(self, request: Any, result: Any) -> Any:
         verdicts = self.verdicts.setdefault((request.action_id, request.name), [])
-        liars = {'after': self.refuses, 'confirm': self.fails}.get(request.name, set())
+        liars = {'after': self.model.refuses, 'confirm': self.model.fails}.get(request.name, set())
         if request.action_id in liars:
             verdicts[:] = ['refuted']
         return super().confirm(request, result)
-
-    fails: set[str] = set()
-
-
-def raw(needs: dict[str, str], resources: frozenset[str], priority: int) -> str:
-    after = ', '.join(
-        f'{name}: ' + ('{condition: z > 0, unknown: fail}' if kind == 'when' else kind)
-        for name, kind in needs.items())
-    return ('{motion: {server: s, type: a/action/B}, confirm: z > 0, idempotent: true, '
-            f'priority: {priority}, resources: [{", ".join(sorted(resources))}], '
-            f'after: {{{after}}}}}')
 
 
 class Case:
@@ -136,84 +153,121 @@ class Case:
         self.robot.motions = []
         self.robot.by_hand.add('motion')
         self.model = Model()
-        self.robot.fails, self.robot.refuses = self.model.fails, self.model.refuses
+        self.robot.model = self.model
         self.limit = self.rng.randint(1, 4)
         self.count = 0
+        self.seen: tuple[int, list[str]] = (0, [])  #: a journal row, and what waited then
 
-    def draw(self, others: list[str]) -> tuple[str, str]:
-        """Return a new action and how it is written; it waits for some of the others."""
-        rng, name = self.rng, f'n{self.count}'
-        self.count += 1
+    def draw(self, others: list[str]) -> Drawn:
+        """Return a random action; it waits for some of the others."""
+        rng = self.rng
         needs = {needed: rng.choice(KINDS) for needed in rng.sample(
             others, min(len(others), rng.choice([0, 1, 1, 2, 3])))}
-        self.model.after[name] = needs
-        if rng.random() < 0.25:
-            self.model.fails.add(name)
-        if rng.random() < 0.3:
-            self.model.refuses.add(name)
-        resources = frozenset(rng.sample(RESOURCES, rng.choice([0, 1, 1, 2])))
-        self.robot.resources[name] = resources
-        return name, raw(needs, resources, rng.randint(-2, 2))
+        return Drawn(needs, rng.random() < 0.25, rng.random() < 0.3,
+                     frozenset(rng.sample(RESOURCES, rng.choice([0, 1, 1, 2]))),
+                     rng.randint(-2, 2))
+
+    def new_name(self) -> str:
+        self.count += 1
+        return f'n{self.count - 1}'
 
     def text(self) -> str:
-        actions = ''.join(
-            f'  {name}: {written}\n' for name, written in [
-                self.draw(list(self.model.after)) for _ in range(self.rng.randint(1, 8))])
-        return f'flow: f\nmax_motions: {self.limit}\nactions:\n{actions}'
+        actions = {}
+        for _ in range(self.rng.randint(1, 8)):
+            name, drawn = self.new_name(), self.draw(list(self.model.after))
+            self.model.take(name, drawn)
+            actions[name] = drawn.raw()
+        return json.dumps({'flow': 'f', 'max_motions': self.limit, 'actions': actions})
+
+    def look(self, process: Process, run: FlowRun) -> None:
+        """Look at the flow, as the author of an edit does."""
+        self.seen = process.journal.last_seq(), self.waiting(run)
+
+    @staticmethod
+    def waiting(run: FlowRun) -> list[str]:
+        return [name for name in run.flow.actions if run.progress(name) == 'waiting']
 
     def edit(self, process: Process, run: FlowRun) -> None:
         """Make a random edit; what is refused must leave all as it was."""
         rng, model = self.rng, self.model
-        waiting = [name for name in run.flow.actions if run.progress(name) == 'waiting']
-        kept = {name: dict(needs) for name, needs in model.after.items()}
-        choice = rng.choice(['add', 'add', 'remove', 'update', 'depend', 'independ', 'clear'])
+        if rng.random() < 0.7:  # else the author looked some time ago
+            self.look(process, run)
+        base_seq, seen = self.seen
+        waiting = self.waiting(run)
+        drawn: dict[str, Drawn] = {}  #: what the edit says of whole actions
+        needs: dict[str, dict[str, str]] = {}  #: what others shall wait for
+        gone: set[str] = set()
+        choice = rng.choice(['add', 'add', 'remove', 'update', 'depend', 'independ', 'clear',
+                             'build', 'build'])
         if choice == 'add':
-            name, written = self.draw(list(model.after))
-            text = f'- add: {{{name}: {written}}}'
+            drawn[self.new_name()] = self.draw(list(model.after))
         elif choice == 'clear':
-            text = '- clear: true'
-        elif not waiting:
+            gone = set(waiting)
+        elif choice == 'build':
+            gone = set(waiting)
+            others = [name for name in model.after if name not in gone or rng.random() < 0.1]
+            for name in [*rng.sample(list(model.after), rng.randint(0, len(model.after))),
+                         *(self.new_name() for _ in range(rng.randint(0, 3)))]:
+                drawn[name] = self.draw([other for other in others if other != name])
+                others.append(name)
+            gone -= set(drawn)
+        elif not seen or (name := rng.choice(seen)) not in model.after:
             return
+        elif choice == 'remove':
+            gone = {name}
+        elif choice == 'update':
+            needs[name] = dict.fromkeys(rng.sample(
+                list(model.after), rng.randint(0, min(2, len(model.after)))), 'success')
+        elif choice == 'depend':
+            needs[name] = {**model.after[name],
+                           rng.choice(list(model.after)): rng.choice(KINDS[:3])}
+        elif model.after[name]:
+            needs[name] = dict(model.after[name])
+            del needs[name][rng.choice(list(needs[name]))]
         else:
-            name = rng.choice(waiting)
-            if choice == 'remove':
-                text = f'- remove: {name}'
-            elif choice == 'update':
-                needs = rng.sample(list(model.after), rng.randint(0, min(2, len(model.after))))
-                text = f'- update: {{{name}: {{priority: 3, after: [{", ".join(needs)}]}}}}'
-                kept[name] = dict.fromkeys(needs, 'success')
-            elif choice == 'depend':
-                needed, kind = rng.choice(list(model.after)), rng.choice(KINDS[:3])
-                text = f'- depend: {{{name}: {{{needed}: {kind}}}}}'
-                kept[name][needed] = kind
-            elif model.after[name]:
-                needed = rng.choice(list(model.after[name]))
-                text = f'- independ: {{{name}: {needed}}}'
-                del kept[name][needed]
-            else:
-                return
+            return
+        value: Any = {
+            'clear': True, 'remove': sorted(gone),
+            'update': {name: {'priority': 3, 'after': list(wanted)}
+                       for name, wanted in needs.items()},
+            'depend': {name: dict(wanted.items() - model.after[name].items())
+                       for name, wanted in needs.items()},
+            'independ': {name: sorted(set(model.after[name]) - set(wanted))
+                         for name, wanted in needs.items()},
+        }.get(choice, {name: one.raw() for name, one in drawn.items()})
+        edited_since = {name for edit in run.edits if edit['seq'] > base_seq > 0
+                        for name in edit['names']}
         before = run.flow.text_now(), process.journal.last_seq()
+        known = copy.deepcopy(model)
+        for name, one in drawn.items():
+            if name in waiting or name not in model.after:
+                model.take(name, one)
         try:
-            process.orchestrator.edit('f', parse_edit(text), 'chance', 'why not')
+            result = process.orchestrator.edit(
+                'f', parse_edit(json.dumps([{choice: value}])), 'chance', 'why not', base_seq)
         except LifecycleError:
             assert before == (run.flow.text_now(), process.journal.last_seq())
-            if choice == 'add':
-                del model.after[name]
+            self.model = self.robot.model = known
             return
-        if choice in ('remove', 'clear'):
-            gone = set(model.after) - set(run.flow.actions)
-            model.after = {
-                name: {needed: kind for needed, kind in needs.items() if needed not in gone}
-                for name, needs in model.after.items() if name not in gone}
-        elif choice != 'add':
-            model.after = kept
+        left_out = {words.split()[1] for words in result.left_out}
+        assert left_out.isdisjoint(waiting)
+        assert left_out >= {name for name in drawn if name in known.after} - set(waiting)
+        changed = gone | set(drawn) & set(known.after) | set(needs)
+        assert edited_since.isdisjoint(changed - left_out)
+        gone -= left_out
+        assert gone <= set(waiting)
+        model.after.update({name: needs[name] for name in set(needs) - left_out})
+        model.after = {
+            name: {needed: kind for needed, kind in waited.items() if needed not in gone}
+            for name, waited in model.after.items() if name not in gone}
+        assert sorted(run.flow.actions) == sorted(model.after)
 
     def check_running(self, process: Process, run: FlowRun) -> None:
         """Look at what must be so at any moment."""
         assert len(run.at_work) <= self.limit
         holders = process.orchestrator.resources.holders
         for name in run.at_work:
-            for resource in self.robot.resources[name]:
+            for resource in self.model.resources[name]:
                 assert holders[resource] == ('f', name)
 
     def run(self) -> None:
