@@ -18,15 +18,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 import json
-import math
+from pathlib import Path
+import subprocess
+import sys
 from typing import Any
 
+from . import schema_judge
 from .errors import LifecycleError
 
 MAX_SCHEMA = 65_536
 """Longest schema, in characters of JSON."""
-MAX_FAULTS = 20
-"""Most faults that are told of one value."""
+TIME_LIMIT = 5.0
+"""s that a judgement may take."""
+_QUICK_SCHEMA = 4096  # characters of a schema that is surely judged at once
+_QUICK_VALUE = 4_000_000  # the same for a value: its characters times those of the schema
+_SLOW = ('$ref', '$dynamicRef', 'pattern', 'patternProperties', 'uniqueItems')
+"""What may take a time that grows faster than the value: exponentially, at its worst."""
 
 
 class SchemaError(LifecycleError):
@@ -39,51 +46,59 @@ def check_schema(schema: Any) -> None:
 
     A reference to another document is refused: looking it up would ask the network.
     """
-    import jsonschema  # here, not above: only tools and language models need its 3 MB
     if not isinstance(schema, Mapping):
         raise SchemaError(f'a JSON Schema is a mapping, not {type(schema).__name__}')
     try:
         size = len(json.dumps(schema, allow_nan=False))
-        if size > MAX_SCHEMA:
-            raise SchemaError(f'the schema has {size} characters, at most {MAX_SCHEMA} are taken')
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except (jsonschema.SchemaError, TypeError, ValueError, RecursionError) as error:
-        raise SchemaError(f'no JSON Schema: {getattr(error, "message", error)}') from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SchemaError(f'no JSON Schema: {error}') from error
+    if size > MAX_SCHEMA:
+        raise SchemaError(f'the schema has {size} characters, at most {MAX_SCHEMA} are taken')
+    faults = schema_judge.faults_of_schema(schema) if size <= _QUICK_SCHEMA else _apart(schema)
+    if faults:
+        raise SchemaError(faults[0])
     for reference in _references(schema):
         if not (isinstance(reference, str) and reference.startswith('#')):
             raise SchemaError(f"reference '{reference}' leads out of the schema")
 
 
 def schema_faults(value: Any, schema: Mapping[str, Any]) -> list[str]:
-    """Return what of a value the schema doesn't admit, each as `place: what`; empty: nothing."""
-    import jsonschema
+    """
+    Return what of a value the schema doesn't admit, each as `place: what`; empty: nothing.
+
+    What may take long is judged by a process of its own, for at most `TIME_LIMIT` s; then, and for
+    a schema that makes no sense, `SchemaError`.
+    """
     try:
-        faults = [f'{path}: {found} is not finite' for path, found in _infinite(value, '')]
-        for error in jsonschema.Draft202012Validator(schema).iter_errors(value):
-            where = ''.join(map(_step, error.absolute_path)) or '.'
-            faults.append(f'{where}: {error.message:.300}')
-            if len(faults) >= MAX_FAULTS:
-                break
+        text, known = json.dumps(value), json.dumps(schema)
     except RecursionError:
         return ['.: it is nested too deeply']
-    except Exception as error:  # an unresolvable reference, a pattern that is none
-        raise SchemaError(f'the schema can not be used: {error}') from error
+    except (TypeError, ValueError) as error:
+        return [f'.: it is no JSON: {error}']
+    if len(text) * len(known) > _QUICK_VALUE or any(f'"{word}"' in known for word in _SLOW):
+        return _apart(schema, value)
+    try:
+        return schema_judge.faults_of_value(schema, value)
+    except ValueError as error:
+        raise SchemaError(str(error)) from error
+
+
+def _apart(*asked: Any) -> list[str]:
+    """Have a process judge that is ended when it takes too long."""
+    try:
+        done = subprocess.run(
+            [sys.executable, str(Path(schema_judge.__file__))], input=json.dumps(asked),
+            capture_output=True, text=True, timeout=TIME_LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        raise SchemaError(f'the schema takes longer than {TIME_LIMIT:g} s to judge by') from None
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        raise SchemaError(f'the schema can not be used: {done.stderr[-300:].strip()}') from None
+    if 'error' in answer:
+        raise SchemaError(answer['error'])
+    faults: list[str] = answer['faults']
     return faults
-
-
-def _step(key: str | int) -> str:
-    return f'[{key}]' if isinstance(key, int) else f'.{key}'
-
-
-def _infinite(value: Any, path: str) -> Iterator[tuple[str, float]]:
-    if isinstance(value, float) and not math.isfinite(value):
-        yield path or '.', value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _infinite(item, f'{path}.{key}')
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _infinite(item, f'{path}[{index}]')
 
 
 def _references(schema: Any) -> Iterator[Any]:

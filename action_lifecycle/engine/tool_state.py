@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 import inspect
@@ -151,7 +152,7 @@ class ToolState(State):
             if not isinstance(arguments, Mapping):
                 faults = [f'.: expected an object, got {arguments!r:.200}']
             else:
-                faults = schema_faults(arguments, schema)
+                faults = await asyncio.to_thread(schema_faults, arguments, schema)
             if not faults:
                 return dict(arguments)
         raise ToolError(f"state '{self.name}': no usable arguments for the tool '{tool}': "

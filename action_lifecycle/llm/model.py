@@ -218,7 +218,7 @@ async def _judged(text: str, schema: Mapping[str, Any], check: Check) -> Any:
         answer = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise _Refused(text, [f'it is no JSON: {error}']) from None
-    faults: Sequence[str] = schema_faults(answer, schema)
+    faults: Sequence[str] = await asyncio.to_thread(schema_faults, answer, schema)
     if not faults:
         faults = await asyncio.to_thread(check, answer)
     if faults:

@@ -21,6 +21,7 @@ the model answers is checked here for its form; it moves nothing: whoever asked 
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import CancelledError, Future
 import json
 from pathlib import Path
@@ -168,7 +169,7 @@ class LanguageModelNode(ManagedNode):
 
     async def _choose(self, request: Any, response: Any) -> Any:
         try:
-            answer = await self._done(ModelChooser(self.model, self._fallback())(_choice(request)))
+            answer = await self._done(self._chosen(request))
         except LifecycleError as error:
             response.reason = whole_characters(str(error))
             return response
@@ -176,6 +177,10 @@ class LanguageModelNode(ManagedNode):
             answer = answer['next_state']
         response.transition = answer if isinstance(answer, str) else json.dumps(answer)
         return response
+
+    async def _chosen(self, request: Any) -> Any:
+        choice = await asyncio.to_thread(_choice, request)
+        return await ModelChooser(self.model, self._fallback())(choice)
 
     def _fallback(self) -> Any:
         return None if self.parameter('fallback') == 'none' else _first

@@ -129,7 +129,7 @@ class ToolRegistry:
                 _LOG.warning('%s', error)
                 continue
             for tool in offered:
-                self._take(tool, found)
+                await asyncio.to_thread(self._take, tool, found)
         self._tools = found
         specs: dict[str, dict[str, dict[str, Any]]] = {}
         for tool in found.values():
@@ -161,7 +161,7 @@ class ToolRegistry:
             raise ToolError(f"there is no tool '{tool_name}'" + nearest(tool_name, self._tools))
         if not isinstance(arguments, Mapping):
             raise ToolError(f"tool '{tool_name}': arguments are an object, not {arguments!r:.200}")
-        faults = schema_faults(arguments, tool.inputSchema)
+        faults = await asyncio.to_thread(schema_faults, arguments, tool.inputSchema)
         if faults:
             raise ToolError(f"tool '{tool_name}': arguments that do not fit: " + '; '.join(faults))
         try:

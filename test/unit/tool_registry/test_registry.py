@@ -24,6 +24,7 @@ import threading
 import time
 from typing import Any, Literal, Optional, Union
 
+from action_lifecycle.engine import json_schema
 from action_lifecycle.engine.json_schema import check_schema, SchemaError
 from action_lifecycle.tools import MAX_RESULT, Tool, ToolError, ToolRegistry
 from action_lifecycle.tools.python import schema_of
@@ -208,6 +209,63 @@ def test_references_inside_a_schema_work() -> None:
     assert call(registry, 'it', a=1.5) == 1.5
     with pytest.raises(ToolError, match='do not fit'):
         call(registry, 'it', a='x')
+
+
+_DOUBLED = {'d40': {}, **{
+    f'd{i}': {'allOf': [{'$ref': f'#/$defs/d{i + 1}'}] * 2} for i in range(40)}}
+
+
+@pytest.mark.parametrize('schema, value', [
+    ({'pattern': '^(a+)+$'}, 'a' * 40 + '!'),
+    ({'patternProperties': {'^(a+)+$': {}}}, {'a' * 40 + '!': 1}),
+    ({'$ref': '#/$defs/d0'}, 1),
+    ({'uniqueItems': True}, [[i] if i % 2 else {'i': i} for i in range(20_000)])],
+    ids=['pattern', 'names', 'references', 'unique'])
+def test_a_schema_that_takes_for_ever_is_an_error_and_holds_up_nothing_else(
+    schema: Any, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_schema, 'TIME_LIMIT', 1.0)
+    called: list[Any] = []
+    registry = ToolRegistry()
+    registry.add(Tool('it', 'home', '', {
+        'properties': {'a': schema}, '$defs': _DOUBLED}, called.append))
+
+    async def both() -> float:
+        asked = asyncio.ensure_future(registry.call_tool('it', {'a': value}))
+        longest, last = 0.0, time.monotonic()
+        while not asked.done():
+            await asyncio.sleep(0.01)
+            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+        with pytest.raises(SchemaError, match='longer than 1 s to judge by'):
+            await asked
+        return longest
+    assert asyncio.run(both()) < 0.5
+    assert not called
+
+
+def test_patterns_are_judged() -> None:
+    registry = ToolRegistry()
+    registry.add(Tool('it', 'home', '', {'properties': {'a': {'pattern': r'^\d{4}-\d{2}$'}}},
+                      lambda arguments, user: arguments['a']))
+    assert call(registry, 'it', a='2026-11') == '2026-11'
+    with pytest.raises(ToolError, match=r"\.a: '2026' does not match"):
+        call(registry, 'it', a='2026')
+
+
+def test_a_pattern_that_is_none_is_an_error() -> None:
+    registry = ToolRegistry()
+    with pytest.raises(SchemaError):  # when it is added, or with older jsonschema when called
+        registry.add(Tool('it', 'home', '', {'properties': {'a': {'pattern': '('}}}, print))
+        call(registry, 'it', a='x')
+
+
+def test_a_large_schema_is_checked_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_schema({'description': 'x' * 5000})
+    with pytest.raises(SchemaError, match='no JSON Schema'):
+        check_schema({'description': 'x' * 5000, 'type': 'objekt'})
+    monkeypatch.setattr(json_schema, 'TIME_LIMIT', 0.01)
+    with pytest.raises(SchemaError, match='longer than 0.01 s'):
+        check_schema({'description': 'x' * 5000})
 
 
 def test_callables_that_can_not_be_described_are_refused_by_name() -> None:

@@ -1,0 +1,88 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Judges schemas and values by JSON Schema; also a program, so that it can be ended when it hangs.
+
+It reads a list of a schema, and a value if one is to be judged, and writes the faults, all JSON.
+It imports nothing of ours, so it starts quickly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import json
+import math
+import sys
+from typing import Any
+
+MAX_FAULTS = 20
+"""Most faults that are told of one value."""
+
+
+def faults_of_schema(schema: Any) -> list[str]:
+    """Return what keeps a schema from being one."""
+    import jsonschema  # here, not above: only tools and language models need its 3 MB
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except (jsonschema.SchemaError, TypeError, ValueError, RecursionError) as error:
+        return [f'no JSON Schema: {getattr(error, "message", error)!s:.300}']
+    return []
+
+
+def faults_of_value(schema: Mapping[str, Any], value: Any) -> list[str]:
+    """Return what of a value a schema doesn't admit; `ValueError` for a schema of no use."""
+    import jsonschema
+    try:
+        faults = [f'{path}: {found} is not finite' for path, found in _infinite(value, '')]
+        for error in jsonschema.Draft202012Validator(schema).iter_errors(value):
+            where = ''.join(map(_step, error.absolute_path)) or '.'
+            faults.append(f'{where}: {error.message:.300}')
+            if len(faults) >= MAX_FAULTS:
+                break
+    except RecursionError:
+        return ['.: it is nested too deeply']
+    except Exception as error:  # an unresolvable reference, a pattern that is none
+        raise ValueError(f'the schema can not be used: {error!s:.300}') from error
+    return faults
+
+
+def _step(key: str | int) -> str:
+    return f'[{key}]' if isinstance(key, int) else f'.{key}'
+
+
+def _infinite(value: Any, path: str) -> Iterator[tuple[str, float]]:
+    if isinstance(value, float) and not math.isfinite(value):
+        yield path or '.', value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _infinite(item, f'{path}.{key}')
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _infinite(item, f'{path}[{index}]')
+
+
+def main() -> None:
+    """Judge what comes on the standard input."""
+    schema, *values = json.load(sys.stdin)
+    try:
+        faults = faults_of_value(schema, *values) if values else faults_of_schema(schema)
+        json.dump({'faults': faults}, sys.stdout)
+    except ValueError as error:
+        json.dump({'error': str(error)}, sys.stdout)
+
+
+if __name__ == '__main__':
+    del sys.path[0]  # this folder, whose modules are not meant to be found without their package
+    main()
