@@ -25,6 +25,7 @@ from typing import Any
 
 from .registry import AuthRequiredError, TIME_LIMIT, Tool
 from ..engine.errors import LifecycleError
+from ..engine.json_schema import check_schema, schema_faults
 from ..engine.tool_state import ToolError
 
 START_LIMIT = 20.0
@@ -63,6 +64,7 @@ class McpServer:
         self._keeper: asyncio.Task[None] | None = None
         self._end: asyncio.Event | None = None
         self._tools: list[Tool] | None = None
+        self._answers: dict[str, Any] = {}  #: by tool: the schema of what it answers, or None
         self.starts = 0
         """How often it was started."""
 
@@ -88,6 +90,8 @@ class McpServer:
             page = await (session.list_tools() if cursor is None
                           else session.list_tools(cursor=cursor))
             data = page.model_dump(by_alias=True)
+            self._answers.update({
+                tool['name']: tool.get('outputSchema') for tool in data['tools']})
             found += [
                 Tool(tool['name'], self.name, tool.get('description') or '', tool['inputSchema'],
                      partial(self._call, tool['name']), self._time_limit + START_LIMIT)
@@ -104,7 +108,16 @@ class McpServer:
         if data.get('isError'):
             raise ToolError(f"tool '{tool}' failed: {_text(data)!s:.2000}")
         structured = data.get('structuredContent')
+        await self._judge(tool, structured)
         return structured if structured is not None else _text(data)
+
+    async def _judge(self, tool: str, answer: Any) -> None:
+        schema = self._answers.get(tool)
+        if schema is None:
+            return
+        await asyncio.to_thread(check_schema, schema)
+        if faults := await asyncio.to_thread(schema_faults, answer, schema):
+            raise ToolError(f"tool '{tool}': an answer that does not fit: " + '; '.join(faults))
 
     async def _limited(self, call: Any, what: str) -> Any:
         """Await an answer; what goes wrong is a ToolError, and may end the server."""
@@ -159,6 +172,8 @@ class McpServer:
                 watched = _Watched(source, end)
                 session = await stack.enter_async_context(
                     self._mcp.ClientSession(watched, target))
+                for name in 'validate_tool_result', '_validate_tool_result':
+                    setattr(session, name, _judged_later)  # it would judge without a time limit
                 await session.initialize()
                 ready.set_result(session)
                 await end.wait()
@@ -170,6 +185,10 @@ class McpServer:
             if not ready.done():
                 ready.set_exception(ToolError(f"MCP server '{self.name}' ended at its start"))
             ready.exception()
+
+
+async def _judged_later(name: str, result: Any) -> None:
+    pass
 
 
 class _Watched:

@@ -26,7 +26,8 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-from action_lifecycle.engine import load_graph, Session, StateHandler
+from action_lifecycle.engine import json_schema, load_graph, Session, StateHandler
+from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.tools import AuthRequiredError, McpServer, ToolError, ToolRegistry
 from action_lifecycle.tools.mcp_server import _link
 import pytest
@@ -72,6 +73,27 @@ def test_tools_are_listed_checked_and_called_in_one_session(tmp_path: Path) -> N
             await registry.call_tool('switch', {'on': 'yes'})
         pids = {await registry.call_tool('pid', {}) for _ in range(3)}
         assert len(pids) == 1 and server.starts == 1
+
+    run(use, tmp_path)
+
+
+def test_answers_are_judged_by_the_schema_of_the_tool_in_limited_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def use(registry: ToolRegistry, server: McpServer) -> None:
+        with pytest.raises(ToolError, match=r"does not fit: \.on: 'a+!' is not of type"):
+            await registry.call_tool('lie', {})
+        monkeypatch.setattr(json_schema, 'TIME_LIMIT', 1.0)
+        asked = asyncio.ensure_future(registry.call_tool('slow', {}))
+        longest, last = 0.0, time.monotonic()
+        while not asked.done():
+            await asyncio.sleep(0.01)
+            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+        with pytest.raises(LifecycleError, match='longer than 1 s to judge by'):
+            await asked
+        assert longest < 0.5
+        assert await registry.call_tool('switch', {'on': True}) == {'on': True}
+        assert server.starts == 1
 
     run(use, tmp_path)
 

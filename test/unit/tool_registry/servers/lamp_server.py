@@ -26,8 +26,12 @@ SWITCH = {'type': 'object', 'properties': {'on': {'type': 'boolean'}}, 'required
           'additionalProperties': False}
 ANY = {'type': 'object', 'properties': {}}
 TOOLS = {'switch': SWITCH, 'pid': ANY, 'die': ANY, 'hang': ANY, 'fail': ANY, 'large': ANY,
-         'unicode': ANY, 'secret': ANY, 'noise': ANY,
+         'unicode': ANY, 'lie': ANY, 'slow': ANY, 'secret': ANY, 'noise': ANY,
          'outside': {'type': 'object', '$ref': 'http://127.0.0.1:9/schema.json'}}
+
+
+ANSWERS = {'switch': {'outputSchema': SWITCH}, 'lie': {'outputSchema': SWITCH}, 'slow': {
+    'outputSchema': {'type': 'object', 'properties': {'on': {'pattern': '^(a+)+$'}}}}}
 
 
 def text(value: str) -> dict[str, Any]:
@@ -37,6 +41,8 @@ def text(value: str) -> dict[str, Any]:
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     if name == 'switch':
         return {**text('done'), 'structuredContent': {'on': arguments['on']}}
+    if name in ('lie', 'slow'):
+        return {**text('done'), 'structuredContent': {'on': 'a' * 40 + '!'}}
     if name == 'pid':
         return text(str(os.getpid()))
     if name == 'die':
@@ -60,7 +66,8 @@ def answer(message: dict[str, Any]) -> dict[str, Any]:
                            'serverInfo': {'name': 'lamps', 'version': '1'}}}
     if method == 'tools/list':
         return {'result': {'tools': [
-            {'name': name, 'description': f'to {name}', 'inputSchema': schema}
+            {'name': name, 'description': f'to {name}', 'inputSchema': schema,
+             **ANSWERS.get(name, {})}
             for name, schema in TOOLS.items()]}}
     if method == 'tools/call' and parameters['name'] == 'secret' \
             and not os.path.exists(os.environ['AUTHORISED']):
