@@ -23,11 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import dataclasses
-import heapq
-import itertools
 import typing
 from typing import Any
 
+from _stepped_clock import SteppedClock
 from action_lifecycle.lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
@@ -47,52 +46,6 @@ GOALS = {'control_msgs/action/FollowJointTrajectory': messages.FollowJointTrajec
          'control_msgs/action/GripperCommand': messages.GripperCommandGoal}
 CODES = {Outcome.REFUTED: ErrorCode.REFUTED, Outcome.TIMED_OUT: ErrorCode.CONFIRM_TIMEOUT,
          Outcome.STALE: ErrorCode.CONFIRM_STALE}
-
-
-class Later:
-    """A callback to come."""
-
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self.callback: Callable[[], None] | None = callback
-
-    def cancel(self) -> None:
-        """Take it back."""
-        self.callback = None
-
-
-class SteppedClock:
-    """Time as the cell has it; the journal reads its times here too."""
-
-    boot_id = 'truth'
-
-    def __init__(self) -> None:
-        self.time = 0.0
-        self._later: list[tuple[float, int, Later]] = []
-        self._order = itertools.count()
-
-    def now(self) -> float:
-        """Return simulated time in s."""
-        return self.time
-
-    boot_time = wall_time = now
-
-    def call_later(self, delay: float, callback: Callable[[], None]) -> Later:
-        """Call back after `delay` s of simulated time."""
-        later = Later(callback)
-        heapq.heappush(self._later, (self.time + delay, next(self._order), later))
-        return later
-
-    def call_soon(self, callback: Callable[[], None]) -> None:
-        """Call back within this step."""
-        self.call_later(0.0, callback)
-
-    def run(self, now: float) -> None:
-        """Make the calls that are due until `now`."""
-        while self._later and self._later[0][0] <= now:
-            self.time, _, later = heapq.heappop(self._later)
-            if later.callback is not None:
-                later.callback()
-        self.time = now
 
 
 class CellWorld:

@@ -30,16 +30,15 @@ its neighbour; the median of these ratios is printed, so that load from outside 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 import gc
-import json
 import math
 import statistics
 import time
 import tracemalloc
 from typing import Any
 
+from _report import parser, report
 from action_lifecycle.engine import load_graph, Machine
 from action_lifecycle.engine.resources import config_file
 import statemachine
@@ -201,9 +200,7 @@ def bytes_per_machine(walked: bool) -> float:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--json', action='store_true', help='print one JSON object')
-    arguments = parser.parse_args()
+    arguments = parser(__doc__).parse_args()
     figures = {
         'transition_vs_transitions':
             faster(ours(Power()), of_transitions(hooks=False), 500, 5),
@@ -214,12 +211,7 @@ def main() -> None:
         'bytes_per_machine': bytes_per_machine(walked=False),
         'bytes_per_walked_machine': bytes_per_machine(walked=True),
     }
-    rounded = {name: round(figure, 2) for name, figure in figures.items()}
-    if arguments.json:
-        print(json.dumps(rounded))
-    else:
-        for name, figure in rounded.items():
-            print(f'{name:36}{figure:10}')
+    report(figures, arguments.json)
 
 
 if __name__ == '__main__':

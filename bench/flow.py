@@ -40,13 +40,10 @@ Times are the least of several; ratios are taken within a block, the median of t
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 import gc
 import graphlib
-import heapq
 import itertools
-import json
 import math
 from pathlib import Path
 import random
@@ -56,6 +53,8 @@ import time
 import tracemalloc
 from typing import Any
 
+from _report import parser, report
+from _stepped_clock import Later, SteppedClock
 from action_lifecycle.engine import load_graph
 from action_lifecycle.engine.resources import config_file
 from action_lifecycle.flow import JournalRecorder, Orchestrator, parse_flow
@@ -168,44 +167,21 @@ def schedule_figures() -> dict[str, float]:
             'ready_vs_graphlib': statistics.median(ready)}
 
 
-class SteppedClock:
-    """Time that only goes on when somebody waits; notes how long each callback took."""
-
-    boot_id = 'bench'
+class TimedClock(SteppedClock):
+    """Notes how long each callback took."""
 
     def __init__(self) -> None:
-        self.time = 0.0
+        super().__init__()
         self.longest = 0.0
-        self._later: list[tuple[float, int, Any]] = []
-        self._order = itertools.count()
 
-    def now(self) -> float:
-        """Return the time in s."""
-        return self.time
-
-    boot_time = wall_time = now
-
-    def call_later(self, delay: float, callback: Callable[[], None]) -> Any:
-        """Call back later."""
-        heapq.heappush(self._later, (self.time + delay, next(self._order), callback))
-        return self
-
-    def cancel(self) -> None:
-        """Ignore it: nothing here is taken back."""
-
-    def call_soon(self, callback: Callable[[], None]) -> None:
-        """Call back next."""
-        self.call_later(0.0, callback)
-
-    def run(self, seconds: float) -> None:
-        """Let time pass."""
-        end = self.time + seconds
-        while self._later and self._later[0][0] <= end:
-            self.time, _, callback = heapq.heappop(self._later)
+    def call_later(self, delay: float, callback: Callable[[], None]) -> Later:
+        """Call back after a delay, and take the CPU time (s) that it takes."""
+        def timed() -> None:
             began = time.thread_time()
             callback()
             self.longest = max(self.longest, time.thread_time() - began)
-        self.time = end
+
+        return super().call_later(delay, timed)
 
 
 class NoRobot:
@@ -231,7 +207,7 @@ class Robotless:
     """An orchestrator on a real journal, without a robot."""
 
     def __init__(self, folder: Path) -> None:
-        self.clock = SteppedClock()
+        self.clock = TimedClock()
         self.robot = NoRobot()
         self.journal = Journal(folder / 'journal')
         recorder = JournalRecorder(
@@ -290,7 +266,7 @@ def flow_figures() -> dict[str, float]:
             began = time.process_time()
             run = robotless.orchestrator.submit(flow, 'f')
             figures['start_s'] = time.process_time() - began
-            robotless.clock.run(1.0)
+            robotless.clock.run(11.0)
             of_one[size] = min(
                 edit_seconds(robotless, 1, next(numbers), size) for _ in range(30))
             if size == LARGE:
@@ -320,16 +296,8 @@ def flow_figures() -> dict[str, float]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--json', action='store_true', help='print one JSON object')
-    arguments = parser.parse_args()
-    figures = {**schedule_figures(), **flow_figures()}
-    rounded = {name: round(figure, 3) for name, figure in figures.items()}
-    if arguments.json:
-        print(json.dumps(rounded))
-    else:
-        for name, figure in rounded.items():
-            print(f'{name:28}{figure:12}')
+    arguments = parser(__doc__).parse_args()
+    report({**schedule_figures(), **flow_figures()}, arguments.json)
 
 
 if __name__ == '__main__':

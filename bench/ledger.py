@@ -33,9 +33,7 @@ WARM_UP rows don't count: there both WAL files still grow.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-import json
 from pathlib import Path
 from queue import SimpleQueue
 import sqlite3
@@ -44,6 +42,7 @@ import tempfile
 import time
 
 from _ledger_redis import EVIDENCE, ledger_ratios, WALK
+from _report import parser, report
 from action_lifecycle.ledger import Entry, Journal, Row
 
 EVENTS = 100_000
@@ -153,22 +152,14 @@ def measure(folder: Path, events: int) -> dict[str, float]:
 
 def main() -> None:
     """Print the ratios, as JSON if asked for."""
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--json', action='store_true', help='one JSON object')
-    parser.add_argument('--events', type=int, default=200_000,
-                        help='rows of the backlog that is synced (default: %(default)s)')
-    parser.add_argument('--folder', help='where to write, by default the folder for temporary '
-                        'files; should be on the kind of disk that the robot has')
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument('--events', type=int, default=200_000,
+                         help='rows of the backlog that is synced (default: %(default)s)')
+    options.add_argument('--folder', help='where to write, by default the folder for temporary '
+                         'files; should be on the kind of disk that the robot has')
+    arguments = options.parse_args()
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        ratios = {name: round(ratio, 3)
-                  for name, ratio in measure(Path(folder), arguments.events).items()}
-    if arguments.json:
-        print(json.dumps(ratios))
-    else:
-        for name, ratio in ratios.items():
-            print(f'{name:24} {ratio:6.2f}')
+        report(measure(Path(folder), arguments.events), arguments.json)
 
 
 if __name__ == '__main__':

@@ -25,12 +25,11 @@ Blocks of all libraries take turns; each figure is the median of its blocks.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-import json
 import statistics
 import time
 
+from _report import parser, report
 from engine import Hooked, of_python_statemachine, of_transitions, ours, Power
 import py_trees
 
@@ -63,9 +62,7 @@ def of_py_trees() -> Callable[[int], None]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
-    parser.add_argument('--json', action='store_true', help='print one JSON object')
-    arguments = parser.parse_args()
+    arguments = parser(__doc__).parse_args()
     runs: dict[str, tuple[Callable[[int], None], int]] = {
         'machine_us': (ours(Power()), 2000),
         'transitions_us': (of_transitions(hooks=False), 400),
@@ -80,9 +77,7 @@ def main() -> None:
             began = time.perf_counter()
             run(pairs)
             blocks[name].append((time.perf_counter() - began) / (2 * pairs) * 1e6)
-    figures = {name: round(statistics.median(times), 2) for name, times in blocks.items()}
-    print(json.dumps(figures) if arguments.json else '\n'.join(
-        f'{name:28}{figure:10}' for name, figure in figures.items()))
+    report({name: statistics.median(times) for name, times in blocks.items()}, arguments.json)
 
 
 if __name__ == '__main__':

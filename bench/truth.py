@@ -51,7 +51,8 @@ import tempfile
 import time
 from typing import Any
 
-from _truth_cell import CellWorld, SteppedClock
+from _stepped_clock import SteppedClock
+from _truth_cell import CellWorld
 from _truth_judge import draw, drawn_of, Episode, FACTS, FLOW, Judge, LONGEST, ROOT
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph

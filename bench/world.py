@@ -31,18 +31,16 @@ same messages, so that load from outside meets both; the median over blocks is p
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from pathlib import Path
-import random
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from typing import Any
 
+from _process import Process, ros_environment
+from _report import parser, report
 from _world_processes import KINDS, message_of
 
 PROCESSES = Path(__file__).with_name('_world_processes.py')
@@ -51,35 +49,11 @@ CONFIRM_ROUNDS = 150
 IDLE_SECONDS = 15.0
 
 
-class Process:
-    """A process that plays a role in it."""
-
-    def __init__(self, environment: dict[str, str], *arguments: Any) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(PROCESSES), *map(str, arguments)], env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def line(self) -> str:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit('a process of the benchmark has died')
-        return line
-
-    def ask(self) -> list[float]:
-        """Return CPU time (s) and count."""
-        self.tell()
-        found: list[float] = json.loads(self.line())
-        return found
-
-    def tell(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write('\n')
-        self.process.stdin.flush()
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.communicate()
+def ask(process: Process) -> list[float]:
+    """Return CPU time (s) and count."""
+    process.tell()
+    found: list[float] = json.loads(process.line())
+    return found
 
 
 def cpu_ratio(environment: dict[str, str], folder: str, kind: str, blocks: int) -> float:
@@ -87,20 +61,20 @@ def cpu_ratio(environment: dict[str, str], folder: str, kind: str, blocks: int) 
     source = 'joints' if kind == 'capped' else kind
     _, count, rate = KINDS[source]
     topic = f'{kind}_topic'
-    ours = Process(environment, 'fact', topic, kind, folder)
-    theirs = Process(environment, 'plain', topic, source)
-    sender = Process(environment, 'publisher', topic, source, count, rate)
+    ours = Process(PROCESSES, environment, 'fact', topic, kind, folder)
+    theirs = Process(PROCESSES, environment, 'plain', topic, source)
+    sender = Process(PROCESSES, environment, 'publisher', topic, source, count, rate)
     ratios = []
     try:
         for process in (ours, theirs, sender):
             process.line()
         time.sleep(1.5)  # until the bridge has fitted its QoS to the publisher's
         for block in range(blocks + 2):
-            before = ours.ask(), theirs.ask()
+            before = ask(ours), ask(theirs)
             sender.tell()
             sender.line()
             time.sleep(0.1)
-            after = ours.ask(), theirs.ask()
+            after = ask(ours), ask(theirs)
             if block > 1:  # the first ones warm up
                 read = [later[1] - earlier[1] for earlier, later in zip(before, after)]
                 if kind == 'capped':  # what was sent counts, not what was read of it
@@ -139,14 +113,13 @@ def condition_us() -> float:
 
 def confirm_latency(environment: dict[str, str], folder: str) -> float:
     """Return the time from the deciding sample to the result, over that of a bare server."""
-    os.environ.update(environment)
     from action_lifecycle.ros.executor import make_executor
     from action_lifecycle_msgs.action import ConfirmOutcome
     from action_lifecycle_msgs.msg import Condition
     import rclpy
     from rclpy.action import ActionClient
     from std_msgs.msg import Float64
-    processes = {name: Process(environment, 'confirming', folder, name)
+    processes = {name: Process(PROCESSES, environment, 'confirming', folder, name)
                  for name in ('ours', 'bare')}
     times: dict[str, list[float]] = {'ours': [], 'bare': []}
     rclpy.init()
@@ -193,10 +166,10 @@ def pause(executor: Any, seconds: float) -> None:
 
 def idle_cpu_points(environment: dict[str, str], folder: str) -> float:
     """Return the CPU of the idle bridge minus that of a bare node, in points of one core."""
-    os.environ.update(environment)
     import rclpy
     from std_msgs.msg import Bool
-    processes = [Process(environment, 'idle', folder, name) for name in ('ours', 'bare')]
+    processes = [Process(PROCESSES, environment, 'idle', folder, name)
+                 for name in ('ours', 'bare')]
     rclpy.try_shutdown()
     rclpy.init()
     try:
@@ -211,11 +184,11 @@ def idle_cpu_points(environment: dict[str, str], folder: str) -> float:
                 time.sleep(0.1)
 
         wait(3.0)
-        before = [process.ask()[0] for process in processes]
+        before = [ask(process)[0] for process in processes]
         begin = time.monotonic()
         wait(IDLE_SECONDS)
         took = time.monotonic() - begin
-        after = [process.ask()[0] for process in processes]
+        after = [ask(process)[0] for process in processes]
     finally:
         for process in processes:
             process.end()
@@ -225,23 +198,19 @@ def idle_cpu_points(environment: dict[str, str], folder: str) -> float:
 
 def main() -> None:
     """Measure everything."""
-    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
-    parser.add_argument('--json', action='store_true', help='print one JSON object only')
-    parser.add_argument('--blocks', type=int, default=21, help='blocks of messages a figure')
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument('--blocks', type=int, default=21, help='blocks of messages a figure')
+    arguments = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        environment = {
-            **os.environ, 'ROS_DOMAIN_ID': str(random.randint(1, 200)), 'ROS_LOG_DIR': folder,
-            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+        os.environ |= ros_environment(folder)
+        environment = dict(os.environ)
         found: dict[str, float] = {'condition_us': condition_us()}
         for kind in ('scan', 'joints', 'cloud', 'capped'):
             found[f'{kind}_fact_cpu'] = cpu_ratio(environment, folder, kind, arguments.blocks)
         found['fact_cpu'] = max(found[f'{kind}_fact_cpu'] for kind in ('scan', 'joints', 'cloud'))
         found['confirm_latency'] = confirm_latency(environment, folder)
         found['idle_cpu_points'] = idle_cpu_points(environment, folder)
-    rounded = {name: round(value, 3) for name, value in found.items()}
-    print(json.dumps(rounded) if arguments.json else '\n'.join(
-        f'{name}: {value}' for name, value in rounded.items()))
+    report(found, arguments.json)
 
 
 if __name__ == '__main__':

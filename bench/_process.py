@@ -1,0 +1,58 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""A process that plays a role in a benchmark and is spoken to in lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import random
+import subprocess
+import sys
+from typing import Any
+
+
+class Process:
+    """Runs `program` with these arguments, each as text, until `end`."""
+
+    def __init__(self, program: Path, environment: dict[str, str], *arguments: Any) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(program), *map(str, arguments)], env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def line(self) -> str:
+        """Return the next line that it prints."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit('a process of the benchmark has died')
+        return line
+
+    def tell(self, line: object = '') -> None:
+        """Send a line."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f'{line}\n')
+        self._process.stdin.flush()
+
+    def end(self) -> None:
+        """Kill it."""
+        self._process.kill()
+        self._process.communicate()
+
+
+def ros_environment(folder: str) -> dict[str, str]:
+    """Return what keeps ROS processes on a domain of their own, with their logs in a folder."""
+    return {'ROS_DOMAIN_ID': str(random.randint(1, 200)), 'ROS_LOG_DIR': folder,
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
