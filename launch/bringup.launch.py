@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Starts the three nodes of one robot, in three processes or composed into one."""
+"""Starts the three nodes of one robot, in three processes or in one, and a language model's."""
 
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
@@ -30,6 +30,7 @@ NODES = {
 # Transforms of several robots do not mix when each has its own topics.
 REMAPPINGS = [('/tf', 'tf'), ('/tf_static', 'tf_static')]
 RESPAWN_DELAY = 2.0  # s
+PLANNER = 'language_model/plan'
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -61,6 +62,8 @@ def generate_launch_description() -> LaunchDescription:
                               description='Of the nodes.'),
         DeclareLaunchArgument('compose', default_value='false', choices=['true', 'false'],
                               description='All three nodes in one process.'),
+        DeclareLaunchArgument('language_model', default_value='false', choices=['true', 'false'],
+                              description='Start that node too, as the planner.'),
         DeclareLaunchArgument('flow', default_value='',
                               description='A flow to run once the nodes are active; empty: none.'),
         OpaqueFunction(function=_nodes),
@@ -78,6 +81,10 @@ def _nodes(context: LaunchContext) -> list[Node]:
 
     composed = given('compose') == 'true'
     processes = {'composed': tuple(dict.fromkeys(sum(NODES.values(), ())))} if composed else NODES
+    more: dict[str, dict[str, str]] = {}
+    if given('language_model') == 'true':
+        more = {'composed' if composed else 'action_lifecycle_node': {'planner': PLANNER}}
+        processes = {**processes, 'language_model': ()}
     return [
         Node(
             package='action_lifecycle', executable=executable, namespace=given('namespace'),
@@ -86,6 +93,7 @@ def _nodes(context: LaunchContext) -> list[Node]:
             parameters=[given('params_file'), {
                 'use_sim_time': given('use_sim_time') == 'true',
                 'autostart': given('autostart') == 'true',
-                **{name: given(name) for name in arguments if given(name)}}],
+                **{name: given(name) for name in arguments if given(name)},
+                **more.get(executable, {})}],
             arguments=['--ros-args', '--log-level', given('log_level')])
         for executable, arguments in processes.items()]

@@ -28,7 +28,7 @@ import pytest
 LAUNCH = Path(get_package_share_directory('action_lifecycle')) / 'launch'
 COMMON = {'namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
           'log_level', 'compose', 'flow'}
-OWN = {'bringup': {'use_sim_time', 'facts_file'}, 'gazebo': {'headless'},
+OWN = {'bringup': {'use_sim_time', 'facts_file', 'language_model'}, 'gazebo': {'headless'},
        'demo': {'seed', 'real_time_factor', 'picture_path'}}
 
 
@@ -64,6 +64,13 @@ def test_bringup_makes_three_processes_or_one() -> None:
         'world_model_bridge', 'ledger', 'action_lifecycle_node']
     assert [node.node_executable for node in processes(compose='true')] == ['composed']
     assert all(isinstance(node, Node) for node in processes())
+
+
+def test_bringup_starts_a_language_model_beside_them_when_told_to() -> None:
+    assert [node.node_executable for node in processes(language_model='true', compose='true')] == [
+        'composed', 'language_model']
+    assert [node.node_executable for node in processes(language_model='true')][-1] == (
+        'language_model')
 
 
 def test_a_flow_is_run_when_one_is_named() -> None:

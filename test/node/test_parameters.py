@@ -26,6 +26,7 @@ from typing import Any
 
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
+from action_lifecycle.nodes.language_model import LanguageModelNode
 from action_lifecycle.nodes.ledger import LedgerNode
 from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
@@ -39,7 +40,7 @@ import yaml
 SHARE = Path(get_package_share_directory('action_lifecycle'))
 SAMPLE = SHARE / 'config' / 'action_lifecycle.yaml'
 COMPOSED = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle' / 'composed'
-NODES = (ActionLifecycleNode, WorldModelBridge, LedgerNode)
+NODES = (ActionLifecycleNode, WorldModelBridge, LedgerNode, LanguageModelNode)
 OF_RCLPY = {'use_sim_time', 'start_type_description_service'}
 SECRET = re.compile('passw|secret|token|api_key|credential')
 

@@ -31,6 +31,7 @@ SHARE = Path(get_package_share_directory('action_lifecycle'))
 POLICY = SHARE / 'config' / 'security' / 'policy.xml'
 ENCLAVES = {'/action_lifecycle': {'action_lifecycle'}, '/ledger': {'ledger'},
             '/world_model_bridge': {'world_model_bridge', '_world_model_bridge_capped'}}
+MODEL = 'language_model'  # by itself: it is off by default, and needs what is no dependency
 FORM = {  # element: its children, its attributes
     'policy': ({'enclaves'}, {'version'}), 'enclaves': ({'enclave'}, set()),
     'enclave': ({'profiles'}, {'path'}), 'profiles': ({'profile'}, set()),
@@ -99,7 +100,7 @@ def test_the_policy_has_the_form_that_sros2_reads() -> None:
             assert element.text and element.text.strip() == element.text
     enclaves = {enclave.get('path'): {profile.get('node') for profile in enclave.iter('profile')}
                 for enclave in root.iter('enclave')}
-    assert enclaves == ENCLAVES
+    assert enclaves == {**ENCLAVES, f'/{MODEL}': {MODEL}}
 
 
 def test_the_policy_allows_what_live_nodes_open_and_nothing_else(
@@ -107,8 +108,8 @@ def test_the_policy_allows_what_live_nodes_open_and_nothing_else(
 ) -> None:
     system.start_all()
     run = system.run(flow_file(tmp_path, seconds=3))
-    rights = allowed()
     nodes = set.union(*ENCLAVES.values())
+    rights = {right for right in allowed() if right.node in nodes}
 
     def live() -> set[Right]:
         names = system.node.get_node_names()
@@ -129,6 +130,15 @@ def test_the_policy_allows_what_live_nodes_open_and_nothing_else(
     assert seen - rights == set(), 'opened, but not allowed'
     assert rights - seen - of_robot == set(), 'allowed, but not needed'
     assert of_robot <= rights
+
+
+def test_the_policy_of_a_language_model_is_what_the_node_opens(system: System) -> None:
+    pytest.importorskip('openai')
+    system.start(MODEL, base_url='http://localhost:9/v1', model='none')
+    rights = {right for right in allowed() if right.node == MODEL}
+    system.until(lambda: MODEL in system.node.get_node_names() and rights <= set(
+        opened(system, MODEL)), 20, 'everything is open')
+    assert set(opened(system, MODEL)) == rights
 
 
 def _of_robot() -> set[Right]:
