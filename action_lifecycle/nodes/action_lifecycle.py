@@ -132,6 +132,7 @@ class ActionLifecycleNode(ManagedNode):
         path.parent.mkdir(parents=True, exist_ok=True)
         self.journal = Journal(path, durability=durability(self))
         self.defer(self._close_journal)
+        self.claim_name()
         self.get_logger().info(f'journal: {path}')
         _log_to(self)
         self.clock = NodeClock(self)

@@ -97,6 +97,7 @@ class LanguageModelNode(ManagedNode):
 
     def configure(self) -> None:
         """Offer the interfaces; settings that are missing or wrong are told now."""
+        self.claim_name()
         self.settings = ModelSettings(
             str(self.parameter('base_url')), str(self.parameter('model')),
             float(self.parameter('time_limit')), int(self.parameter('tries'))).resolved()

@@ -108,6 +108,7 @@ class LedgerNode(ManagedNode):
 
     def configure(self) -> None:
         """Offer the interfaces; the journal may not exist yet."""
+        self.claim_name()
         self.path = journal_path(self)
         self.url = str(self.parameter('ledger_url'))
         self.robot = str(self.parameter('robot')) or self.get_namespace().strip('/') or 'robot'

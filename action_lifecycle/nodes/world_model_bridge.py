@@ -76,6 +76,7 @@ class WorldModelBridge(ManagedNode):
         path = self.parameter('facts_file')
         if not path:
             raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
+        self.claim_name()
         facts = load_facts(path, field_kind)
         self._guard = Guard(self, facts, self._stop)
         self._facts = Facts(self, facts, rate=self.parameter('facts_rate'),

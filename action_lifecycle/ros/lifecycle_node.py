@@ -66,6 +66,7 @@ from rclpy.qos import QoSProfile
 from .diagnostics import Diagnostics, Health, PERIOD, USE_FQN
 from .executor import CHOICES
 from .limits import message_fault
+from .name_claim import claim_name
 from .parameters import Parameters
 from .qos import action_qos, overridable
 from .timers import Scheduler
@@ -138,6 +139,10 @@ class ManagedNode(TransitionNode):
 
     def _set_slow_callback(self, seconds: float) -> None:
         self.watchdog.limit = seconds
+
+    def claim_name(self) -> None:
+        """Refuse to be configured while a node of this name is, in another process or in this."""
+        self._entities.callback(claim_name(self).close)
 
     def add_publisher(
         self, message: type, topic: str, qos: QoSProfile, *, always: bool = False

@@ -1,0 +1,67 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A node's name taken by one process of this machine at a time.
+
+ROS lets two nodes have one name, and then each answers what either is asked: two bridges would
+both send a motion, and one of them tell that it was refused while the other moves the robot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import struct
+
+from rclpy.node import Node
+
+from ..engine.errors import LifecycleError
+
+WAITING = 100  #: who may have been refused before nobody is told the pid any more
+
+
+def claim_name(node: Node) -> socket.socket:
+    """
+    Take the node's full name, in its ROS domain, until the socket that is returned is closed.
+
+    The socket is in Linux's abstract namespace: it ends with the process, however that ends, and
+    reaches as far as the network does that DDS uses (a container with one of its own has its own).
+    Raises LifecycleError that names the process which has it.
+    """
+    name, domain = node.get_fully_qualified_name(), node.context.get_domain_id()
+    digest = hashlib.sha256(f'{domain}{name}'.encode()).hexdigest()  # a name may be too long
+    address = f'\0action_lifecycle/{digest}'
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(address)
+    except OSError:
+        claim.close()
+        raise LifecycleError(
+            f'{name}: there is a node of this name on this machine, in domain {domain}: '
+            f'{_holder(address)}') from None
+    claim.listen(WAITING)
+    return claim
+
+
+def _holder(address: str) -> str:
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.setblocking(False)
+        try:
+            asked.connect(address)
+        except OSError:  # too many have asked, or it has just ended
+            return 'another process'
+        credentials = asked.getsockopt(
+            socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize('3i'))
+    return f"pid {struct.unpack('3i', credentials)[0]}"
