@@ -1,0 +1,55 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""`use_respawn`: a node that is killed comes back by itself, and its open action goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+from pathlib import Path
+import signal
+
+from launched import Robot
+import pytest
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> Iterator[Robot]:
+    robot = Robot(tmp_path)
+    yield robot
+    robot.close()
+
+
+@pytest.mark.parametrize(('front_end', 'compose', 'victims'), [
+    ('py', 'false', (('world_model_bridge', 'ledger'), ('action_lifecycle_node',))),
+    ('xml', 'true', (('composed',),))])
+def test_a_killed_process_is_back_active_and_goes_on_with_the_motion(
+    robot: Robot, front_end: str, compose: str, victims: tuple[tuple[str, ...], ...]
+) -> None:
+    launch = robot.launch(f'bringup.launch.{front_end}', use_respawn='true', compose=compose)
+    robot.until_active()
+    robot.begin()
+    for together in victims:
+        before = {name: launch.pids(name) for name in together}
+        for pids in before.values():
+            os.kill(pids[-1], signal.SIGKILL)
+        robot.until(lambda before=before: all(
+            len(launch.pids(name)) > len(pids) for name, pids in before.items()), 15.0,
+            f'{together} are started again')
+        robot.until_active()
+    robot.finish()
+    assert launch.end() == 128 + signal.SIGINT
+    assert [len(launch.pids(name)) for together in victims for name in together] == [
+        2 for together in victims for name in together]
