@@ -28,6 +28,7 @@ from typing import Any
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.lifecycle_node import ManagedNode
+from action_lifecycle.ros.process import STOP_TIME
 from action_lifecycle.ros.qos import state_qos
 from action_lifecycle.ros.stamps import to_time
 from action_lifecycle.ros.timers import Alarm, sleep, Timeout
@@ -329,17 +330,33 @@ def test_a_signal_waits_until_what_moves_has_stopped(start: Any, number: int) ->
     assert 0.5 <= time.monotonic() - begin < 5.0
 
 
-def test_it_ends_within_five_seconds_and_at_once_with_a_second_signal(start: Any) -> None:
-    stubborn, urged = start(60.0), start(60.0)
+def test_it_waits_for_what_never_stops_until_its_time_is_up_or_a_second_signal(
+    start: Any
+) -> None:
+    """
+    Exit within 5 s: STOP_TIME (4 s) of waiting, and what any end of a process takes.
+
+    The latter depends on the machine and its load, so a process that has nothing to wait for, ended
+    at the same time, says how much it is.
+    """
+    quick, stubborn, urged = start(0.0), start(60.0), start(60.0)
     begin = time.monotonic()
+    quick.send_signal(signal.SIGINT)
     stubborn.send_signal(signal.SIGINT)
+    quick.communicate(timeout=30)
+    end_of_any = time.monotonic() - begin
+
+    begin_urged = time.monotonic()
     urged.send_signal(signal.SIGINT)
     assert urged.stdout.readline() == 'halt\n'
     urged.send_signal(signal.SIGINT)
-    urged.communicate(timeout=10)
-    assert time.monotonic() - begin < 2.0 and urged.returncode == 0
-    output, _ = stubborn.communicate(timeout=10)
-    assert time.monotonic() - begin < 5.0 and 'cleanup' in output
+    urged.communicate(timeout=30)
+    assert urged.returncode == 0
+    assert time.monotonic() - begin_urged < end_of_any + STOP_TIME / 2
+
+    output, _ = stubborn.communicate(timeout=30)
+    assert time.monotonic() - begin < end_of_any + STOP_TIME + 0.5
+    assert stubborn.returncode == 0 and output.split() == ['halt', 'cleanup']
 
 
 @pytest.mark.parametrize(('version', 'choice', 'expected'), [
