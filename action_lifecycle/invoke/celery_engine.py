@@ -22,11 +22,10 @@ import logging
 import queue
 import threading
 import time
-from types import TracebackType
 import uuid
 
 from .broker import Broker, BrokerError, CeleryBroker, LEASE, QUEUE, Seen, SOCKET_LIMIT, TASK
-from .run import Job, Outcome
+from .run import Engine, Job, Outcome
 from .wire import pack, unpack, WireError
 from ..engine.errors import LifecycleError
 
@@ -47,7 +46,7 @@ class _Sent:
     seen: float = field(default_factory=time.monotonic)
 
 
-class CeleryEngine:
+class CeleryEngine(Engine):
     """
     Sends jobs to the Celery workers at the Redis server `url`; they reply from a thread of it.
 
@@ -104,15 +103,6 @@ class CeleryEngine:
             self._end(number, Outcome(None, 'the engine was closed'))
         self._broker.close()
         self._app.close()
-
-    def __enter__(self) -> CeleryEngine:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # -- the thread that sends
 

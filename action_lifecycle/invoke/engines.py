@@ -16,10 +16,9 @@
 
 from __future__ import annotations
 
-from typing import Union
-
 from .celery_engine import CeleryEngine
 from .local import LocalEngine
+from .run import Engine
 from ..engine.errors import LifecycleError, nearest
 
 ENGINES = ('local', 'celery')
@@ -28,9 +27,9 @@ ENGINES = ('local', 'celery')
 def make_engine(
     name: str = 'local', *, workers: int = 2, time_limit: float = 60.0, broker: str = '',
     queue_limit: float = 600.0,
-) -> Union[LocalEngine, CeleryEngine]:
+) -> Engine:
     """
-    Return the engine of that name; it is to be closed.
+    Return the engine of that name.
 
     `workers` is for `local`; `broker` (URL of a Redis server without a password) and `queue_limit`
     (s) are for `celery`. `time_limit` (s) holds for each task that has none of its own.

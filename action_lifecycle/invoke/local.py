@@ -30,9 +30,8 @@ import subprocess
 import sys
 import threading
 import time
-from types import TracebackType
 
-from .run import back_off, Job, Outcome
+from .run import back_off, Engine, Job, Outcome
 from .wire import MAX_MESSAGE, pack, unpack, WireError
 from ..engine.errors import LifecycleError
 
@@ -45,7 +44,7 @@ _LOOK = 0.5  # s between two looks whether a silent worker process still lives
 _LOG = logging.getLogger(__name__)
 
 
-class LocalEngine:
+class LocalEngine(Engine):
     """
     A pool of `workers` processes, each started with its first job.
 
@@ -97,15 +96,6 @@ class LocalEngine:
         """Return the process ids of the workers that live."""
         with self._lock:
             return tuple(process.pid for process in self._processes)
-
-    def __enter__(self) -> LocalEngine:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _queue(self, job: Job, failures: int, delay: float) -> None:
         heapq.heappush(

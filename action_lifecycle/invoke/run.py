@@ -16,16 +16,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 import logging
 import random
 import threading
-from typing import Any, NamedTuple, Optional, Protocol
+from typing import Any, NamedTuple, Optional, TYPE_CHECKING
 import uuid
 
 from .progress import Progress
 from .work import count, Group, Map, MAX_ELEMENTS, Sequence, Task, Work, WorkError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # in typing from Python 3.11 on
 
 Names = Mapping[str, Any]
 Then = Callable[[Any], None]
@@ -63,11 +67,26 @@ def back_off(failures: int) -> float:
     return min(60.0, 2.0 ** (failures - 1)) * random.uniform(0.8, 1.0)
 
 
-class Engine(Protocol):
-    """Performs jobs somewhere else; each gets its reply at least once, from another thread."""
+class Engine(ABC):
+    """
+    Performs jobs somewhere else; each gets its reply at least once, from another thread.
 
+    It is to be closed: `with engine:` does it.
+    """
+
+    @abstractmethod
     def submit(self, job: Job) -> None:
         """Take a job and return at once."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End all that runs; jobs that are not done fail."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
 
 
 class Run:
