@@ -24,7 +24,7 @@ from action_lifecycle_msgs import msg
 
 from ..flow.orchestrator import Orchestrator
 from ..ledger import JournalReader
-from ..lifecycle.states import ActionState, Outcome
+from ..lifecycle.states import ActionState, ErrorCode, Outcome
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 
 LITTLE_DISK = 100.0
@@ -75,5 +75,5 @@ def safety_health(told: msg.SafetyState, bridge_there: bool) -> Health:
     if not bridge_there:
         return Health(ERROR, 'the world model bridge is not there')
     level, word = _SAFETY[told.state]
-    return Health(level, told.reason or word, {'topic': told.topic,
-                                               'error_code': told.error_code})
+    return Health(level, told.reason or word, {
+        'topic': told.topic, 'error code': ErrorCode(told.error_code).name})
