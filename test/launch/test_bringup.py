@@ -24,7 +24,7 @@ from typing import Any
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from launched import NODES, Robot
+from node.launched import NODES, Robot
 import pytest
 from rcl_interfaces.srv import GetParameters
 from rclpy.qos import qos_profile_action_status_default

@@ -21,7 +21,7 @@ from pathlib import Path
 import signal
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from launched import FLOW, Robot
+from node.launched import FLOW, Robot
 import pytest
 from unit.llm.endpoint import Endpoint
 

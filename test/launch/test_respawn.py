@@ -21,7 +21,7 @@ import os
 from pathlib import Path
 import signal
 
-from launched import Robot
+from node.launched import Robot
 import pytest
 
 

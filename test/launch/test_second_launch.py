@@ -21,7 +21,7 @@ from pathlib import Path
 import signal
 
 from action_lifecycle.ledger import verify_journal
-from launched import Robot
+from node.launched import Robot
 import pytest
 
 

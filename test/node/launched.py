@@ -27,10 +27,11 @@ from action_lifecycle_msgs.action import ExecuteFlow
 from control_msgs.action import GripperCommand
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
-from node.system import System
 from rclpy.action import ActionClient, ActionServer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
+
+from .system import System
 
 TOOL = Path(__file__).parents[2] / 'tools' / 'launch'
 NODES = ('world_model_bridge', 'ledger', 'action_lifecycle')
