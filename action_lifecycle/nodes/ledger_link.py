@@ -16,10 +16,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 import time
 
-from action_lifecycle_msgs.msg import LedgerSync
+from action_lifecycle_msgs.msg import Lease, LedgerSync
 
 from .clock import NodeClock
 from .messages import to_seconds
@@ -31,6 +31,9 @@ from ..lifecycle.ports import World
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.qos import state_qos
+
+TOLD = 60.0
+"""s that a claim counts as held without being told of again."""
 
 
 def declare_ledger(node: ManagedNode) -> None:
@@ -48,6 +51,20 @@ def declare_ledger(node: ManagedNode) -> None:
 def durability(node: ManagedNode) -> dict[str, str]:
     """Return what the parameters say about each kind of event."""
     return {kind: str(node.parameter(f'durability.{kind}')) for kind in EVENT_KINDS}
+
+
+def held_until(
+    leases: Iterable[Lease], wall: float, steady: float
+) -> dict[tuple[str, str], float]:
+    """
+    Return the steady time (s) until which claims are held, by flow id and name; 0: not to move.
+
+    `wall`, `steady`: now, in s. A claim is told of again and again while it is held, so it counts
+    for `TOLD` s at most: a wall clock that was set back meanwhile holds no gate open for longer.
+    """
+    return {(lease.flow_id, lease.name): steady + min(left, TOLD) if left > 0 else 0.0
+            for lease in leases if lease.held
+            for left in [to_seconds(lease.expires) - wall]}
 
 
 class LedgerLink:
@@ -70,11 +87,7 @@ class LedgerLink:
             LedgerSync, f"{node.parameter('ledger')}/sync", self._told, state_qos())
 
     def _told(self, sync: LedgerSync) -> None:
-        now, steady = time.time(), self._steady()
-        self.world.told({
-            (lease.flow_id, lease.name): max(0.0, to_seconds(lease.expires) - now)
-            and steady + to_seconds(lease.expires) - now
-            for lease in sync.leases if lease.held})
+        self.world.told(held_until(sync.leases, time.time(), self._steady()))
         if self._compactor is None:
             return
         if sync.state == LedgerSync.CONNECTED:

@@ -26,8 +26,10 @@ from action_lifecycle.ledger.checkpoints import pack
 from action_lifecycle.ledger.redis_ledger import RedisReader
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.nodes.ledger import LedgerNode
+from action_lifecycle.nodes.ledger_link import held_until, TOLD
+from action_lifecycle.nodes.messages import to_time
 from action_lifecycle.ros.executor import make_executor
-from action_lifecycle_msgs.msg import LedgerSync
+from action_lifecycle_msgs.msg import Lease, LedgerSync
 from action_lifecycle_msgs.srv import GetAction, GetCheckpoint
 from diagnostic_msgs.msg import DiagnosticArray
 from isolation import domain_id
@@ -208,3 +210,14 @@ def test_url_with_a_password_is_refused():
             Parameter('ledger_url', value='redis://:secret@somewhere')])
     assert 'secret' not in str(caught.value)
     context.try_shutdown()
+
+
+def test_a_wall_clock_that_is_set_after_a_claim_was_told_of_holds_no_gate_open() -> None:
+    told = [Lease(flow_id='f', name='job', held=True, expires=to_time(5020.0))]
+    for wall, until in ((5000.0, 70.0), (5019.0, 51.0), (5021.0, 0.0),
+                        (5000.0 - 3600.0, 50.0 + TOLD), (5000.0 + 3600.0, 0.0)):
+        assert held_until(told, wall, 50.0) == {('f', 'job'): pytest.approx(until)}
+    told[0].held = False
+    assert held_until(told, 5000.0, 50.0) == {}
+    told[0].held, told[0].expires = True, to_time(0.0)  # held, but nothing may move yet
+    assert held_until(told, 5000.0, 50.0) == {('f', 'job'): 0.0}
