@@ -21,7 +21,8 @@ orchestrator are the real ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+import contextlib
 import heapq
 import itertools
 from pathlib import Path
@@ -30,7 +31,7 @@ from typing import Any
 from action_lifecycle.dialogue import ask_for_verdict, OperatorDesk
 from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import Flow, FlowRun, JournalRecorder, Orchestrator, parse_flow
-from action_lifecycle.ledger import Journal
+from action_lifecycle.ledger import Entry, Journal, JournalError, Row
 from action_lifecycle.lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
@@ -194,6 +195,10 @@ class Robot:
                    for motion in self.motions)
 
 
+class Killed(BaseException):
+    """The process is gone."""
+
+
 class Process:
     """One life of the action node: the orchestrator on a journal, until it is killed."""
 
@@ -218,6 +223,39 @@ class Process:
 
     def submit(self, text: str, flow_id: str = 'f', **options: Any) -> FlowRun:
         return self.orchestrator.submit(self.parse(text), flow_id, **options)
+
+    @contextlib.contextmanager
+    def full_disk(
+        self, full: Callable[[Entry], bool] = lambda entry: True
+    ) -> Iterator[list[Entry]]:
+        """Have the journal refuse rows meanwhile, those that are `full`; gives what it refused."""
+        refused: list[Entry] = []
+        check = self.journal._check
+
+        def check_disk(entry: Entry) -> None:
+            if full(entry):
+                refused.append(entry)
+                raise JournalError('disk full')
+            check(entry)
+
+        self.journal._check = check_disk  # type: ignore[method-assign]
+        yield refused
+        self.journal._check = check  # type: ignore[method-assign]
+
+    def die_after(self, rows: int) -> None:
+        """Raise `Killed` right after so many more rows are written one by one."""
+        append = self.journal.append
+        left = rows
+
+        def append_and_die(entry: Entry) -> Row:
+            nonlocal left
+            row = append(entry)
+            left -= 1
+            if left == 0:
+                raise Killed
+            return row
+
+        self.journal.append = append_and_die  # type: ignore[method-assign]
 
     def kill(self) -> None:
         """End without a word, as kill -9 does; what the robot does goes on by itself."""

@@ -133,24 +133,16 @@ def test_a_flow_that_could_not_be_recorded_as_started_anew_goes_on_all_the_same(
     process = start()
     run = process.submit(flow('a', 'b;, after: a'))
     clock.run(0.5)
-    append = process.journal.append
-
-    def refuse(entry):  # type: ignore[no-untyped-def]
-        if entry.kind == 'flow' and entry.from_state == 'START':
-            raise JournalError('disk full')
-        return append(entry)
-
-    process.journal.append = refuse  # type: ignore[method-assign]
-    edit(process, f'- build: {{c: {{{MOTION}, after: a}}}}')
-    assert run.state == 'START'
+    with process.full_disk(lambda entry: entry.kind == 'flow' and entry.from_state == 'START'):
+        edit(process, f'- build: {{c: {{{MOTION}, after: a}}}}')
+        assert run.state == 'START'
+        if not crash:
+            clock.run(5.0)
     if crash:
         process.kill()
         process = start()
         (run,) = process.orchestrator.restore()
         robot.motions[-1].end()
-    else:
-        clock.run(5.0)
-        process.journal.append = append  # type: ignore[method-assign]
     clock.run()
     assert outcomes(run) == {'a': 'succeeded', 'c': 'succeeded'}
     assert [entry['state'] for entry in run.history] == [
@@ -226,16 +218,9 @@ def test_author_and_reason_are_journaled_before_the_edit_has_an_effect(
 ) -> None:
     process = start()
     run = process.submit(flow('a', 'b;, after: a'))
-    append = process.journal.append
-
-    def refuse(entry):  # type: ignore[no-untyped-def]
-        raise JournalError('disk full')
-
-    process.journal.append = refuse  # type: ignore[method-assign]
-    with pytest.raises(JournalError):
+    with process.full_disk(), pytest.raises(JournalError):
         edit(process, f'- add: {{c: {{{MOTION}}}}}')
     assert sorted(run.flow.actions) == ['a', 'b']
-    process.journal.append = append  # type: ignore[method-assign]
     edit(process, f'- add: {{c: {{{MOTION}}}}}')
     row = next(row for row in process.journal.rows(flow_id='f') if row.event == 'edited')
     assert (row.actor, row.cause) == ('ann', 'better so')

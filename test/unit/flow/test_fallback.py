@@ -16,7 +16,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import itertools
 from typing import Any
 
 from action_lifecycle.dialogue import AnswerRefused, OperatorDesk
@@ -26,7 +25,7 @@ from action_lifecycle.lifecycle.ports import Confirmation, ConfirmRequest
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
 import pytest
 
-from .robot import Clock, Process, Question, Robot
+from .robot import Clock, Killed, Process, Question, Robot
 
 Start = Callable[[], Process]
 
@@ -226,24 +225,6 @@ def test_a_fallback_that_makes_no_sense_is_a_fault_with_its_line(
     assert 'f.yaml:8:' in str(caught.value) or 'f.yaml:3:' in str(caught.value), caught.value
 
 
-class Killed(BaseException):
-    """The process is gone."""
-
-
-def killed_after(process: Process, rows: int) -> None:
-    """Have the process end right after so many more rows are written."""
-    counter = itertools.count(1)
-    append = process.journal.append
-
-    def one(entry: Any) -> Row:
-        row = append(entry)
-        if next(counter) == rows:
-            raise Killed
-        return row
-
-    process.journal.append = one  # type: ignore[method-assign]
-
-
 class Grip(Robot):
     """Holds the part only with a force of 4."""
 
@@ -269,7 +250,7 @@ def test_killed_after_any_row_it_goes_on_as_if_nothing_had_been(
     robot.__class__ = Grip
     process = start()
     process.submit(STEPS)
-    killed_after(process, moment)
+    process.die_after(moment)
     asked: set[str] = set()
     for _ in range(40):
         try:

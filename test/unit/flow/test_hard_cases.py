@@ -21,7 +21,6 @@ import math
 
 from action_lifecycle.engine.errors import DocumentError, TransitionNotAllowed
 from action_lifecycle.flow import parse_flow, restoring
-from action_lifecycle.ledger import JournalError
 from action_lifecycle.lifecycle.ports import Confirmation
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
 import pytest
@@ -98,15 +97,9 @@ def test_a_cancel_while_the_end_of_the_motion_is_being_recorded_counts(
     process = start()
     run = process.submit(flow('a'))
     clock.run(0.5)
-    append = process.journal.append
-
-    def refuse(entry):  # type: ignore[no-untyped-def]
-        raise JournalError('disk full')
-
-    process.journal.append = refuse  # type: ignore[method-assign]
-    clock.run(2.0)
-    process.orchestrator.cancel('f', 'ann', 'enough')
-    process.journal.append = append  # type: ignore[method-assign]
+    with process.full_disk():
+        clock.run(2.0)
+        process.orchestrator.cancel('f', 'ann', 'enough')
     clock.run(60.0)
     assert run.actions[0].outcome is Outcome.CANCELED
 
@@ -118,12 +111,8 @@ def test_a_cancel_stops_the_motion_even_when_it_can_not_be_recorded(
     process = start()
     process.submit(flow('a'))
     clock.run(1.0)
-
-    def refuse(entry):  # type: ignore[no-untyped-def]
-        raise JournalError('disk full')
-
-    process.journal.append = refuse  # type: ignore[method-assign]
-    process.orchestrator.cancel('f', 'ann', 'enough')
+    with process.full_disk():
+        process.orchestrator.cancel('f', 'ann', 'enough')
     assert robot.motions[0].canceled
 
 

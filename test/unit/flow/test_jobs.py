@@ -17,13 +17,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import itertools
 from pathlib import Path
 from typing import Any
 
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.flow import parse_flow
 from action_lifecycle.flow.jobs import JobRun, Jobs
-from action_lifecycle.ledger import JournalError
 from action_lifecycle.lifecycle.schedule import ScheduleSpec
 from action_lifecycle.lifecycle.states import Outcome
 from hypothesis import given, HealthCheck, settings
@@ -252,21 +252,9 @@ def test_killed_at_any_row_each_time_is_run_exactly_once(
 ) -> None:
     here = life()
     here.create(every=20.0, times=3, missed='all', overlap='queue')
-    journal = here.process.journal
-    written = 0
-
-    def counted(append: Any) -> Any:
-        def until_dead(entries: Any) -> Any:
-            nonlocal written
-            written += 1
-            if written > after:
-                raise JournalError('dead')
-            return append(entries)
-        return until_dead
-
-    journal.append = counted(journal.append)  # type: ignore[method-assign]
-    journal.append_many = counted(journal.append_many)  # type: ignore[method-assign]
-    clock.run(50.0)
+    written = itertools.count(1)
+    with here.process.full_disk(lambda entry: next(written) > after):
+        clock.run(50.0)
     here = life()
     clock.run(400.0)
     assert here.flows() == ['j.1', 'j.2', 'j.3']
@@ -279,15 +267,9 @@ def test_a_journal_that_refuses_for_a_while_delays_a_run_and_loses_none(
 ) -> None:
     here = life()
     here.create(every=20.0, times=1)
-    append = here.process.journal.append
-
-    def refuse(entry: Any) -> Any:
-        raise JournalError('disk full')
-
-    here.process.journal.append = refuse  # type: ignore[method-assign]
-    clock.run(22.0)
-    assert not here.flows()
-    here.process.journal.append = append  # type: ignore[method-assign]
+    with here.process.full_disk():
+        clock.run(22.0)
+        assert not here.flows()
     clock.run(10.0)
     assert here.flows() == ['j.1']
 

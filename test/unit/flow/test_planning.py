@@ -29,7 +29,6 @@ from action_lifecycle.flow.planning import (
     PlanOrder,
     PlanReply,
 )
-from action_lifecycle.ledger import JournalError
 from action_lifecycle.lifecycle.states import ErrorCode
 import pytest
 
@@ -240,12 +239,8 @@ def test_a_canceled_request_stays_canceled(start: Start, clock: Clock) -> None:
 def test_a_journal_that_refuses_ends_the_request(start: Start, clock: Clock) -> None:
     life = Life(start(), Service(clock, YES))
     life.begin()
-
-    def refuse(entry: Any) -> Any:
-        raise JournalError('disk full')
-
-    life.process.journal.append = refuse  # type: ignore[method-assign]
-    clock.run(30.0)
+    with life.process.full_disk():
+        clock.run(30.0)
     assert life.results[0].error_code is ErrorCode.JOURNAL_FAILED
     assert not life.process.orchestrator.runs
 

@@ -37,7 +37,6 @@ from action_lifecycle.flow.recipes import (
     world_then,
     write_recipe,
 )
-from action_lifecycle.ledger import JournalError
 from action_lifecycle.lifecycle.states import Outcome
 import pytest
 
@@ -242,18 +241,11 @@ def test_canceled_while_its_fragment_is_recorded_a_verified_action_has_succeeded
     start: Start, clock: Clock, folder: Path
 ) -> None:
     process = with_recipes(start(), folder)
-    append = process.journal.append
-
-    def refuse(entry: Any) -> Any:
-        if entry.event == 'receive_recipe':
-            raise JournalError('disk full')
-        return append(entry)
-
-    process.journal.append = refuse  # type: ignore[method-assign]
-    run = run_it(process)
-    clock.run(2.0)
-    process.orchestrator.cancel('f', 'me', 'enough')
-    clock.run(1.0)
+    with process.full_disk(lambda entry: entry.event == 'receive_recipe'):
+        run = run_it(process)
+        clock.run(2.0)
+        process.orchestrator.cancel('f', 'me', 'enough')
+        clock.run(1.0)
     assert run.actions[0].outcome is Outcome.SUCCEEDED
 
 
@@ -262,16 +254,9 @@ def test_killed_in_any_recipe_state_an_action_goes_on(
     start: Start, clock: Clock, folder: Path, last: str
 ) -> None:
     process = with_recipes(start(), folder)
-    append = process.journal.append
-
-    def until_then(entry: Any) -> Any:
-        if entry.from_state == last:
-            raise OSError('nothing is written any more')
-        return append(entry)
-
-    process.journal.append = until_then  # type: ignore[method-assign]
-    run_it(process)
-    clock.run(3.0)
+    with process.full_disk(lambda entry: entry.from_state == last):
+        run_it(process)
+        clock.run(3.0)
     process.kill()
     process = with_recipes(start(), folder)
     (run,) = process.orchestrator.restore()
