@@ -34,6 +34,7 @@ from isolation import domain_id
 import pytest
 import rclpy
 from rclpy.context import Context
+from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 import yaml
 
@@ -42,6 +43,7 @@ SAMPLE = SHARE / 'config' / 'action_lifecycle.yaml'
 COMPOSED = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle' / 'composed'
 NODES = (ActionLifecycleNode, WorldModelBridge, LedgerNode, LanguageModelNode)
 OF_RCLPY = {'use_sim_time', 'start_type_description_service'}
+OF_RCL = {'/rosout', '/parameter_events'}  # for all nodes
 SECRET = re.compile('passw|secret|token|api_key|credential')
 
 
@@ -83,6 +85,34 @@ def test_each_parameter_is_described_and_in_the_sample_file_with_its_default(
     for name in declared:
         assert node.describe_parameter(name).description, name
         assert not SECRET.search(name), f'{name}: a secret is no parameter'
+
+
+@pytest.mark.parametrize('kind', NODES)
+def test_each_number_has_a_range(make: Any, kind: Any) -> None:
+    node = make(kind)
+    for name, parameter in node._parameters.items():
+        if type(parameter.value) in (int, float):
+            described = node.describe_parameter(name)
+            assert described.floating_point_range or described.integer_range, name
+
+
+@pytest.mark.parametrize('kind', NODES)
+def test_each_topic_takes_its_qos_from_parameters(make: Any, kind: Any, tmp_path: Path) -> None:
+    if kind is LanguageModelNode:
+        pytest.importorskip('openai')
+    given = {
+        ActionLifecycleNode: {'journal_path': str(tmp_path / 'journal'), 'planner': 'planner'},
+        WorldModelBridge: {'facts_file': str(SHARE / 'config' / 'facts' / 'cell.yaml')},
+        LedgerNode: {'journal_path': str(tmp_path / 'journal')},
+        LanguageModelNode: {'base_url': 'http://localhost:9/v1', 'model': 'none'}}
+    node = make(kind, **given[kind])
+    assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+    of_facts_file = {'/estop'} if kind is WorldModelBridge else set()
+    for word, entities in (('publisher', node.publishers), ('subscription', node.subscriptions)):
+        topics = {entity.topic_name for entity in entities} - OF_RCL - of_facts_file
+        assert [topic for topic in topics if '/_action/' not in topic
+                and not node.has_parameter(f'qos_overrides.{topic}.{word}.depth')] == []
+    assert node.trigger_cleanup() == TransitionCallbackReturn.SUCCESS
 
 
 @pytest.mark.parametrize(('kind', 'name', 'value', 'expected'), [
