@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 from pathlib import Path
 import random
 import tempfile
@@ -25,7 +26,13 @@ _HELD = []  # files locked by this process until it ends
 
 
 def domain_id() -> int:
-    """Return a ROS domain that no other test process on this machine uses."""
+    """
+    Return a ROS domain that no other test process on this machine uses.
+
+    Nodes of earlier tests are gone afterwards: rclpy leaves managed nodes and action servers to the
+    garbage collector, and Fast DDS finds no more than 32 participants of a process on localhost.
+    """
+    gc.collect()
     folder = Path(tempfile.gettempdir()) / 'action_lifecycle_domains'
     folder.mkdir(exist_ok=True)
     while True:

@@ -42,6 +42,8 @@ from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
+from .ending import destroy
+
 GRIPPER = 'control_msgs/action/GripperCommand'
 FACTS = """
 estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 0.4}
@@ -240,6 +242,5 @@ class Rig:
         if self.bridge is not None:
             self.bridge.trigger_shutdown()
         self.executor.shutdown()
-        for node in self.nodes:
-            node.destroy_node()
+        destroy(*self.nodes)
         rclpy.try_shutdown(context=self.context)

@@ -30,6 +30,7 @@ import rclpy
 from rclpy.context import Context
 from unit.redis_ledger.redis_server import RedisServer
 
+from .ending import destroy
 from .waiting import serve_until
 
 LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
@@ -85,7 +86,7 @@ class ProcessRig:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait(5.0)
-        self.node.destroy_node()
+        destroy(self.node)
         self.executor.shutdown()
         self.context.try_shutdown()
         self.redis.close()

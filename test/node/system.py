@@ -32,6 +32,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import UInt32
 
+from .ending import destroy
 from .waiting import logs_of, rows_of, serve_until
 
 LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
@@ -147,5 +148,5 @@ class System:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait(5.0)
-        self.node.destroy_node()
+        destroy(self.node)
         self.context.try_shutdown()

@@ -36,6 +36,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data
 import yaml
 
+from .ending import destroy
+
 CONFIG = Path(get_package_share_directory('action_lifecycle')) / 'config'
 GAZEBO = CONFIG / 'gazebo'
 CELL = yaml.safe_load((CONFIG / 'cell_interface.yaml').read_text())
@@ -77,7 +79,7 @@ class Graph:
             self.executor.spin_once(timeout_sec=0.05)
 
     def close(self) -> None:
-        self.node.destroy_node()
+        destroy(self.node)
         self.context.try_shutdown()
 
 

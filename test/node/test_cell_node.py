@@ -42,6 +42,8 @@ from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from .ending import destroy
+
 COMMAND = [sys.executable, '-c',
            'from action_lifecycle.sim.node import main; raise SystemExit(main())', '--ros-args']
 LATCHED = QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
@@ -96,7 +98,7 @@ class Client:
 
     def close(self):
         self.executor.shutdown()
-        self.node.destroy_node()
+        destroy(self.node)
         rclpy.shutdown(context=self.context)
 
     def _hear(self, topic, message):

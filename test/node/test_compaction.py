@@ -33,6 +33,8 @@ from rclpy.context import Context
 from rclpy.parameter import Parameter
 from unit.redis_ledger.redis_server import RedisServer
 
+from .ending import destroy
+
 pytestmark = pytest.mark.skipif(
     shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None,
     reason='redis-server is not installed')
@@ -76,7 +78,7 @@ class Rig:
     def close(self):
         for node in (self.action, self.ledger):
             node.trigger_shutdown()
-            node.destroy_node()
+            destroy(node)
         self.executor.shutdown()
         self.context.try_shutdown()
 

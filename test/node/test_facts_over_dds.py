@@ -35,6 +35,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Bool, Float64
 
 from .bridge_rig import Rig
+from .ending import destroy
 from .test_fact_types import CASES
 
 CONFIRMED, STALE = ConfirmOutcome.Result.CONFIRMED, ConfirmOutcome.Result.STALE
@@ -181,7 +182,7 @@ def test_a_publisher_that_comes_back_with_another_type_is_named_and_never_read(r
                           for array in told for status in array.status), 25.0)
     handle.cancel_goal_async()
     assert rig.result(handle).verdict != CONFIRMED
-    other.destroy_node()
+    destroy(other)
     context.shutdown()
 
 

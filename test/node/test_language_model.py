@@ -44,6 +44,8 @@ from std_srvs.srv import SetBool
 from unit.llm.endpoint import Endpoint, Raw, Slow
 import yaml
 
+from .ending import destroy
+
 pytest.importorskip('openai')
 
 SAMPLE = Path(__file__).parents[2] / 'config' / 'action_lifecycle.yaml'
@@ -117,8 +119,7 @@ class Rig:
         self.executor.shutdown()
         self.thread.join(10.0)
         self.node.trigger_shutdown()
-        self.node.destroy_node()
-        self.other.destroy_node()
+        destroy(self.node, self.other)
         self.context.try_shutdown()
 
 

@@ -40,6 +40,8 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from unit.redis_ledger.redis_server import RedisServer
 
+from .ending import destroy
+
 
 @pytest.fixture
 def redis_server():
@@ -87,8 +89,7 @@ class Rig:
 
     def close(self):
         self.node.trigger_shutdown()
-        for node in (self.node, self.other):
-            node.destroy_node()
+        destroy(self.node, self.other)
         self.executor.shutdown()
         self.context.try_shutdown()
 

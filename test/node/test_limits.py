@@ -33,6 +33,8 @@ from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.parameter import Parameter
 
+from .ending import destroy
+
 DEEP = 100_000
 
 
@@ -88,8 +90,7 @@ class Asker:
 
     def close(self) -> None:
         self.executor.shutdown()
-        self.node.destroy_node()
-        self.other.destroy_node()
+        destroy(self.node, self.other)
         self.context.try_shutdown()
 
 

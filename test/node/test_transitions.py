@@ -38,6 +38,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
+from .ending import destroy
+
 NAMES = ('world_model_bridge', 'ledger', 'action_lifecycle')
 ROUNDS = int(os.environ.get('TRANSITION_ROUNDS', '50'))
 WARM_UP = 10  # rounds after which memory has settled
@@ -102,8 +104,7 @@ class Fleet:
 
     def close(self) -> None:
         self.executor.shutdown()
-        for node in (*self.nodes, self.other):
-            node.destroy_node()
+        destroy(*self.nodes, self.other)
         self.context.try_shutdown()
 
 
