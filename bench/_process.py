@@ -12,7 +12,6 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-
 """A process that plays a role in a benchmark and is spoken to in lines."""
 
 from __future__ import annotations

@@ -12,7 +12,6 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-
 """What a benchmark is asked, and how it prints its figures."""
 
 from __future__ import annotations

@@ -12,7 +12,6 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-
 """Time for a benchmark that waits for nothing."""
 
 from __future__ import annotations

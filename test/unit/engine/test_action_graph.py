@@ -12,27 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The graph of the action lifecycle has the states and edges of the design."""
+"""The graph of the action lifecycle has the edges and guards of the design."""
 
-from action_lifecycle.engine.loader import load_graph
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+from action_lifecycle.engine import load_graph, Machine, TransitionNotAllowed
 from action_lifecycle.engine.resources import config_file
 from action_lifecycle.lifecycle.states import ActionState, LEDGER_STATUS
+import pytest
 
-EDGES = {
-    'assigned': 'in_progress error terminated',
-    'in_progress': 'executing_motion status_verification_requested error',
-    'executing_motion': 'sensor_confirm error',
-    'sensor_confirm': 'status_verification_requested executing_motion error',
-    'status_verification_requested': 'completed pending error',
-    'pending': 'completed status_verification_requested in_progress error',
-    'completed': 'terminated recipe_requested fallback_requested',
-    'error': 'in_progress fallback_requested recipe_requested terminated',
-    'fallback_requested': 'fallback_received error',
-    'fallback_received': 'in_progress recipe_requested error',
-    'recipe_requested': 'recipe_received fallback_requested terminated error',
-    'recipe_received': 'terminated',
-    'terminated': 'assigned',
-}
+from .action_edges import EDGES
 
 GRAPH = load_graph(config_file('graphs/action.yaml'))
 
@@ -54,3 +46,60 @@ def test_ledger_status_of_each_state_is_in_the_file():
         said = GRAPH.states[state.value].config['ledger']
         known = LEDGER_STATUS.get(state)
         assert said == (known.value if known else 'by_outcome')
+
+
+class Action:
+    """What the action graph asks about a physical action."""
+
+    physical = True
+
+    def has_evidence(self, evidence: Any = None) -> bool:
+        return bool(evidence)
+
+    def outcome_without_work(self, outcome: str = '') -> bool:
+        return outcome in ('skipped', 'canceled')
+
+
+def action(**options: Any) -> Machine:
+    return Machine(GRAPH, listeners=[Action()], **options)
+
+
+def test_action_is_completed_only_through_evidence_and_verification() -> None:
+    machine = action()
+    assert machine.state == 'assigned'
+    assert 'request_verification' not in machine.possible_events()
+    machine.fire('start')
+    with pytest.raises(TransitionNotAllowed):
+        machine.fire('request_verification')
+    machine.fire('execute')
+    machine.fire('motion_done')
+    with pytest.raises(TransitionNotAllowed):
+        machine.fire('confirmed', evidence=[])
+    machine.fire('confirmed', evidence=['gripper holds'])
+    machine.fire('verified')
+    machine.fire('terminate')
+    assert machine.state == 'terminated'
+
+
+def test_assigned_action_ends_only_with_an_outcome_that_needs_no_work() -> None:
+    machine = action()
+    for outcome in ('', 'succeeded', 'failed'):
+        with pytest.raises(TransitionNotAllowed):
+            machine.fire('terminate', outcome=outcome)
+    machine.fire('terminate', outcome='skipped')
+    assert machine.state == 'terminated'
+
+
+def test_terminated_action_only_starts_anew() -> None:
+    machine = action(state='terminated')
+    assert machine.possible_events() == ('reassign',)
+
+
+def test_a_thousand_machines_share_one_graph() -> None:
+    listener = Action()
+    tracemalloc.start()
+    machines = [Machine(GRAPH, listeners=[listener]) for _ in range(1_000)]
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert all(machine.graph is GRAPH for machine in machines)
+    assert used / len(machines) < 1_000

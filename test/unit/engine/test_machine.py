@@ -16,11 +16,9 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from typing import Any
 
 from action_lifecycle.engine import LifecycleError, load_graph, Machine, TransitionNotAllowed
-from action_lifecycle.engine.resources import config_file
 import pytest
 
 DOOR = load_graph("""\
@@ -36,7 +34,6 @@ transitions:
   - {event: pull, from: open, to: shut}
   - {event: kick, from: [shut, open], to: broken}
 """)
-
 PLACES = [
     'validators', 'check', 'cond', 'unless', 'unlocked', 'jammed', 'before_transition',
     'before_push', 'reach', 'on_exit_state', 'on_exit_shut', 'creak', 'on_transition', 'on_push',
@@ -401,61 +398,3 @@ def test_async_outlets_are_refused() -> None:
 
     with pytest.raises(LifecycleError, match='is async'):
         Machine(DOOR, commit=commit)
-
-
-class Action:
-    """What the action graph asks about a physical action."""
-
-    physical = True
-
-    def has_evidence(self, evidence: Any = None) -> bool:
-        return bool(evidence)
-
-    def outcome_without_work(self, outcome: str = '') -> bool:
-        return outcome in ('skipped', 'canceled')
-
-
-def action(**options: Any) -> Machine:
-    return Machine(load_graph(config_file('graphs/action.yaml')), listeners=[Action()], **options)
-
-
-def test_action_is_completed_only_through_evidence_and_verification() -> None:
-    machine = action()
-    assert machine.state == 'assigned'
-    assert 'request_verification' not in machine.possible_events()
-    machine.fire('start')
-    with pytest.raises(TransitionNotAllowed):
-        machine.fire('request_verification')
-    machine.fire('execute')
-    machine.fire('motion_done')
-    with pytest.raises(TransitionNotAllowed):
-        machine.fire('confirmed', evidence=[])
-    machine.fire('confirmed', evidence=['gripper holds'])
-    machine.fire('verified')
-    machine.fire('terminate')
-    assert machine.state == 'terminated'
-
-
-def test_assigned_action_ends_only_with_an_outcome_that_needs_no_work() -> None:
-    machine = action()
-    for outcome in ('', 'succeeded', 'failed'):
-        with pytest.raises(TransitionNotAllowed):
-            machine.fire('terminate', outcome=outcome)
-    machine.fire('terminate', outcome='skipped')
-    assert machine.state == 'terminated'
-
-
-def test_terminated_action_only_starts_anew() -> None:
-    machine = action(state='terminated')
-    assert machine.possible_events() == ('reassign',)
-
-
-def test_a_thousand_machines_share_one_graph() -> None:
-    graph = load_graph(config_file('graphs/action.yaml'))
-    listener = Action()
-    tracemalloc.start()
-    machines = [Machine(graph, listeners=[listener]) for _ in range(1_000)]
-    used, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert all(machine.graph is graph for machine in machines)
-    assert used / len(machines) < 1_000
