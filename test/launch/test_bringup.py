@@ -24,6 +24,8 @@ from typing import Any
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from node.launched import NODES, Robot
 import pytest
 from rcl_interfaces.srv import GetParameters
@@ -89,7 +91,7 @@ def test_parameters_come_from_the_file_and_from_the_arguments(robot: Watched) ->
 
     assert value('world_model_bridge', 'facts_rate').double_value == 7.0
     assert value('ledger', 'ledger_url').string_value == NO_REDIS
-    (launch,) = robot.launches
+    launch = robot.launches[0]
     assert "'facts_raet' is not known and changes nothing; did you mean" in launch.text
     assert re.search(r'\[DEBUG\].*\[action_lifecycle\]: activate: done', launch.text)
 
@@ -127,8 +129,32 @@ def test_status_of_flow_and_motion_is_that_of_any_action(robot: Watched) -> None
     robot.finish()
     for name, seen in robot.status.items():
         robot.until(lambda seen=seen: GoalStatus.STATUS_SUCCEEDED in seen, 20.0, name)
-    (launch,) = robot.launches
+    launch = robot.launches[0]
     robot.until(lambda: 'process has finished cleanly' in launch.text, 20.0, 'the run has ended')
+
+
+def test_each_change_of_state_is_one_line_of_the_log(robot: Watched) -> None:
+    told = re.findall(r'\[INFO\].*\[action_lifecycle\]: \S+/grip #1: (\w+) → (\w+)',
+                      robot.launches[0].text)
+    assert told == [(row.from_state, row.to_state)
+                    for row in robot.rows(action_id='grip', kind='transition')]
+
+
+def test_without_autostart_a_lifecycle_manager_brings_the_nodes_up(robot: Watched) -> None:
+    robot.launch(autostart='false', compose='true', namespace='manual',
+                 journal_path=robot.folder / 'manual')
+
+    def change(name: str, number: int) -> bool:
+        client = robot.node.create_client(ChangeState, f'manual/{name}/change_state')
+        robot.until(client.service_is_ready, 30.0, name)
+        answer = client.call_async(ChangeState.Request(transition=Transition(id=number)))
+        robot.until(answer.done, 20.0, name)
+        return bool(answer.result().success)
+
+    for name in NODES:
+        assert not change(name, Transition.TRANSITION_ACTIVATE), 'it was configured already'
+        assert change(name, Transition.TRANSITION_CONFIGURE)
+        assert change(name, Transition.TRANSITION_ACTIVATE)
 
 
 def test_an_estop_is_told_by_both_nodes_that_heed_it(robot: Watched) -> None:
@@ -143,6 +169,6 @@ def test_an_estop_is_told_by_both_nodes_that_heed_it(robot: Watched) -> None:
 
 
 def test_it_ends_as_a_whole(robot: Watched) -> None:
-    (launch,) = robot.launches
-    assert launch.end() == 128 + signal.SIGINT
-    assert 'process has died' not in launch.text
+    for launch in robot.launches:
+        assert launch.end() == 128 + signal.SIGINT
+        assert 'process has died' not in launch.text
