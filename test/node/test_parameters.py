@@ -38,6 +38,8 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 import yaml
 
+from .ending import destroy
+
 SHARE = Path(get_package_share_directory('action_lifecycle'))
 SAMPLE = SHARE / 'config' / 'action_lifecycle.yaml'
 COMPOSED = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle' / 'composed'
@@ -66,8 +68,7 @@ def make(context: Context) -> Iterator[Any]:
         return nodes[-1]
 
     yield make
-    for node in nodes:
-        node.destroy_node()
+    destroy(*nodes)
 
 
 @pytest.mark.parametrize('kind', NODES)
