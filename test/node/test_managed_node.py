@@ -337,8 +337,8 @@ def test_it_waits_for_what_never_stops_until_its_time_is_up_or_a_second_signal(
     """
     Exit within 5 s: STOP_TIME (4 s) of waiting, and what any end of a process takes.
 
-    The latter depends on the machine and its load: a process that has nothing to wait for, ended at
-    the same time, says how much it is.
+    The latter depends on the machine and its load: a process that has nothing to wait for, ended
+    at the same time, says how much it is.
     """
     quick, stubborn, urged = start(0.0), start(60.0), start(60.0)
     begin = time.monotonic()
