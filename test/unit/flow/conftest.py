@@ -21,7 +21,8 @@ from pathlib import Path
 
 import pytest
 
-from .robot import Clock, Process, Robot
+from .robot import Clock, Process, Robot, Start
+from .scheduled import Life, Scheduled
 
 
 @pytest.fixture
@@ -45,3 +46,23 @@ def start(tmp_path: Path, clock: Clock, robot: Robot) -> Iterator[Callable[[], P
     yield one_more
     for process in processes:
         process.journal.close()
+
+
+@pytest.fixture
+def wall() -> list[float]:
+    """Return by how many seconds the wall clock is ahead; the test may change it."""
+    return [0.0]
+
+
+@pytest.fixture
+def life(start: Start, clock: Clock, wall: list[float]) -> Life:
+    """Return what kills the process, if there is one, and starts the next."""
+    lives: list[Scheduled] = []
+
+    def one_more() -> Scheduled:
+        if lives:
+            lives[-1].process.kill()
+        lives.append(Scheduled(start, clock, wall))
+        return lives[-1]
+
+    return one_more

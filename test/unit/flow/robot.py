@@ -43,7 +43,13 @@ from action_lifecycle.lifecycle.ports import (
 from action_lifecycle.lifecycle.spec import VerifySpec
 from action_lifecycle.lifecycle.states import ErrorCode
 
+MOTION = 'motion: {server: arm, type: a/action/B}, confirm: z > 0'
 GRAPH = load_graph(Path(__file__).parents[3] / 'config' / 'graphs' / 'action.yaml')
+
+
+def one(extra: str = '') -> str:
+    """Return a flow of one action."""
+    return f'flow: one\nactions:\n  pick: {{{MOTION}{extra}}}\n'
 
 
 class Clock:
@@ -264,3 +270,6 @@ class Process:
 
     def states(self, action_id: str) -> list[str]:
         return [to for name, _, to in self.changes if name == action_id]
+
+
+Start = Callable[[], Process]

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import datetime
 from types import SimpleNamespace
 from typing import Any
@@ -31,10 +30,7 @@ from action_lifecycle.flow.run import FlowRun, HISTORY_LIMIT
 from action_lifecycle.lifecycle.states import ErrorCode, Outcome
 import pytest
 
-from .robot import Clock, Process, Robot
-
-Start = Callable[[], Process]
-MOTION = 'motion: {server: arm, type: a/action/B}, confirm: z > 0'
+from .robot import Clock, MOTION, Process, Robot, Start
 
 
 def flow(**actions: str) -> str:

@@ -16,18 +16,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.flow.edits import EditRefused, EditResult, parse_edit
 from action_lifecycle.flow.run import FlowRun
 from action_lifecycle.ledger import JournalError
 import pytest
 
-from .robot import Clock, Process, Robot
-
-Start = Callable[[], Process]
-MOTION = 'motion: {server: arm, type: a/action/B}, confirm: z > 0'
+from .robot import Clock, MOTION, Process, Robot, Start
 
 
 def flow(*actions: str) -> str:

@@ -25,9 +25,7 @@ from action_lifecycle.lifecycle.ports import Confirmation, ConfirmRequest
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
 import pytest
 
-from .robot import Clock, Killed, Process, Question, Robot
-
-Start = Callable[[], Process]
+from .robot import Clock, Killed, Process, Question, Robot, Start
 
 
 def flow(*fallback: str, more: str = '') -> str:

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import math
 
 from action_lifecycle.engine.errors import DocumentError, TransitionNotAllowed
@@ -25,9 +24,7 @@ from action_lifecycle.lifecycle.ports import Confirmation
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
 import pytest
 
-from .robot import Clock, Process, Robot
-
-Start = Callable[[], Process]
+from .robot import Clock, Robot, Start
 
 
 def flow(*actions: str) -> str:

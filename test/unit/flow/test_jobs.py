@@ -16,82 +16,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import itertools
 from pathlib import Path
-from typing import Any
 
 from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.flow import parse_flow
-from action_lifecycle.flow.jobs import JobRun, Jobs
-from action_lifecycle.lifecycle.schedule import ScheduleSpec
-from action_lifecycle.lifecycle.states import Outcome
-from hypothesis import given, HealthCheck, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
 
 from .robot import Clock, Process, Robot
-
-Start = Callable[[], Process]
-FLOW = 'flow: one\nactions:\n  pick: {motion: {server: arm, type: a/action/B}, confirm: z > 0}\n'
-
-
-class Scheduled:
-    """A process with jobs; its wall clock is that of the rig, set forward or back by `wall`."""
-
-    def __init__(self, start: Start, clock: Clock, wall: list[float]) -> None:
-        self.process = start()
-        self.orchestrator = self.process.orchestrator
-        self.clock = clock
-        self.started: list[str] = []
-        self.jobs = Jobs(self.orchestrator, lambda: clock.time + wall[0], self.begin)
-        self.orchestrator.restore()
-        self.jobs.restore()
-
-    def begin(self, run: JobRun, refused: Callable[[str], None]) -> None:
-        self.started.append(run.flow_id)
-        try:
-            self.orchestrator.submit(
-                parse_flow(run.order['text'], 'f.yaml'), run.flow_id,
-                origin={'kind': 'job', 'job': run.job_id})
-        except LifecycleError as error:
-            refused(str(error))
-
-    def create(self, text: str = FLOW, job_id: str = 'j', **schedule: Any) -> Any:
-        return self.jobs.create(
-            job_id, 'one', ScheduleSpec(**{'clock': 'wall', **schedule}), {'text': text})
-
-    def flows(self) -> list[str]:
-        """Return the flows that the journal has, in order."""
-        return [row.flow_id for row in self.process.journal.rows(kind='flow')
-                if row.event == 'accepted']
-
-
-@pytest.fixture
-def wall() -> list[float]:
-    return [0.0]
-
-
-@pytest.fixture
-def life(start: Start, clock: Clock, robot: Robot, wall: list[float]
-         ) -> Callable[[], Scheduled]:
-    lives: list[Scheduled] = []
-
-    def one_more() -> Scheduled:
-        if lives:
-            lives[-1].process.kill()
-        lives.append(Scheduled(start, clock, wall))
-        return lives[-1]
-
-    return one_more
-
-
-Life = Callable[[], Scheduled]
-
-
-def iso(moment: float) -> str:
-    import datetime
-    return datetime.datetime.fromtimestamp(moment, datetime.timezone.utc).isoformat()
+from .scheduled import FLOW, iso, Life, Scheduled
 
 
 def test_a_flow_starts_at_its_time_and_once(life: Life, clock: Clock) -> None:
@@ -248,7 +182,7 @@ def test_a_clock_that_jumps_ahead_counts_as_missed(
 
 @pytest.mark.parametrize('after', range(1, 16))
 def test_killed_at_any_row_each_time_is_run_exactly_once(
-    start: Start, clock: Clock, robot: Robot, wall: list[float], life: Life, after: int
+    life: Life, clock: Clock, robot: Robot, after: int
 ) -> None:
     here = life()
     here.create(every=20.0, times=3, missed='all', overlap='queue')
@@ -299,120 +233,6 @@ def test_a_canceled_job_starts_nothing_any_more_also_after_a_restart(
         here.jobs.cancel('j', 'me', '')
     last = list(here.process.journal.rows(kind='job'))[-1]
     assert (last.event, last.actor, last.cause) == ('canceled', 'me', 'enough')
-
-
-# Actions of a flow
-
-
-def flow_with(schedule: str) -> str:
-    return FLOW + ('  place:\n    after: pick\n    motion: {server: arm, type: a/action/B}\n'
-                   f'    confirm: z > 0\n    schedule: {{{schedule}}}\n')
-
-
-def test_an_action_waits_for_its_time_behind_what_it_waits_for(
-    life: Life, clock: Clock, robot: Robot
-) -> None:
-    here = life()
-    run = here.orchestrator.submit(
-        parse_flow(flow_with('start_at: 1050, clock: ros'), 'f'), 'f')
-    clock.run(49.0)
-    assert robot.executed('pick') == 1 and robot.executed('place') == 0
-    (job,) = here.jobs.jobs.values()
-    assert (job.job_id, job.flow_id, job.action_id) == ('f/place', 'f', 'place')
-    clock.run(10.0)
-    assert run.state == 'FINISH' and robot.executed('place') == 1
-    assert not here.jobs.jobs and not here.process.journal.open_rows('job')
-
-
-def test_an_action_runs_as_many_times_as_it_says(
-    life: Life, clock: Clock, robot: Robot
-) -> None:
-    here = life()
-    run = here.orchestrator.submit(
-        parse_flow(flow_with('every: 10, times: 3, clock: ros'), 'f'), 'f')
-    clock.run(25.0)
-    assert robot.executed('place') == 2 and not run.ended
-    clock.run(20.0)
-    assert robot.executed('place') == 3 and run.state == 'FINISH'
-    assert here.process.states('place').count('assigned') == 2
-
-
-def test_an_action_that_fails_does_not_run_again(
-    life: Life, clock: Clock, robot: Robot
-) -> None:
-    robot.verdicts['place', 'confirm'] = ['confirmed', 'refuted']
-    here = life()
-    run = here.orchestrator.submit(
-        parse_flow(flow_with('every: 10, times: 3, clock: ros'), 'f'), 'f')
-    clock.run(100.0)
-    assert robot.executed('place') == 2 and run.state == 'FAIL'
-    assert not here.jobs.jobs
-
-
-@pytest.mark.parametrize(('missed', 'outcome'), [
-    ('skip', Outcome.SKIPPED), ('once', Outcome.SUCCEEDED)])
-def test_an_action_whose_time_has_passed(
-    life: Life, clock: Clock, missed: str, outcome: Outcome
-) -> None:
-    here = life()
-    run = here.orchestrator.submit(parse_flow(
-        flow_with(f'start_at: 900, clock: ros, missed: {missed}'), 'f'), 'f')
-    clock.run(20.0)
-    assert run.ended and run.actions[1].outcome is outcome
-    assert not here.jobs.jobs
-
-
-def test_a_canceled_job_of_an_action_cancels_the_action(life: Life, clock: Clock) -> None:
-    here = life()
-    run = here.orchestrator.submit(
-        parse_flow(flow_with('start_at: 5000, clock: ros'), 'f'), 'f')
-    clock.run(10.0)
-    here.jobs.cancel('f/place', 'me', 'enough')
-    clock.run(1.0)
-    assert run.actions[1].outcome is Outcome.CANCELED and run.ended
-    assert not here.process.journal.open_rows('job')
-
-
-def test_a_canceled_flow_takes_the_jobs_of_its_actions_along(life: Life, clock: Clock) -> None:
-    here = life()
-    run = here.orchestrator.submit(
-        parse_flow(flow_with('start_at: 5000, clock: ros'), 'f'), 'f')
-    clock.run(10.0)
-    here.orchestrator.cancel('f', 'me', 'enough')
-    clock.run(1.0)
-    assert run.ended and not here.jobs.jobs
-
-
-@settings(max_examples=15, deadline=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_killed_at_random_an_action_runs_as_many_times_as_it_says(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    clock = Clock()
-    robot = Robot(clock)
-    path: Path = tmp_path_factory.mktemp('jobs') / 'journal'
-    lives: list[Scheduled] = []
-
-    def one_more() -> Process:
-        return Process(path, clock, robot)
-
-    lives.append(Scheduled(one_more, clock, [0.0]))
-    lives[-1].orchestrator.submit(parse_flow(
-        flow_with('every: 10, times: 3, clock: ros, missed: all, overlap: queue'), 'f'), 'f')
-    for _ in range(data.draw(st.integers(1, 4))):
-        clock.run(data.draw(st.floats(0.0, 15.0)))
-        lives[-1].process.kill()
-        for motion in robot.motions:  # what ran at its controller comes to its end
-            motion.result = lambda result: None
-        clock.run(data.draw(st.floats(0.0, 25.0)))
-        lives.append(Scheduled(one_more, clock, [0.0]))
-    clock.run(500.0)
-    ended = [row for row in lives[-1].process.journal.rows(
-        flow_id='f', action_id='place', kind='transition') if row.to_state == 'terminated']
-    assert [row.data['outcome'] for row in ended] == ['succeeded'] * 3
-    assert not lives[-1].process.journal.open_flows()
-    lives[-1].process.journal.close()
 
 
 @settings(max_examples=15, deadline=None)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from action_lifecycle.flow.loading import Flow
+from action_lifecycle.flow.flow import Flow
 from action_lifecycle.flow.planning import (
     LONGEST_DELAY,
     MAX_ANSWER,
@@ -32,9 +32,8 @@ from action_lifecycle.flow.planning import (
 from action_lifecycle.lifecycle.states import ErrorCode
 import pytest
 
-from .robot import Clock, Process
+from .robot import Clock, Process, Start
 
-Start = Callable[[], Process]
 GOOD = 'flow: one\nactions:\n  pick: {motion: {server: arm, type: a/action/B}, confirm: z > 0}\n'
 CYCLE = GOOD.replace('confirm', 'after: pick, confirm')
 YES = PlanReply(True, GOOD)

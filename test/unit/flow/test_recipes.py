@@ -40,9 +40,8 @@ from action_lifecycle.flow.recipes import (
 from action_lifecycle.lifecycle.states import Outcome
 import pytest
 
-from .robot import Clock, Process, Robot
+from .robot import Clock, Process, Robot, Start
 
-Start = Callable[[], Process]
 TEXT = """flow: fetch
 parameters:
   force: {default: 8.0, min: 2.0, max: 50.0}

@@ -28,10 +28,7 @@ from action_lifecycle.flow.scheduler import AGING
 from action_lifecycle.lifecycle.states import ErrorCode
 import pytest
 
-from .robot import Clock, Process, Robot
-
-Start = Callable[[], Process]
-MOTION = 'motion: {server: arm, type: a/action/B}, confirm: z > 0'
+from .robot import Clock, MOTION, Robot, Start
 
 
 def flow(*actions: str, head: str = '') -> str:

@@ -20,15 +20,13 @@ from collections.abc import Callable
 from typing import Any
 
 from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.flow.loading import Flow
+from action_lifecycle.flow.flow import Flow
 from action_lifecycle.flow.run import FlowRun
 from action_lifecycle.flow.steering import MAX_FAILURES, MAX_TRIES, SteeringAnswer
 import pytest
 
-from .robot import _Later, Clock, Process, Robot
+from .robot import _Later, Clock, MOTION, Process, Robot, Start
 
-Start = Callable[[], Process]
-MOTION = 'motion: {server: arm, type: a/action/B}, confirm: z > 0'
 FLOW = (f'flow: f\nsteering: true\nactions:\n  a: {{{MOTION}}}\n  b: {{{MOTION}}}\n'
         f'  c: {{{MOTION}, after: a}}\n')
 

@@ -23,9 +23,7 @@ from action_lifecycle.lifecycle.ports import Verdict
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
 import pytest
 
-from .robot import Clock, Process, Robot
-
-Start = Callable[[], Process]
+from .robot import Clock, Robot, Start
 
 
 def flow(*services: str, when: str = 'all') -> str:

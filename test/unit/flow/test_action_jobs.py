@@ -1,0 +1,139 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Actions of a flow that have a schedule: each time is run once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from action_lifecycle.flow import parse_flow
+from action_lifecycle.lifecycle.states import Outcome
+from hypothesis import given, HealthCheck, settings
+from hypothesis import strategies as st
+import pytest
+
+from .robot import Clock, Process, Robot
+from .scheduled import FLOW, Life, Scheduled
+
+
+def flow_with(schedule: str) -> str:
+    return FLOW + ('  place:\n    after: pick\n    motion: {server: arm, type: a/action/B}\n'
+                   f'    confirm: z > 0\n    schedule: {{{schedule}}}\n')
+
+
+def test_an_action_waits_for_its_time_behind_what_it_waits_for(
+    life: Life, clock: Clock, robot: Robot
+) -> None:
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('start_at: 1050, clock: ros'), 'f'), 'f')
+    clock.run(49.0)
+    assert robot.executed('pick') == 1 and robot.executed('place') == 0
+    (job,) = here.jobs.jobs.values()
+    assert (job.job_id, job.flow_id, job.action_id) == ('f/place', 'f', 'place')
+    clock.run(10.0)
+    assert run.state == 'FINISH' and robot.executed('place') == 1
+    assert not here.jobs.jobs and not here.process.journal.open_rows('job')
+
+
+def test_an_action_runs_as_many_times_as_it_says(
+    life: Life, clock: Clock, robot: Robot
+) -> None:
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('every: 10, times: 3, clock: ros'), 'f'), 'f')
+    clock.run(25.0)
+    assert robot.executed('place') == 2 and not run.ended
+    clock.run(20.0)
+    assert robot.executed('place') == 3 and run.state == 'FINISH'
+    assert here.process.states('place').count('assigned') == 2
+
+
+def test_an_action_that_fails_does_not_run_again(
+    life: Life, clock: Clock, robot: Robot
+) -> None:
+    robot.verdicts['place', 'confirm'] = ['confirmed', 'refuted']
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('every: 10, times: 3, clock: ros'), 'f'), 'f')
+    clock.run(100.0)
+    assert robot.executed('place') == 2 and run.state == 'FAIL'
+    assert not here.jobs.jobs
+
+
+@pytest.mark.parametrize(('missed', 'outcome'), [
+    ('skip', Outcome.SKIPPED), ('once', Outcome.SUCCEEDED)])
+def test_an_action_whose_time_has_passed(
+    life: Life, clock: Clock, missed: str, outcome: Outcome
+) -> None:
+    here = life()
+    run = here.orchestrator.submit(parse_flow(
+        flow_with(f'start_at: 900, clock: ros, missed: {missed}'), 'f'), 'f')
+    clock.run(20.0)
+    assert run.ended and run.actions[1].outcome is outcome
+    assert not here.jobs.jobs
+
+
+def test_a_canceled_job_of_an_action_cancels_the_action(life: Life, clock: Clock) -> None:
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('start_at: 5000, clock: ros'), 'f'), 'f')
+    clock.run(10.0)
+    here.jobs.cancel('f/place', 'me', 'enough')
+    clock.run(1.0)
+    assert run.actions[1].outcome is Outcome.CANCELED and run.ended
+    assert not here.process.journal.open_rows('job')
+
+
+def test_a_canceled_flow_takes_the_jobs_of_its_actions_along(life: Life, clock: Clock) -> None:
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('start_at: 5000, clock: ros'), 'f'), 'f')
+    clock.run(10.0)
+    here.orchestrator.cancel('f', 'me', 'enough')
+    clock.run(1.0)
+    assert run.ended and not here.jobs.jobs
+
+
+@settings(max_examples=15, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_killed_at_random_an_action_runs_as_many_times_as_it_says(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    clock = Clock()
+    robot = Robot(clock)
+    path: Path = tmp_path_factory.mktemp('jobs') / 'journal'
+    lives: list[Scheduled] = []
+
+    def one_more() -> Process:
+        return Process(path, clock, robot)
+
+    lives.append(Scheduled(one_more, clock, [0.0]))
+    lives[-1].orchestrator.submit(parse_flow(
+        flow_with('every: 10, times: 3, clock: ros, missed: all, overlap: queue'), 'f'), 'f')
+    for _ in range(data.draw(st.integers(1, 4))):
+        clock.run(data.draw(st.floats(0.0, 15.0)))
+        lives[-1].process.kill()
+        for motion in robot.motions:  # what ran at its controller comes to its end
+            motion.result = lambda result: None
+        clock.run(data.draw(st.floats(0.0, 25.0)))
+        lives.append(Scheduled(one_more, clock, [0.0]))
+    clock.run(500.0)
+    ended = [row for row in lives[-1].process.journal.rows(
+        flow_id='f', action_id='place', kind='transition') if row.to_state == 'terminated']
+    assert [row.data['outcome'] for row in ended] == ['succeeded'] * 3
+    assert not lives[-1].process.journal.open_flows()
+    lives[-1].process.journal.close()
