@@ -29,8 +29,9 @@ def domain_id() -> int:
     """
     Return a ROS domain that no other test process on this machine uses.
 
-    Nodes of earlier tests are gone afterwards: rclpy leaves managed nodes and action servers to the
-    garbage collector, and Fast DDS finds no more than 32 participants of a process on localhost.
+    Nodes of earlier tests are gone afterwards: rclpy leaves managed nodes and action servers to
+    the garbage collector, and Fast DDS finds no more than 32 participants of a process on
+    localhost.
     """
     gc.collect()
     folder = Path(tempfile.gettempdir()) / 'action_lifecycle_domains'

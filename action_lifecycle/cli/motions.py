@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..engine.errors import Fault
-from ..flow.loading import Flow
+from ..flow.flow import Flow
 from ..lifecycle.spec import MotionSpec
 
 

@@ -14,7 +14,8 @@
 
 """Flows: a DAG of actions, from a file to its end."""
 
-from .loading import Flow, load_flow, parse_flow
+from .flow import Flow
+from .loading import load_flow, parse_flow
 from .orchestrator import Orchestrator
 from .recorder import JournalRecorder
 from .run import FlowRun

@@ -21,25 +21,19 @@ All of them are filled in and checked when the flow is loaded, so that none fail
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
-from .templates import names_read, render, TemplateError
+from .flow import Flow
+from .forms import FIELDS
+from .sources import Path
+from .templates import names_read, TemplateError
 from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
 from ..lifecycle.action import Action
 from ..lifecycle.spec import ActionSpec, StrategySpec
 
-if TYPE_CHECKING:
-    from .loading import Flow
-
-Path = tuple['str | int', ...]
-
-FIELDS = ('require', 'motion', 'maintain', 'stopped', 'confirm')
-"""Fields of an action that another action or a recipe puts in place of its own."""
 QUESTION_NAMES = frozenset({
     'facts', 'evidence', 'history', 'error', 'attempt', 'description', 'flow', 'action'})
 """What the templates of questions and requests see beside the parameters."""
-_LATE = {'fallback': frozenset({'question', *FIELDS, 'fields'}),
-         'verify': frozenset({'question', 'request'})}
 
 Recipes = Callable[[str, str], Mapping[str, Any]]
 """Returns the fields of an action in a recipe, by their names."""
@@ -75,40 +69,6 @@ def fields_of(strategy: StrategySpec, action_id: str, recipes: Recipes) -> Mappi
     name, _, other = strategy.recipe.partition('/')
     found = recipes(name, other or action_id)
     return {name: found[name] for name in (*FIELDS, 'parameters') if name in found}
-
-
-def render_late(name: str, items: Any, names: Mapping[str, Any], path: Path) -> Any:
-    """Fill in the entries of `fallback` or `verify`, but not what is filled in when asked."""
-    if isinstance(items, list):
-        return [render_late(name, item, names, (*path, index)) for index, item in enumerate(items)]
-    if not isinstance(items, dict):
-        return render(items, names, path)
-    return {
-        key: value if key in _LATE[name]
-        else {option: render_late(name, item, names, (*path, key, option))
-              for option, item in value.items()} if key == 'options' and isinstance(value, dict)
-        else render(value, names, (*path, key))
-        for key, value in items.items()}
-
-
-def strategy_in_full(raw: Any) -> Any:
-    """Write the short forms of a strategy out in full: `ask`, `{recipe: NAME}`, `{motion: …}`."""
-    if isinstance(raw, str):
-        return {'strategy': raw}
-    if not isinstance(raw, dict):
-        return raw
-    full = {key: value for key, value in raw.items() if key not in FIELDS}
-    fields = {key: raw[key] for key in FIELDS if key in raw}
-    if fields:
-        full['fields'] = {**full.get('fields', {}), **fields}
-    if 'strategy' not in full and ('recipe' in full or fields):
-        full['strategy'] = 'recipe' if 'recipe' in full else 'action'
-    options = full.get('options')
-    if isinstance(options, list) and all(isinstance(item, str) for item in options):
-        options = {name: name for name in options}
-    if isinstance(options, dict):
-        full['options'] = {name: strategy_in_full(item) for name, item in options.items()}
-    return full
 
 
 def strategies(action: ActionSpec) -> Iterator[tuple[Path, StrategySpec]]:

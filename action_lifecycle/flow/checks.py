@@ -20,9 +20,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 import math
 import re
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from .alternatives import fallback_faults, strategies
+from .flow import Flow
+from .forms import CONDITIONS
 from .templates import names_read, parts_read, texts
 from ..engine.document import Document
 from ..engine.errors import DocumentError, Fault, nearest
@@ -31,18 +33,19 @@ from ..lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
 from ..world.expressions import compile_expression, Expression
 from ..world.kinds import Kind, kind_of
 
-if TYPE_CHECKING:
-    from .loading import Flow
-
 NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]{0,63}\Z')
 IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]{0,63}\Z')
-CONDITIONS = ('require', 'maintain', 'confirm', 'stopped')
 RESULT_FIELDS = ('outcome', 'attempts', 'error_code', 'error_msg', 'duration', 'controller_said',
                  'sensors_said', 'result', 'facts')
 """What templates may read of an action that has ended."""
 RESULT_NAMES: Mapping[str, Any] = {
     'outcome': 'succeeded', 'attempts': 1, 'error_code': 'NONE', 'duration': 1.0}
 """What a condition of `after` may read of the action it stands at, each with an example."""
+
+
+def is_name(text: str) -> bool:
+    """Whether something may be called this: up to 64 letters, digits, _ or -, a letter first."""
+    return NAME.match(text) is not None
 
 
 def checked_action(

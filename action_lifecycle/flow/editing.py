@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .edits import EditRefused, EditResult, FlowEdit, StagedEdit
-from .loading import Flow
+from .flow import Flow
 from .run import FlowRun
 from .staging import stage_edit
 from ..engine.errors import LifecycleError

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .loading import Flow
+from .flow import Flow
 from .scheduler import After
 from .sources import Source
 from ..engine.document import Document, parse_document

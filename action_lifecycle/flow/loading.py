@@ -16,21 +16,17 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
-import copy
+from collections.abc import Callable, Iterator, Mapping
 import math
 from pathlib import Path as FilePath
 from typing import Any
 
-import yaml
-
-from .alternatives import render_late, strategy_in_full
-from .checks import checked_action, CONDITIONS, IDENTIFIER, NAME, order_faults
+from .checks import checked_action, IDENTIFIER, is_name, order_faults
 from .dag import CycleError, topological_order
-from .sources import EditedDocument, FlowDocument, Path, Source
+from .flow import Flow
+from .sources import FlowDocument
 from .spec import FlowSpec, ParameterSpec
-from .templates import names_read, render, TemplateError, texts
+from .templates import names_read, TemplateError
 from ..engine.document import Document, parse_document, read_document
 from ..engine.errors import DocumentError, Fault, nearest
 from ..engine.models import validate
@@ -39,160 +35,8 @@ from ..lifecycle.spec import ActionSpec
 
 MAX_FLOW_BYTES = 4 * 1024 * 1024
 MAX_ACTIONS = 20_000
-LATE = ('facts', 'results')
-"""Names of templates that have a value only when an action starts."""
-MAY_BE_LATE = ('motion', 'after')
-"""Fields beside `parameters` in which such templates may stand."""
-KINDS = ('success', 'completion', 'unconditional')
-
-
 class CyclicFlow(DocumentError):
     """A flow whose actions wait for one another."""
-
-
-class Flow:
-    """
-    A checked flow with the values of its parameters.
-
-    `actions`: the spec of each action, in an order in which each comes behind all it waits for.
-    `text`: the source, from which the same flow can be made again. `raws`: the actions as they
-    are written. `late`: by action, the templates that read facts or results, and where they stand;
-    they are filled in when the action starts.
-    """
-
-    def __init__(
-        self, document: Document, text: str, spec: FlowSpec, values: Mapping[str, Any]
-    ) -> None:
-        self.document = document
-        self.text = text
-        self.spec = spec
-        self.name = spec.flow
-        self.description = spec.description
-        self.max_motions = spec.max_motions
-        self.deadline = spec.deadline
-        self.schedule = spec.schedule
-        self.steering = spec.steering
-        self.parameters = dict(values)
-        self.defaults = spec.defaults
-        self.raws: MutableMapping[str, Mapping[str, Any]] = dict(spec.actions)
-        self.actions: dict[str, ActionSpec] = {}
-        self.late: dict[str, list[tuple[Path, str]]] = {}
-
-    def copy(self) -> Flow:
-        """Return a flow that can be edited by itself."""
-        other = copy.copy(self)
-        other.raws, other.actions = dict(self.raws), dict(self.actions)
-        other.late = dict(self.late)
-        return other
-
-    def with_changes(self, changes: Mapping[str, Source | None]) -> Flow:
-        """Return a view with other sources, as yet without specs."""
-        other = copy.copy(self)
-        new = {name: source for name, source in changes.items() if source is not None}
-        base, known = self._documents()
-        other.document = EditedDocument(base, ChainMap(new, dict(known) if not new else known))
-        other.raws = ChainMap({name: source.raw for name, source in new.items()}, self.raws)
-        other.actions, other.late = {}, {}
-        return other
-
-    def apply(self, view: Flow, changes: Mapping[str, Source | None]) -> None:
-        """Take over what a view with these changes has, once its actions are checked."""
-        base, known = self._documents()
-        for name, source in changes.items():
-            if source is None:
-                for memory in (self.raws, self.actions, self.late, known):
-                    memory.pop(name, None)
-            else:
-                self.raws[name], self.actions[name] = source.raw, view.actions[name]
-                self.late[name] = view.late[name]
-                known[name] = source
-        self.document = EditedDocument(base, known)
-
-    def _documents(self) -> tuple[Document, dict[str, Source]]:
-        if isinstance(self.document, EditedDocument):
-            assert isinstance(self.document.sources, dict)
-            return self.document.base, self.document.sources
-        return self.document, {}
-
-    def text_now(self) -> str:
-        """Return YAML of the flow as it is after edits."""
-        if not isinstance(self.document, EditedDocument):
-            return self.text
-        written = {**self.document.data, 'actions': {
-            name: dict(self.raws[name]) for name in self.actions}}
-        text: str = yaml.safe_dump(written, sort_keys=False, allow_unicode=True)
-        return text
-
-    def render(
-        self, action_id: str, overrides: Mapping[str, Any] | None = None,
-        fields: Mapping[str, Any] | None = None, seen: Mapping[str, Any] | None = None,
-    ) -> ActionSpec:
-        """
-        Return the spec of an action, its own parameters changed by `overrides`.
-
-        `fields`: fields of the action, with templates, in place of those of the file. What people
-        and services are asked is left as it is until they are asked. `seen`: values of `facts` and
-        `results`; without it what reads them is left as it is.
-        """
-        raw = self.raws[action_id]
-        path: Path = ('actions', action_id)
-        merged = {**self.defaults, **raw, **(fields or {})}
-        own = {**_own_parameters({**self.defaults, **raw}), **_own_parameters(fields or {})}
-        names = {**self.parameters, **(seen or {}), 'action': action_id}
-        later = set() if seen else set(LATE)
-        try:
-            own = {**render(own, names, (*path, 'parameters'), later), **(overrides or {})}
-            late = [] if seen else list(texts(own, ('parameters',)))
-            later |= {str(where[1]) for where, _ in late}
-            names.update(own)
-            filled = {}
-            for key, value in merged.items():
-                where = (*path, key)
-                if key in ('fallback', 'verify'):
-                    filled[key] = render_late(key, value, names, where)
-                elif key in MAY_BE_LATE:
-                    filled[key] = render(value, names, where, later)
-                    if not seen:
-                        late += texts(filled[key], (key,))
-                elif key != 'parameters':
-                    self._not_late(action_id, value, where, later)
-                    filled[key] = render(value, names, where)
-        except TemplateError as error:
-            raise DocumentError(
-                [self.document.fault(error.path, f"action '{action_id}': {error}")]) from error
-        if overrides is None and not fields and not seen:
-            self.late[action_id] = late
-        filled['parameters'] = {**self.parameters, **own}
-        full = in_full(filled)
-        self._check_kinds(full, path)
-        return validate(self.document, ActionSpec, data=full, path=path)
-
-    def _not_late(self, action_id: str, value: Any, path: Path, later: Collection[str]) -> None:
-        for name, where in names_read(value, path).items():
-            if name in later:
-                raise DocumentError([self.document.fault(
-                    where, f"action '{action_id}': '{name}' is only known when the action starts; "
-                    f"it can be read in {', '.join(('parameters', *MAY_BE_LATE))}")])
-
-    def _check_kinds(self, full: Mapping[str, Any], path: Path) -> None:
-        """Name the nearest kind of dependency, of which there are several shapes."""
-        after = full.get('after')
-        faults = [self.document.fault(
-            (*path, 'after', name), f"'{kind}' is no kind of dependency" + nearest(kind, KINDS)
-            + f" (known: {', '.join(KINDS)}, or a mapping with 'condition')")
-            for name, kind in (after.items() if isinstance(after, dict) else ())
-            if not isinstance(kind, dict) and kind not in KINDS]
-        if faults:
-            raise DocumentError(faults)
-
-    def own_parameters(self, action_id: str) -> dict[str, Any]:
-        """Return the parameters of an action beside those of the flow, as they are written."""
-        return _own_parameters({**self.defaults, **self.raws[action_id]})
-
-
-def _own_parameters(raw: Mapping[str, Any]) -> dict[str, Any]:
-    own = raw.get('parameters')
-    return own if isinstance(own, dict) else {}
 
 
 def load_flow(path: str | FilePath, **parameters: Any) -> Flow:
@@ -316,37 +160,3 @@ _IS: dict[str, Callable[[Any], bool]] = {
 }
 _WORDS = {'boolean': 'true or false', 'integer': 'a whole number', 'number': 'a number',
           'text': 'a text', 'list': 'a list', 'mapping': 'a mapping'}
-
-
-def in_full(raw: dict[str, Any]) -> dict[str, Any]:
-    """Write the short forms of an action's fields out in full."""
-    full = dict(raw)
-    for field in (*CONDITIONS, 'motion', 'fallback', 'verify'):
-        value = full.get(field)
-        if field == 'stopped':
-            if isinstance(value, str):
-                full[field] = {'condition': value}
-        elif value is not None:
-            full[field] = [
-                {'condition': item} if field in CONDITIONS and isinstance(item, str)
-                else strategy_in_full(item) if field == 'fallback'
-                else {'by': item} if field == 'verify' and isinstance(item, str)
-                else item
-                for item in (value if isinstance(value, list) else [value])]
-    if 'after' in full:
-        full['after'] = after_in_full(full['after'])
-    return full
-
-
-def after_in_full(after: Any) -> Any:
-    """Write `after` out in full, as far as it is one of its forms."""
-    if isinstance(after, str):
-        after = [after]
-    if isinstance(after, list) and all(isinstance(item, str) for item in after):
-        return dict.fromkeys(after, 'success')
-    return {} if after is None else after
-
-
-def is_name(text: str) -> bool:
-    """Whether something may be called this: up to 64 letters, digits, _ or -, a letter first."""
-    return NAME.match(text) is not None

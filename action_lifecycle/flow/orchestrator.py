@@ -33,7 +33,7 @@ from .constellation_states import ConstellationAgentStateManager
 from .dag import topological_order
 from .editing import Editor
 from .extensions import Extension
-from .loading import Flow
+from .flow import Flow
 from .recorder import JournalRecorder
 from .restoring import restore_flows
 from .results import Seen

@@ -27,7 +27,8 @@ from dataclasses import asdict, dataclass, field
 import logging
 from typing import Any, Protocol
 
-from .loading import CyclicFlow, Flow, parse_flow
+from .flow import Flow
+from .loading import CyclicFlow, parse_flow
 from .recorder import JournalRecorder
 from ..engine.errors import DocumentError, LifecycleError
 from ..ledger import Entry, Row

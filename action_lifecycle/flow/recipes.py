@@ -33,7 +33,8 @@ from typing import Any, Optional
 
 from pydantic import Field
 
-from .loading import Flow, MAX_FLOW_BYTES
+from .flow import Flow
+from .loading import MAX_FLOW_BYTES
 from .templates import parts_read
 from ..engine.document import read_document
 from ..engine.errors import DocumentError, LifecycleError, nearest

@@ -23,7 +23,7 @@ from functools import cache
 import heapq
 from typing import Any
 
-from .loading import Flow
+from .flow import Flow
 from .scheduler import Dependencies
 from ..engine import Graph, load_graph, Machine
 from ..engine.resources import config_file

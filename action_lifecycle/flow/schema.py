@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .alternatives import FIELDS
 from .edits import VERBS
+from .forms import FIELDS
 from .spec import FlowSpec
 from ..engine.models import json_schema
 from ..lifecycle.spec import ActionSpec

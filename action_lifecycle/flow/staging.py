@@ -24,10 +24,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
-from .checks import checked_action, order_faults
+from .checks import checked_action, is_name, order_faults
 from .dag import CycleError
 from .edits import EditRefused, FlowEdit, StagedEdit, Step
-from .loading import after_in_full, is_name, MAX_ACTIONS
+from .forms import after_in_full
+from .loading import MAX_ACTIONS
 from .run import FlowRun
 from .scheduler import After
 from .sources import Path, Source

@@ -28,7 +28,8 @@ from typing import Any
 from .model import as_json, LanguageModel
 from ..engine.errors import DocumentError, LifecycleError
 from ..flow.edits import parse_edit
-from ..flow.loading import Flow, parse_flow
+from ..flow.flow import Flow
+from ..flow.loading import parse_flow
 
 _FLOW = """\
 You plan what a robot does, as a flow in YAML:

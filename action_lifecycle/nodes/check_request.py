@@ -25,7 +25,7 @@ from action_lifecycle_msgs.srv import Check
 from .messages import condition_to, motion_to
 from ..engine.models import as_written
 from ..flow.checks import RESULT_NAMES
-from ..flow.loading import Flow
+from ..flow.flow import Flow
 from ..flow.templates import parts_read, texts
 from ..lifecycle.spec import ActionSpec, ConditionSpec, MotionSpec, WhenSpec
 

@@ -25,7 +25,7 @@ from rclpy.task import Future
 from .flow_check import FlowCheck, FlowRefused
 from ..engine.errors import LifecycleError
 from ..flow.edits import EditRefused, EditResult, parse_edit
-from ..flow.loading import Flow
+from ..flow.flow import Flow
 from ..flow.orchestrator import Orchestrator
 from ..ledger import JournalError
 from ..lifecycle.states import ErrorCode

@@ -29,7 +29,7 @@ from .verify_service import service_faults
 from ..dialogue.hooks import find_hooks
 from ..engine.errors import DocumentError, Fault, LifecycleError
 from ..flow.alternatives import alternative_specs, no_recipes, Recipes
-from ..flow.loading import Flow
+from ..flow.flow import Flow
 from ..lifecycle.checkers import find_checker
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ErrorCode

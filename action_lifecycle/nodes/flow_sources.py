@@ -30,7 +30,8 @@ from .files import find_flow
 from .flow_check import FlowCheck, FlowRefused
 from .messages import evidence_from, to_code
 from ..engine.errors import LifecycleError
-from ..flow.loading import Flow, parse_flow
+from ..flow.flow import Flow
+from ..flow.loading import parse_flow
 from ..flow.recipes import facts_of_goals, knows, Recipe, world_then
 from ..lifecycle.ports import Evidence
 from ..lifecycle.states import ErrorCode

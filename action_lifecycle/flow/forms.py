@@ -1,0 +1,93 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The short forms of a flow file, written out in full; what is filled in only when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .sources import Path
+from .templates import render
+
+CONDITIONS = ('require', 'maintain', 'confirm', 'stopped')
+"""Fields of an action that are conditions."""
+FIELDS = ('require', 'motion', 'maintain', 'stopped', 'confirm')
+"""Fields of an action that another action or a recipe puts in place of its own."""
+_LATE = {'fallback': frozenset({'question', *FIELDS, 'fields'}),
+         'verify': frozenset({'question', 'request'})}
+
+
+def in_full(raw: dict[str, Any]) -> dict[str, Any]:
+    """Write the short forms of an action's fields out in full."""
+    full = dict(raw)
+    for field in (*CONDITIONS, 'motion', 'fallback', 'verify'):
+        value = full.get(field)
+        if field == 'stopped':
+            if isinstance(value, str):
+                full[field] = {'condition': value}
+        elif value is not None:
+            full[field] = [
+                {'condition': item} if field in CONDITIONS and isinstance(item, str)
+                else strategy_in_full(item) if field == 'fallback'
+                else {'by': item} if field == 'verify' and isinstance(item, str)
+                else item
+                for item in (value if isinstance(value, list) else [value])]
+    if 'after' in full:
+        full['after'] = after_in_full(full['after'])
+    return full
+
+
+def after_in_full(after: Any) -> Any:
+    """Write `after` out in full, as far as it is one of its forms."""
+    if isinstance(after, str):
+        after = [after]
+    if isinstance(after, list) and all(isinstance(item, str) for item in after):
+        return dict.fromkeys(after, 'success')
+    return {} if after is None else after
+
+
+def strategy_in_full(raw: Any) -> Any:
+    """Write the short forms of a strategy out in full: `ask`, `{recipe: NAME}`, `{motion: …}`."""
+    if isinstance(raw, str):
+        return {'strategy': raw}
+    if not isinstance(raw, dict):
+        return raw
+    full = {key: value for key, value in raw.items() if key not in FIELDS}
+    fields = {key: raw[key] for key in FIELDS if key in raw}
+    if fields:
+        full['fields'] = {**full.get('fields', {}), **fields}
+    if 'strategy' not in full and ('recipe' in full or fields):
+        full['strategy'] = 'recipe' if 'recipe' in full else 'action'
+    options = full.get('options')
+    if isinstance(options, list) and all(isinstance(item, str) for item in options):
+        options = {name: name for name in options}
+    if isinstance(options, dict):
+        full['options'] = {name: strategy_in_full(item) for name, item in options.items()}
+    return full
+
+
+def render_late(name: str, items: Any, names: Mapping[str, Any], path: Path) -> Any:
+    """Fill in the entries of `fallback` or `verify`, but not what is filled in when asked."""
+    if isinstance(items, list):
+        return [render_late(name, item, names, (*path, index)) for index, item in enumerate(items)]
+    if not isinstance(items, dict):
+        return render(items, names, path)
+    return {
+        key: value if key in _LATE[name]
+        else {option: render_late(name, item, names, (*path, key, option))
+              for option, item in value.items()} if key == 'options' and isinstance(value, dict)
+        else render(value, names, (*path, key))
+        for key, value in items.items()}
