@@ -40,7 +40,6 @@ FORM = {  # element: its children, its attributes
     'services': ({'service'}, {'reply', 'request'}),
     'actions': ({'action'}, {'execute', 'call'}),
     'topic': (set(), set()), 'service': (set(), set()), 'action': (set(), set())}
-SERVICES_OF_ACTIONS = ('send_goal', 'cancel_goal', 'get_result')
 
 
 class Right(NamedTuple):
@@ -78,8 +77,8 @@ def opened(system: System, node: str) -> Iterator[Right]:
             action, _, part = name.partition('/_action/')
             if not part:
                 yield Right(node, verb, name)
-            elif part == 'status':
-                yield Right(node, 'execute' if verb == 'publish' else 'call', action)
+            elif part == 'send_goal':  # what every server and every client of an action has
+                yield Right(node, 'execute' if verb == 'reply' else 'call', action)
 
 
 @pytest.fixture
