@@ -16,8 +16,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 import time
 
@@ -34,10 +32,6 @@ from rclpy.parameter import Parameter
 from unit.redis_ledger.redis_server import RedisServer
 
 from .ending import destroy
-
-pytestmark = pytest.mark.skipif(
-    shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None,
-    reason='redis-server is not installed')
 
 WALK = (('start', 'assigned', 'in_progress'),
         ('request_verification', 'in_progress', 'status_verification_requested'),

@@ -18,18 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import json
-import os
 from pathlib import Path
-import shutil
 import time
 
 import pytest
 
 from .fleet_rig import Fleet, FLOW, IDLE
-
-pytestmark = pytest.mark.skipif(
-    shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None,
-    reason='redis-server is not installed')
 
 
 @pytest.fixture

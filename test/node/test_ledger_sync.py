@@ -16,8 +16,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 
 from action_lifecycle.engine.errors import LifecycleError
@@ -45,8 +43,6 @@ from .ending import destroy
 
 @pytest.fixture
 def redis_server():
-    if shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None:
-        pytest.skip('redis-server is not installed (Debian, Ubuntu: apt install redis-server)')
     server = RedisServer()
     yield server
     server.close()

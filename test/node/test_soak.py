@@ -25,7 +25,6 @@ from collections.abc import Iterator
 import os
 from pathlib import Path
 import random
-import shutil
 import subprocess
 import time
 from typing import Any
@@ -44,10 +43,6 @@ from rclpy.action import ActionClient, ActionServer, CancelResponse
 from sensor_msgs.msg import JointState
 
 from .process_rig import ProcessRig
-
-pytestmark = pytest.mark.skipif(
-    shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None,
-    reason='redis-server is not installed')
 
 ROUNDS = int(os.environ.get('SOAK_ROUNDS', '3'))
 FIRST = int(os.environ.get('SOAK_FIRST', '0'))

@@ -12,12 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A redis-server for the tests of the ledger; skipped, and said so, where none is installed."""
+"""A redis-server for the tests of the ledger."""
 
 from __future__ import annotations
-
-import os
-import shutil
 
 import pytest
 
@@ -26,8 +23,6 @@ from .redis_server import RedisServer
 
 @pytest.fixture(scope='session')
 def _server():
-    if shutil.which(os.environ.get('REDIS_SERVER', 'redis-server')) is None:
-        pytest.skip('redis-server is not installed (Debian, Ubuntu: apt install redis-server)')
     server = RedisServer()
     yield server
     server.close()

@@ -15,6 +15,7 @@
 """
 A real redis-server on a unix socket, with a folder of its own, to be hurt by tests.
 
+Where none is installed a test that wants one is skipped, and it is said why.
 The environment variable REDIS_SERVER names another one: a newer Redis, or Valkey.
 """
 
@@ -28,6 +29,7 @@ import subprocess
 import tempfile
 import time
 
+import pytest
 import redis
 
 SERVER = os.environ.get('REDIS_SERVER', 'redis-server')
@@ -37,6 +39,8 @@ class RedisServer:
     """Starts in a folder with a short name: the path of a socket has at most 107 bytes."""
 
     def __init__(self):
+        if shutil.which(SERVER) is None:
+            pytest.skip('redis-server is not installed (Debian, Ubuntu: apt install redis-server)')
         self.folder = Path(tempfile.mkdtemp(prefix='al-redis-'))
         self.url = f'unix://{self.folder}/s'
         self.process = None
