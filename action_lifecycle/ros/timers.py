@@ -103,14 +103,22 @@ class Scheduler:
             self._timer.reset()
 
     def _fire(self) -> None:
+        """
+        Call back what is due.
+
+        In the EventsExecutor a timer that is set while it is due fires for the old time too. If
+        each firing set it again they would multiply while the executor is behind, so it is
+        canceled, which drops those, and set when all that is queued by now has had its turn.
+        """
+        self._timer.cancel()
         now = self.now()
         entries = self._entries
-        self._armed = -math.inf  # whoever schedules in a callback need not set the timer
+        self._armed = -math.inf  # whoever schedules meanwhile need not set the timer
         while entries and entries[0].time <= now:
             callback = heapq.heappop(entries).callback
             if callback is not None:
                 self._node.guarded(callback)()
-        self._arm()
+        self._node.executor.create_task(self._node.guarded(self._arm))
 
     def _jumped(self, jump: Any) -> None:
         delta = jump.delta.nanoseconds * 1e-9

@@ -1,0 +1,122 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Being called back once: in order, with both executors, also when the executor is behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+import time
+from typing import Any
+
+from action_lifecycle.ros.executor import EVENTS_SINCE, make_executor, rclpy_version
+from action_lifecycle.ros.lifecycle_node import ManagedNode
+from action_lifecycle.ros.timers import Scheduler, Timeout
+from isolation import domain_id
+import pytest
+import rclpy
+from rclpy.context import Context
+
+from .ending import destroy
+
+EXECUTORS = ['single_threaded', *(['events'] if rclpy_version() >= EVENTS_SINCE else [])]
+
+
+class Counting(Scheduler):
+    """Counts how often its timer fires."""
+
+    fired = 0
+
+    def _fire(self) -> None:
+        self.fired += 1
+        super()._fire()
+
+
+class Rig:
+
+    def __init__(self, executor: str) -> None:
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=domain_id())
+        self.executor: Any = make_executor(executor, self.context)
+        self.node = ManagedNode('example', context=self.context)
+        self.node.scheduler = self.scheduler = Counting(
+            self.node, self.node.steady_clock, self.node.steady, jumps=False)
+        self.executor.add_node(self.node)
+
+    def until(self, condition: Any) -> None:
+        end = time.monotonic() + 10.0
+        while not condition():
+            assert time.monotonic() < end, 'did not happen in time'
+            self.executor.spin_once(timeout_sec=0.05)
+
+
+@pytest.fixture(params=EXECUTORS)
+def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
+    rig = Rig(request.param)
+    yield rig
+    rig.executor.shutdown()
+    destroy(rig.node)
+    rig.context.try_shutdown()
+
+
+def test_firings_do_not_multiply_while_the_executor_is_behind(rig: Rig) -> None:
+    rounds = called = 0
+
+    def hold_up() -> None:
+        nonlocal rounds
+        rounds += 1
+        time.sleep(0.01)
+        if rounds < 60:
+            rig.executor.create_task(hold_up)
+
+    def call_again() -> None:
+        nonlocal called
+        called += 1
+        if rounds < 60:
+            Timeout(rig.node, 0.001, call_again)
+
+    for _ in range(5):
+        call_again()
+    hold_up()
+    rig.until(lambda: rounds == 60)
+    assert called > 5
+    assert rig.scheduler.fired <= rounds
+
+
+def test_a_callback_that_asks_for_another_at_once_gets_it(rig: Rig) -> None:
+    order: list[str] = []
+    Timeout(rig.node, 0.0, lambda: Timeout(rig.node, 0.0, lambda: order.append('second')) and None)
+    Timeout(rig.node, 0.1, lambda: order.append('third'))
+    rig.until(lambda: len(order) == 2)
+    assert order == ['second', 'third']
+
+
+def test_what_is_canceled_while_it_is_due_is_not_called(rig: Rig) -> None:
+    order: list[str] = []
+    last = Timeout(rig.node, 0.01, lambda: order.append('canceled'))
+    Timeout(rig.node, 0.005, last.cancel)
+    Timeout(rig.node, 0.02, lambda: order.append('called'))
+    time.sleep(0.03)  # all are due when the timer fires
+    rig.until(lambda: order)
+    assert order == ['called']
+
+
+def test_an_earlier_time_that_is_asked_for_while_another_is_awaited(rig: Rig) -> None:
+    begin, came = time.monotonic(), list[float]()
+    Timeout(rig.node, 5.0, lambda: came.append(5.0))
+    Timeout(rig.node, 0.05, lambda: came.append(time.monotonic() - begin))
+    rig.until(lambda: came)
+    assert 0.05 <= came[0] < 5.0
