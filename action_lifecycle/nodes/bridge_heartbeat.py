@@ -21,7 +21,7 @@ Whoever waits for a goal of the bridge knows by missing feedback that it is gone
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any
 
 from ..ros.lifecycle_node import ManagedNode
@@ -31,22 +31,33 @@ PERIOD = 0.5
 """Seconds between two signs of life; whoever waits may give up after four times that."""
 LEAST = 0.1
 """Seconds at least between two feedback messages of a goal, but for changes of state."""
+RATE = 100.0
+"""Feedback messages a second of all goals of a server, as far as these are met:"""
+SLOWEST = 4 * PERIOD
+"""Seconds between two signs of life of a goal when very many are open."""
 
 
 class GoalFeedback:
-    """The feedback of one goal; `message()` makes it of how things are now."""
+    """
+    The feedback of one goal; `message()` makes it of how things are now.
 
-    def __init__(self, node: ManagedNode, handle: Any, message: Callable[[], Any]) -> None:
+    `goals`: the open ones of its server. The more there are, the slower is the feedback of each.
+    """
+
+    def __init__(self, node: ManagedNode, handle: Any, goals: Sized, message: Callable[[], Any]
+                 ) -> None:
         self._node = node
         self._handle = handle
+        self._goals = goals
         self._message = message
         self._last = node.steady()
-        self._life = Timeout(node, PERIOD, self._beat)
+        self._life = self._next()
 
     def changed(self, *, at_once: bool = False) -> None:
         """Tell how it looks now, unless that was just done."""
         now = self._node.steady()
-        if (at_once or now >= self._last + LEAST) and self._handle.is_active:
+        pause = max(LEAST, len(self._goals) / RATE)
+        if (at_once or now >= self._last + pause) and self._handle.is_active:
             self._last = now
             self._handle.publish_feedback(self._message())
 
@@ -55,5 +66,9 @@ class GoalFeedback:
         self._life.cancel()
 
     def _beat(self) -> None:
-        self.changed()
-        self._life = Timeout(self._node, PERIOD, self._beat)
+        self.changed(at_once=True)
+        self._life = self._next()
+
+    def _next(self) -> Timeout:
+        period = min(max(PERIOD, len(self._goals) / RATE), SLOWEST)
+        return Timeout(self._node, period, self._beat)

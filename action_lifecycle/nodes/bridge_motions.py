@@ -157,7 +157,8 @@ class Motions:
         self._handles[bytes(handle.goal_id.uuid)] = motion
         if handle.is_cancel_requested:
             motion.stop(ErrorCode.CANCELED, 'canceled')
-        feedback = GoalFeedback(self.node, handle, lambda: _feedback_of(motion.progress))
+        feedback = GoalFeedback(
+            self.node, handle, self._handles, lambda: _feedback_of(motion.progress))
         motion.on_progress.append(feedback.changed)
         return feedback
 

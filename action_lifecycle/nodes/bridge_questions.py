@@ -79,7 +79,8 @@ class Questions:
                 after=to_seconds(request.after) or -1.0, names=parameters,
                 on_update=lambda watch: feedback.changed() if feedback is not None else None)
             self._facts.changed()
-            feedback = GoalFeedback(self._node, handle, lambda: self._feedback_of(watch))
+            feedback = GoalFeedback(
+                self._node, handle, self._open, lambda: self._feedback_of(watch))
             if handle.is_cancel_requested:
                 _once(answered, None)
             result: Result | None = await answered

@@ -24,12 +24,13 @@ from __future__ import annotations
 from collections.abc import Callable
 import json
 from typing import Any
+import uuid
 
 from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.srv import Evaluate
 from action_msgs.msg import GoalStatus
-from rclpy.action import ActionClient
+from unique_identifier_msgs.msg import UUID
 
 from .bridge_heartbeat import PERIOD
 from .clock import NodeClock
@@ -52,13 +53,15 @@ from ..lifecycle.ports import (
 )
 from ..lifecycle.spec import has_gaps
 from ..lifecycle.states import ErrorCode
+from ..ros.goal_client import GoalClient
 from ..ros.lifecycle_node import ManagedNode
-from ..ros.qos import action_qos
 
 LOOK_AGAIN = 0.2
 """Seconds between looks at whether the bridge is there."""
 SILENCE = 4 * PERIOD
 """Seconds without a sign of life after which the bridge is taken to be gone."""
+PATIENCE = 3
+"""Times that long in which a bridge that gives signs of other goals may give none of one."""
 
 _VERDICTS = {
     ConfirmOutcome.Result.CONFIRMED: 'confirmed', ConfirmOutcome.Result.REFUTED: 'refuted',
@@ -75,9 +78,9 @@ class BridgeClient:
         self.guarded = node.guarded
         self.timeout = timeout
         self.safety_known = False  #: whether the bridge has seen all its safety topics
-        self.motion = ActionClient(node, ExecuteMotion, f'{name}/execute_motion', **action_qos())
-        self.confirmation = ActionClient(
-            node, ConfirmOutcome, f'{name}/confirm_outcome', **action_qos())
+        self.heard = 0.0  #: steady time in s of its last sign of life
+        self.motion = GoalClient(node, ExecuteMotion, f'{name}/execute_motion')
+        self.confirmation = GoalClient(node, ConfirmOutcome, f'{name}/confirm_outcome')
         self.evaluation = node.add_client(Evaluate, f'{name}/evaluate')
 
     def execute(
@@ -107,16 +110,17 @@ class BridgeClient:
 class _Call:
     """One goal at the bridge, from waiting for the server to the result."""
 
-    def __init__(self, bridge: BridgeClient, client: ActionClient) -> None:
+    def __init__(self, bridge: BridgeClient, client: GoalClient) -> None:
         self.bridge = bridge
         self.client = client
-        self.handle: Any = None
         self.canceled = False
         self.over = False
-        self._timer: Handle | None = None
-        self._sending = 0
-        self._heard = False
         self.sent = False  #: a goal has left, whether or not it arrived
+        self._timer: Handle | None = None
+        self._goal_id: UUID | None = None  #: of the last sending, until it is given up
+        self._accepted = False
+        self._heard = False
+        self._silences = 0
         self._refused_for = 0.0
 
     def send(self, waited: float = 0.0) -> None:
@@ -124,13 +128,11 @@ class _Call:
         if self.over:
             return
         if self.client.server_is_ready() and (self.may_go() or waited >= self.bridge.timeout):
-            self._sending += 1
             self.sent = True
-            sending = self._sending
-            self.client.send_goal_async(
-                self.goal(), lambda feedback: self._sign(sending, feedback.feedback)
-            ).add_done_callback(
-                    self.bridge.guarded(lambda future: self._answered(sending, future)))
+            self._give_up()
+            goal_id = self._goal_id = to_uuid(uuid.uuid4().hex)
+            self.client.send(self.goal(), goal_id, self._sign).add_done_callback(
+                self.bridge.guarded(lambda future: self._answered(goal_id, future)))
             self._listen(waited)
         elif waited >= self.bridge.timeout:
             self.absent('the world model bridge is not there')
@@ -138,10 +140,13 @@ class _Call:
             self._timer = self.bridge.clock.call_later(
                 LOOK_AGAIN, lambda: self.send(waited + LOOK_AGAIN))
 
-    def _sign(self, sending: int, feedback: Any) -> None:
-        if sending == self._sending:
-            self._heard = True
-            self.told(feedback)
+    def _sign(self, feedback: Any) -> None:
+        self._hear()
+        self.told(feedback)
+
+    def _hear(self) -> None:
+        self._heard = True
+        self.bridge.heard = self.bridge.node.steady()
 
     def _listen(self, waited: float) -> None:
         """Notice a bridge that is gone: no answer of it would ever come."""
@@ -150,30 +155,42 @@ class _Call:
 
     def _still_there(self, waited: float) -> None:
         if self._heard:
+            self._silences = 0
             self._listen(0.0)
             return
-        self._sending += 1
-        self.handle = None
+        self._silences += 1
+        if self._silences <= PATIENCE \
+                and self.bridge.node.steady() < self.bridge.heard + SILENCE:
+            self._listen(waited)
+            return
+        self._give_up()
         if waited >= self.bridge.timeout:
             self.absent('the world model bridge does not answer')
         else:
             self.vanished(waited + SILENCE)
 
-    def _answered(self, sending: int, future: Any) -> None:
-        handle = future.result()
-        if self.over or sending != self._sending:
-            if handle.accepted and (self.canceled or self.over):
-                handle.cancel_goal_async()
+    def _give_up(self) -> None:
+        """Take in nothing more of the last sending."""
+        if self._goal_id is not None:
+            self.client.forget(self._goal_id)
+        self._goal_id = None
+        self._accepted = False
+
+    def _answered(self, goal_id: UUID, future: Any) -> None:
+        accepted = future.result().accepted
+        if goal_id is not self._goal_id:
+            if accepted and (self.canceled or self.over):
+                self.client.cancel(goal_id)
             return
-        self._heard = True
-        if not handle.accepted:
+        self._hear()
+        if not accepted:
             self._refused()
             return
-        self.handle = handle
-        handle.get_result_async().add_done_callback(
-            self.bridge.guarded(lambda future: self._result(sending, future)))
+        self._accepted = True
+        self.client.ask_result(goal_id).add_done_callback(
+            self.bridge.guarded(lambda future: self._result(goal_id, future)))
         if self.canceled:
-            handle.cancel_goal_async()
+            self.client.cancel(goal_id)
 
     def _refused(self) -> None:
         """Ask a bridge that refuses again for a while: it may not be active yet, or lack time."""
@@ -186,14 +203,16 @@ class _Call:
             self.end()
             self.refused()
 
-    def _result(self, sending: int, future: Any) -> None:
-        if self.over or sending != self._sending:
+    def _result(self, goal_id: UUID, future: Any) -> None:
+        if goal_id is not self._goal_id:
             return
         answer = future.result()
         if answer.status == GoalStatus.STATUS_UNKNOWN:
+            self._heard, self._silences = False, PATIENCE
             return  # a bridge that has started anew: it is asked again when SILENCE is over
+        self._hear()
         if self.unanswered(answer.result):
-            self.handle = None
+            self._give_up()
             self._refused()
             return
         self.end()
@@ -203,11 +222,12 @@ class _Call:
         self.over = True
         if self._timer is not None:
             self._timer.cancel()
+        self._give_up()
 
     def cancel(self) -> None:
         self.canceled = True
-        if self.handle is not None and not self.over:
-            self.handle.cancel_goal_async()
+        if self._accepted and self._goal_id is not None:
+            self.client.cancel(self._goal_id)
 
     def may_go(self) -> bool:
         return True

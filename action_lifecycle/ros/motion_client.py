@@ -26,14 +26,16 @@ from dataclasses import dataclass
 from typing import Any
 import uuid
 
-from action_msgs.msg import GoalStatus
+from action_msgs.msg import GoalStatus, GoalStatusArray
 from action_msgs.srv import CancelGoal
-from rclpy.action import ActionClient
-from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
+from .goal_client import GoalClient
 from .lifecycle_node import ManagedNode
+from .line import Line, Turn
+from .qos import state_qos
+from .second_answers import Answers
 from .timers import Timeout
 from .types import action_class
 from ..lifecycle.states import ErrorCode
@@ -43,6 +45,8 @@ WATCH = 0.2  #: s between two looks whether a server is still there
 ANSWER = 5.0  #: s within which a server has to accept or reject
 SETTLE = 0.02  #: s for a second, different answer to the same goal to show up
 ASK_TWICE = 0.5  #: s after which a server that does not know a goal is asked once more
+UNANSWERED = 8
+"""Goals that wait for a server's answer at once: by default it holds ten, and loses more."""
 
 _WORDS = {
     GoalStatus.STATUS_SUCCEEDED: 'succeeded', GoalStatus.STATUS_CANCELED: 'canceled',
@@ -67,87 +71,62 @@ class GoalEnd:
     sent: bool = True
 
 
-class MotionClient(ActionClient):
-    """An action client that also follows a goal by its id, and notices a second answer."""
+class MotionClient(GoalClient):
+    """A client of the robot's servers: notices second answers, and cancels what is unwanted."""
 
     def __init__(self, node: ManagedNode, server: str, type_name: str) -> None:
-        self.server = server
-        self.on_second_answer: dict[bytes, Callable[[str], None]] = {}
-        self.unwanted: dict[bytes, ClientGoalHandle] = {}
-        """Goals that nobody waits for any more: one that starts all the same is canceled."""
-        self._asked: dict[tuple[str, int], bytes] = {}  # goal ids by kind and number of request
-        self._answers: dict[tuple[str, int], Any] = {}
         super().__init__(node, action_class(type_name), server)
+        self.line = Line(UNANSWERED)
+        self.on_second_answer: dict[bytes, Callable[[str], None]] = {}
+        self._answers = Answers(self.goals, self._second_goal_answer)
+        self._ends = Answers(self.results, self._second_result)
+        self._unwanted: set[bytes] = set()
+        self._status: Any = None
 
     def send(self, goal: Any, goal_id: UUID, feedback: Callable[[Any], None]) -> Future:
-        """Send a goal; the future is of its handle."""
-        return self._noted('goal', goal_id, self._pending_goal_requests,
-                           lambda: self.send_goal_async(goal, feedback, goal_id))
+        """Send a goal; see GoalClient."""
+        return self._answers.expect(goal_id, super().send(goal, goal_id, feedback))
 
-    def ask_result(self, goal_id: UUID, handle: ClientGoalHandle) -> Future:
-        """Ask for the result; the future is done when the goal has ended, or is not known."""
-        return self._noted('result', goal_id, self._pending_result_requests,
-                           handle.get_result_async)
-
-    def handle_of(self, goal_id: UUID, feedback: Callable[[Any], None]) -> ClientGoalHandle:
-        """Return a handle of a goal that was sent, perhaps by an earlier process."""
-        self._feedback_callbacks[bytes(goal_id.uuid)] = feedback
-        return ClientGoalHandle(
-            self, goal_id, self._action_type.Impl.SendGoalService.Response(accepted=True))
+    def ask_result(self, goal_id: UUID) -> Future:
+        """Ask for the result; see GoalClient."""
+        return self._ends.expect(goal_id, super().ask_result(goal_id))
 
     def forget(self, goal_id: UUID) -> None:
         """Forget a goal that has ended."""
-        key = bytes(goal_id.uuid)
-        self.on_second_answer.pop(key, None)
-        self._feedback_callbacks.pop(key, None)
-        for request in [request for request, asked in self._asked.items() if asked == key]:
-            del self._asked[request]
-            self._answers.pop(request, None)
+        super().forget(goal_id)
+        self.on_second_answer.pop(bytes(goal_id.uuid), None)
+        self._answers.forget(goal_id)
+        self._ends.forget(goal_id)
 
-    async def execute(self, taken_data: dict[str, Any]) -> None:
-        """Look at answers before rclpy does: it drops second ones, or raises for them."""
-        for kind in ('goal', 'result'):
-            if kind in taken_data and self._is_second(kind, *taken_data[kind]):
-                del taken_data[kind]
-        if self.unwanted and 'status' in taken_data:
-            self._cancel_unwanted(taken_data['status'].status_list)
-        await super().execute(taken_data)
+    def cancel_if_started(self, goal_id: UUID) -> None:
+        """Cancel a goal that nobody waits for any more if it starts all the same."""
+        self._unwanted.add(bytes(goal_id.uuid))
+        if self._status is None:
+            self._status = self.node.create_subscription(
+                GoalStatusArray, f'{self.server}/_action/status',
+                self.node.guarded(self._cancel_unwanted), state_qos())
 
-    def _cancel_unwanted(self, statuses: Any) -> None:
-        for status in statuses:
-            if status.status in (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING):
-                handle = self.unwanted.pop(bytes(status.goal_info.goal_id.uuid), None)
-                if handle is not None:
-                    self._logger.warning(
-                        f"server '{self.server}' has started a goal that was given up; "
-                        'it is canceled')
-                    handle.cancel_goal_async()
+    def _cancel_unwanted(self, message: GoalStatusArray) -> None:
+        for status in message.status_list if self._unwanted else ():
+            goal_id = status.goal_info.goal_id
+            if status.status in (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING) \
+                    and bytes(goal_id.uuid) in self._unwanted:
+                self._unwanted.discard(bytes(goal_id.uuid))
+                self.node.get_logger().warning(
+                    f"server '{self.server}' has started a goal that was given up; it is canceled")
+                self.cancel(goal_id)
 
-    def _is_second(self, kind: str, number: int, answer: Any) -> bool:
-        request = kind, number
-        if request not in self._asked:
-            return False
-        if request not in self._answers:
-            self._answers[request] = answer
-            return False
-        first = self._answers[request]
-        told = self.on_second_answer.get(self._asked[request])
+    def _second_goal_answer(self, key: bytes, first: Any, second: Any) -> None:
+        self._tell_second(key, 'more than one server answered the goal')
+
+    def _second_result(self, key: bytes, first: Any, second: Any) -> None:
+        if (first.status, first.result) != (second.status, second.result):
+            self._tell_second(key, f'first {_word(first.status)}, then {_word(second.status)}')
+
+    def _tell_second(self, key: bytes, how: str) -> None:
+        told = self.on_second_answer.get(key)
         if told is not None:
-            if kind == 'goal':
-                told('more than one server answered the goal')
-            elif (first.status, first.result) != (answer.status, answer.result):
-                told(f'first {_word(first.status)}, then {_word(answer.status)}')
-        return True
-
-    def _noted(
-        self, kind: str, goal_id: UUID, pending: dict[int, Any], ask: Callable[[], Future]
-    ) -> Future:
-        """Ask, and note the number of the request."""
-        before = set(pending)
-        future = ask()
-        for number in set(pending) - before:
-            self._asked[kind, number] = bytes(goal_id.uuid)
-        return future
+            told(how)
 
 
 class MotionGoal:
@@ -171,7 +150,8 @@ class MotionGoal:
         self._limit = node.steady() + server_timeout
         self._on_state = on_state
         self._on_feedback = on_feedback
-        self._handle: ClientGoalHandle | None = None
+        self._may_run = False  #: accepted, or not answered
+        self._turn: Turn | None = None
         self._canceling = False
         self._timer: Timeout | None = None
         self._asked_twice = False
@@ -181,8 +161,9 @@ class MotionGoal:
     # -- what the owner calls
 
     def send(self, goal: Any) -> None:
-        """Send the goal as soon as the server is there."""
-        self._when_ready(lambda: self._send(goal))
+        """Send the goal as soon as the server is there, and has answered earlier ones."""
+        self._turn = Turn(self._client.line, lambda: self._when_ready(lambda: self._send(goal)))
+        self._when_ready(self._turn.wait)
 
     def follow(self) -> None:
         """Follow the goal that an earlier process sent; nothing new is started."""
@@ -199,8 +180,8 @@ class MotionGoal:
                               self._node.now(), sent=False))
             return
         self._on_state('canceling')
-        if self._handle is not None:
-            self._send_cancel()
+        if self._may_run:
+            self._client.cancel(self._goal_id)
 
     def give_up(self) -> None:
         """Wait no longer for the server's word."""
@@ -227,50 +208,51 @@ class MotionGoal:
         self._later(ANSWER, self._unanswered)
         self._client.send(
             goal, self._goal_id, self._feedback).add_done_callback(
-                self._node.guarded(self._accepted))
+                self._node.guarded(self._goal_answered))
 
-    def _accepted(self, future: Any) -> None:
-        handle = future.result()
-        if self.done.done() or self._handle is not None:  # too late: it must not run
-            if handle.accepted:
-                handle.cancel_goal_async()
-            return
-        if not handle.accepted:
+    def _goal_answered(self, future: Any) -> None:
+        self._leave_line()
+        accepted = future.result().accepted
+        if self.done.done() or self._may_run:  # too late: it must not run
+            if accepted:
+                self._client.cancel(self._goal_id)
+        elif accepted:
+            self._running()
+        else:
             self._fail(ErrorCode.GOAL_REJECTED,
                        f"server '{self._client.server}' rejected the goal", stopped=True)
-            return
-        self._running(handle)
 
     def _unanswered(self) -> None:
         """Neither accepted nor rejected: it may be executed yet, so it is canceled."""
-        self._handle = self._client.handle_of(self._goal_id, self._feedback)
+        self._leave_line()
+        self._may_run = True
         message = (f"server '{self._client.server}' neither accepted nor rejected the goal "
                    f'within {ANSWER:g} s')
         self._later(ANSWER, lambda: self._fail(
             ErrorCode.GOAL_UNANSWERED, message, stopped=False))
-        self._handle.cancel_goal_async().add_done_callback(lambda future: self._fail(
+        self._client.cancel(self._goal_id).add_done_callback(lambda future: self._fail(
             ErrorCode.GOAL_UNANSWERED, message,
             stopped=future.result().return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID))
 
     def _follow(self) -> None:
-        self._running(self._client.handle_of(self._goal_id, self._feedback))
+        self._client.listen(self._goal_id, self._feedback)
+        self._running()
 
-    def _running(self, handle: ClientGoalHandle) -> None:
-        self._handle = handle
+    def _running(self) -> None:
+        self._may_run = True
         self._on_state('executing')
         self._later(WATCH, self._watch)
         self._ask_result()
         if self._canceling:
-            self._send_cancel()
+            self._client.cancel(self._goal_id)
 
     def _ask_result(self) -> None:
-        assert self._handle is not None
-        self._client.ask_result(self._goal_id, self._handle).add_done_callback(
+        self._client.ask_result(self._goal_id).add_done_callback(
             self._node.guarded(self._result))
 
-    def _feedback(self, message: Any) -> None:
+    def _feedback(self, feedback: Any) -> None:
         if not self.done.done():
-            self._on_feedback(message.feedback)
+            self._on_feedback(feedback)
 
     def _result(self, future: Any) -> None:
         if self.done.done():
@@ -293,14 +275,13 @@ class MotionGoal:
             self._asked_twice = True
             self._later(ASK_TWICE, self._ask_result)
             return
-        if self._handle is not None:
-            self._client.unwanted[bytes(self._goal_id.uuid)] = self._handle
+        self._client.cancel_if_started(self._goal_id)
         self._fail(ErrorCode.GOAL_UNKNOWN,
                    f"server '{self._client.server}' does not know the goal", stopped=True)
 
     def _answered_twice(self, how: str) -> None:
-        if self._handle is not None and not self._answered:
-            self._send_cancel()
+        if self._may_run and not self._answered:
+            self._client.cancel(self._goal_id)
         self._fail(ErrorCode.RESULT_TWICE, f"server '{self._client.server}' answered twice: {how}",
                    stopped=self._answered)
 
@@ -312,11 +293,11 @@ class MotionGoal:
                        f"server '{self._client.server}' went away during the motion",
                        stopped=False)
 
-    def _send_cancel(self) -> None:
-        assert self._handle is not None
-        self._handle.cancel_goal_async()
-
     # -- ending
+
+    def _leave_line(self) -> None:
+        if self._turn is not None:
+            self._turn.leave()
 
     def _later(self, delay: float, then: Callable[[], None]) -> None:
         """Set the one timer of this goal."""
@@ -330,6 +311,7 @@ class MotionGoal:
     def _end(self, end: GoalEnd) -> None:
         if self.done.done():
             return
+        self._leave_line()
         if self._timer is not None:
             self._timer.cancel()
         if end.code is not ErrorCode.GOAL_UNANSWERED:  # whose acceptance may come yet

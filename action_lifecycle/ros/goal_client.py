@@ -1,0 +1,104 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A client of one action server, made for hundreds of goals at once.
+
+It uses the services and the topic that an action consists of. rclpy's ActionClient also takes the
+status topic, which tells of all goals of the last minutes whenever one changes, and the
+EventsExecutor goes through all its open futures at each event: from some hundred goals on these
+two cost more than everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from action_msgs.srv import CancelGoal
+from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
+
+from .lifecycle_node import ManagedNode
+from .qos import event_qos
+
+FRESH = 0.05  #: s for which a look at whether the server is there counts
+
+
+class GoalClient:
+    """Sends goals to one server, under ids that the caller gives them."""
+
+    def __init__(self, node: ManagedNode, action: Any, server: str) -> None:
+        self.server = server
+        self.node = node
+        self._action = action
+        self._listeners: dict[bytes, Callable[[Any], None]] = {}
+        self._ready = False
+        self._looked = 0.0
+        qos = event_qos()
+        parts = f'{server}/_action'
+        self.goals = node.create_client(
+            action.Impl.SendGoalService, f'{parts}/send_goal', qos_profile=qos)
+        self.results = node.create_client(
+            action.Impl.GetResultService, f'{parts}/get_result', qos_profile=qos)
+        self.cancels = node.create_client(CancelGoal, f'{parts}/cancel_goal', qos_profile=qos)
+        self._feedback = node.create_subscription(
+            action.Impl.FeedbackMessage, f'{parts}/feedback', node.guarded(self._told), qos)
+
+    def server_is_ready(self) -> bool:
+        """Return whether the server is there, as of FRESH ago."""
+        now = self.node.steady()
+        if now >= self._looked + FRESH:
+            self._looked = now
+            self._ready = (
+                self.node.count_publishers(self._feedback.topic_name) > 0
+                and all(client.service_is_ready()
+                        for client in (self.goals, self.results, self.cancels)))
+        return self._ready
+
+    def send(self, goal: Any, goal_id: UUID, feedback: Callable[[Any], None]) -> Future:
+        """Send a goal; the future is of the answer (`accepted`), `feedback` gets its feedback."""
+        self.listen(goal_id, feedback)
+        return self.goals.call_async(
+            self._action.Impl.SendGoalService.Request(goal_id=goal_id, goal=goal))
+
+    def listen(self, goal_id: UUID, feedback: Callable[[Any], None]) -> None:
+        """Hand on the feedback of a goal, until `forget`."""
+        self._listeners[bytes(goal_id.uuid)] = feedback
+
+    def ask_result(self, goal_id: UUID) -> Future:
+        """Ask for `status` and `result`; they come when the goal has ended, or is not known."""
+        return self.results.call_async(
+            self._action.Impl.GetResultService.Request(goal_id=goal_id))
+
+    def cancel(self, goal_id: UUID) -> Future:
+        """Cancel a goal; the future is of the answer (`return_code`)."""
+        request = CancelGoal.Request()
+        request.goal_info.goal_id = goal_id
+        return self.cancels.call_async(request)
+
+    def forget(self, goal_id: UUID) -> None:
+        """Forget a goal that has ended."""
+        self._listeners.pop(bytes(goal_id.uuid), None)
+
+    def destroy(self) -> None:
+        """Destroy the entities."""
+        for client in (self.goals, self.results, self.cancels):
+            self.node.destroy_client(client)
+        self.node.destroy_subscription(self._feedback)
+
+    def _told(self, message: Any) -> None:
+        listener = self._listeners.get(bytes(message.goal_id.uuid))
+        if listener is not None:
+            listener(message.feedback)

@@ -1,0 +1,78 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A line in which callers wait for one of a few places: first come, first served."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+
+class Line:
+    """Has `places` for those whose turn it is; who is done makes room for the next."""
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._waiting: deque[Turn] = deque()
+        self._calling = False
+
+    def join(self, turn: Turn) -> None:
+        """Let a turn wait; it is called when there is a place, perhaps now."""
+        self._waiting.append(turn)
+        self._call()
+
+    def make_room(self) -> None:
+        """Take one place back."""
+        self._free += 1
+        self._call()
+
+    def _call(self) -> None:
+        if self._calling:  # whoever is called may leave at once: that is a loop, no recursion
+            return
+        self._calling = True
+        try:
+            while self._free and self._waiting:
+                turn = self._waiting.popleft()
+                if not turn.left:
+                    self._free -= 1
+                    turn.call()
+        finally:
+            self._calling = False
+
+
+class Turn:
+    """Waits in a line, once, until `go` is called; then has a place until it leaves."""
+
+    def __init__(self, line: Line, go: Callable[[], None]) -> None:
+        self._line = line
+        self._go = go
+        self._has_place = False
+        self.left = False
+
+    def wait(self) -> None:
+        """Join the line."""
+        self._line.join(self)
+
+    def leave(self) -> None:
+        """Leave the place, or the line; to leave again does nothing."""
+        self.left = True
+        if self._has_place:
+            self._has_place = False
+            self._line.make_room()
+
+    def call(self) -> None:
+        """Take a place and go; called by the line."""
+        self._has_place = True
+        self._go()

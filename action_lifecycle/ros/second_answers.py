@@ -1,0 +1,68 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Noticing that a request of a service was answered more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
+
+
+class Answers:
+    """
+    The answers to the requests of one client; `again(goal id, first, second)` is told of others.
+
+    rclpy drops an answer to a request that is not pending. An executor looks for the pending
+    request by a public method of the client, in whose place this one finds it a second time.
+    """
+
+    def __init__(self, client: Any, again: Callable[[bytes, Any, Any], None]) -> None:
+        self._again = again
+        self._goals: dict[Future, bytes] = {}
+        self._answered: dict[int, Future] = {}  # by number of request
+        self._pending = client.get_pending_request
+        client.get_pending_request = self._of_request
+
+    def expect(self, goal_id: UUID, answer: Future) -> Future:
+        """Watch a request that was made for a goal, until `forget`; returns its future."""
+        self._goals[answer] = bytes(goal_id.uuid)
+        return answer
+
+    def forget(self, goal_id: UUID) -> None:
+        """Forget the requests of a goal."""
+        key = bytes(goal_id.uuid)
+        for answer in [answer for answer, goal in self._goals.items() if goal == key]:
+            del self._goals[answer]
+        for number in [number for number, answer in self._answered.items()
+                       if answer not in self._goals]:
+            del self._answered[number]
+
+    def _of_request(self, number: int) -> Future:
+        first = self._answered.get(number)
+        if first is None:
+            answer: Future = self._pending(number)
+            if answer in self._goals:
+                self._answered[number] = answer
+            return answer
+        second = Future()
+        second.add_done_callback(lambda second: self._tell(first, second.result()))
+        return second
+
+    def _tell(self, first: Future, second: Any) -> None:
+        if first in self._goals:
+            self._again(self._goals[first], first.result(), second)
