@@ -82,7 +82,7 @@ class JournalRecorder:
     def published(self, action: Action, change: Any) -> None:
         """Tell of the change that has just been appended."""
         assert self.row is not None
-        action.dated(self.row.seq, self.row.ros_time or 0.0)
+        action.dated(self.row.seq, self.row.ros_time or 0.0, self.row.to_state)
         self.changed(action, self.row)
 
     def flow_changed(self, run: Any, change: Any) -> None:

@@ -16,7 +16,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+import gc
 from typing import Any, TYPE_CHECKING
 
 from .edits import parse_edit
@@ -47,6 +49,8 @@ class Restored:
             self._apply(row, row.data)
         if not hasattr(self, 'run'):
             raise LifecycleError(f'flow {flow_id} was never accepted as a whole')
+        for name, row in self._last.items():
+            self.run.runners[name].action.restore(row.to_state)
 
     def _apply(self, row: Row, data: Mapping[str, Any]) -> None:
         if row.kind == 'flow' and row.event in ('accepted', 'text'):
@@ -94,8 +98,7 @@ class Restored:
     def _transition(self, row: Row, data: Mapping[str, Any]) -> None:
         action = self.run.runners[row.action_id].action
         action.apply(row.event, row.to_state, data)
-        action.restore(row.to_state)
-        action.dated(row.seq, row.ros_time or 0.0)
+        action.dated(row.seq, row.ros_time or 0.0, row.to_state)
         self._last[row.action_id] = row
         if row.event in ATTEMPT_EVENTS:
             self._began[row.action_id] = row
@@ -141,6 +144,19 @@ def held_by_open_actions(journal: JournalReader, flow_id: str) -> dict[str, str]
             for action_id, names in held.items() for name in names}
 
 
+@contextmanager
+def _nothing_thrown_away() -> Iterator[None]:
+    """Keep the collector from searching, again and again, what is built up and stays."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@_nothing_thrown_away()
 def restore_flows(orchestrator: Orchestrator) -> list[FlowRun]:
     """Read all open flows back, and go on once it is known what each of them holds."""
     journal, resources = orchestrator.recorder.journal, orchestrator.resources

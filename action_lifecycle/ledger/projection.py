@@ -65,7 +65,7 @@ class Projection:
                 *key, ActionSpec(), self._graph, self._recorder)
             action.apply(row.event, row.to_state, row.data)
             action.restore(row.to_state)
-            action.dated(row.seq, row.ros_time or 0.0)
+            action.dated(row.seq, row.ros_time or 0.0, row.to_state)
             self._actions[key] = action
         if len(self._actions) > 2 * MAX_ENDED:
             self._forget()

@@ -199,17 +199,17 @@ class Action:
         self.controller_said = str(data.get('controller_said', self.controller_said))
         self.sensors_said = str(data.get('sensors_said', self.sensors_said))
 
-    def dated(self, seq: int, stamp: float) -> None:
-        """Note where the last change stands in the journal, and its ROS time in s."""
+    def dated(self, seq: int, stamp: float, state: str) -> None:
+        """Note where the last change, to `state`, stands in the journal; its ROS time in s."""
         if self.seq:
             self.spent[self._was] = self.spent.get(self._was, 0.0) + max(
                 0.0, stamp - self.changed_at)
-        self._was = self.state.value
+        self._was = state
         self.begun_seq = self.begun_seq or seq
         self.seq, self.changed_at = seq, stamp
-        if self.state is ActionState.IN_PROGRESS:
+        if state == ActionState.IN_PROGRESS:
             self.started_at = stamp
-        elif self.state is ActionState.COMPLETED:
+        elif state == ActionState.COMPLETED:
             self.completed_after = max(0.0, stamp - self.started_at)
 
     def _forget_attempt(self) -> None:
