@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+import re
 from typing import Any
 
 from ament_index_python.packages import get_package_share_directory
@@ -25,6 +26,7 @@ from launch.launch_description_sources import AnyLaunchDescriptionSource
 from launch_ros.actions import Node
 import pytest
 
+PAGE = Path(__file__).parents[2] / 'docs' / 'launch.md'
 LAUNCH = Path(get_package_share_directory('action_lifecycle')) / 'launch'
 COMMON = {'namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
           'log_level', 'compose', 'flow'}
@@ -57,6 +59,12 @@ def test_each_takes_the_arguments_of_navs_bringup_and_describes_them(name: str) 
                  described(f'{name}.launch.py').get_launch_arguments()}
     assert set(arguments) >= COMMON | OWN[name]
     assert all(argument.description for argument in arguments.values())
+
+
+def test_the_page_has_a_row_for_each_argument_of_the_bringup() -> None:
+    rows = re.findall(r'^\| `(\w+)` \|', PAGE.read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(
+        argument.name for argument in described('bringup.launch.py').get_launch_arguments())
 
 
 def test_bringup_makes_three_processes_or_one() -> None:

@@ -41,6 +41,7 @@ import yaml
 from .ending import destroy
 
 SHARE = Path(get_package_share_directory('action_lifecycle'))
+PAGE = Path(__file__).parents[2] / 'docs' / 'nodes.md'
 SAMPLE = SHARE / 'config' / 'action_lifecycle.yaml'
 COMPOSED = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle' / 'composed'
 NODES = (ActionLifecycleNode, WorldModelBridge, LedgerNode, LanguageModelNode)
@@ -148,6 +149,17 @@ def test_dynamic_parameters_change_at_run_time_others_do_not(make: Any) -> None:
     assert done.successful and node.watchdog.limit == 0.5
     assert not refused.successful and 'range' in refused.reason
     assert not fixed.successful and 'read-only' in fixed.reason
+
+
+def test_the_page_names_what_can_be_set_at_any_time(make: Any) -> None:
+    text = PAGE.read_text().partition('| at any time |')[2].partition('\n\n')[0]
+    told = {of: set(re.findall(r'`(\w+)`', names))
+            for of, names in re.findall(r'^\| `?(\w+)`? \| (.*) \|$', text, re.MULTILINE)}
+    for kind in NODES:
+        node = make(kind)
+        dynamic = {name for name in node._parameters
+                   if name not in OF_RCLPY and not node.describe_parameter(name).read_only}
+        assert dynamic == told['all'] | told.get(node.get_name(), set()), node.get_name()
 
 
 def test_unknown_parameters_in_a_file_are_named_and_bad_ones_end_the_process(
