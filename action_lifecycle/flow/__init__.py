@@ -14,10 +14,16 @@
 
 """Flows: a DAG of actions, from a file to its end."""
 
+from .edits import FlowEdit, parse_edit
 from .flow import Flow
 from .loading import load_flow, parse_flow
+from .metrics import FlowMetrics
 from .orchestrator import Orchestrator
+from .recipes import Recipe
 from .recorder import JournalRecorder
 from .run import FlowRun
 
-__all__ = ['Flow', 'FlowRun', 'JournalRecorder', 'Orchestrator', 'load_flow', 'parse_flow']
+__all__ = [
+    'Flow', 'FlowEdit', 'FlowMetrics', 'FlowRun', 'JournalRecorder', 'Orchestrator', 'Recipe',
+    'load_flow', 'parse_edit', 'parse_flow',
+]

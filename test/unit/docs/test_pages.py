@@ -112,6 +112,16 @@ def test_a_python_example_imports_what_there_is(example: Example) -> None:
                 assert hasattr(module, alias.name), f'{example}: {alias.name}'
 
 
+def test_names_to_build_on_are_public() -> None:
+    page = (ROOT / 'docs/architecture.md').read_text(encoding='utf-8')
+    rows = re.findall(r'^\| `(action_lifecycle\.\w+)` \| (.*) \|$', page, re.MULTILINE)
+    assert len(rows) == 7
+    for module_name, names in rows:
+        module = importlib.import_module(module_name)
+        for name in re.findall(r'`(\w+)`', names):
+            assert name in module.__all__ and hasattr(module, name), f'{module_name}.{name}'
+
+
 def test_files_that_pages_name_are_there() -> None:
     for page in PAGES:
         for name in re.findall(
