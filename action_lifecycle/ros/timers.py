@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from .lifecycle_node import ManagedNode
 
 LONGEST = 3600.0  #: s that the timer is set for at most
+LOOK = 1.0  #: s between looks whether the wall clock was set
+STEP = 0.25  #: s by which it must have been set to count
 
 
 class Entry:
@@ -59,7 +61,9 @@ class Scheduler:
     """
     Calls back at times (s) of one clock, in the executor's thread.
 
-    When ROS time jumps back, what is to come moves with it: delays stay what they were.
+    When ROS time jumps back, what is to come moves with it: delays stay what they were. So they do
+    when the wall clock, where that is ROS time, is set forward or back. ROS tells of no such jump,
+    and a timer by that clock would be late by as much, so steady time is waited by then.
     """
 
     def __init__(self, node: ManagedNode, clock: Any, now: Callable[[], float], *, jumps: bool
@@ -72,12 +76,23 @@ class Scheduler:
         self._entries: list[Entry] = []
         self._timer: Any = None
         self._armed = math.inf
+        self._jumps = jumps
+        self._choose_clock()
         self._jump = clock.create_jump_callback(
             JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1),
                           on_clock_change=True), post_callback=self._jumped) if jumps else None
 
+    def _choose_clock(self) -> None:
+        self._is_wall = self._jumps and not self._clock.ros_time_is_active
+        self._offset = self.now() - self._node.steady()
+        if self._timer is not None:
+            self._node.destroy_timer(self._timer)
+            self._timer = None
+
     def at(self, time: float, callback: Callable[[], None]) -> Entry:
         """Call back at `time`, or as soon as possible after it."""
+        if self._is_wall:
+            self._look()
         entry = Entry(time, next(self._numbers), callback)
         heapq.heappush(self._entries, entry)
         if time < self._armed:
@@ -95,9 +110,10 @@ class Scheduler:
                 self._timer.cancel()
             return
         self._armed = entries[0].time
-        delay = min(max(self._armed - self.now(), 0.0), LONGEST)
+        delay = min(max(self._armed - self.now(), 0.0), LOOK if self._is_wall else LONGEST)
         if self._timer is None:
-            self._timer = self._node.create_timer(delay, self._fire, clock=self._clock)
+            self._timer = self._node.create_timer(
+                delay, self._fire, clock=self._node.steady_clock if self._is_wall else self._clock)
         else:
             self._timer.timer_period_ns = math.ceil(delay * 1e9)
             self._timer.reset()
@@ -111,6 +127,8 @@ class Scheduler:
         canceled, which drops those, and set when all that is queued by now has had its turn.
         """
         self._timer.cancel()
+        if self._is_wall:
+            self._look()
         now = self.now()
         entries = self._entries
         self._armed = -math.inf  # whoever schedules meanwhile need not set the timer
@@ -120,13 +138,26 @@ class Scheduler:
                 self._node.guarded(callback)()
         self._node.executor.create_task(self._node.guarded(self._arm))
 
+    def _look(self) -> None:
+        """Look whether the wall clock was set since the last look."""
+        offset = self.now() - self._node.steady()
+        step, self._offset = offset - self._offset, offset
+        if abs(step) > STEP:
+            self._move(step)
+            for callback in list(self.on_jump.values()):
+                self._node.executor.create_task(self._node.guarded(callback))
+
     def _jumped(self, jump: Any) -> None:
-        delta = jump.delta.nanoseconds * 1e-9
-        for entry in self._entries:  # all by the same, so the heap stays one
-            entry.time += delta
+        self._move(jump.delta.nanoseconds * 1e-9)
         for callback in list(self.on_jump.values()):
             self._node.guarded(callback)()
+        if self._is_wall is self._clock.ros_time_is_active:
+            self._choose_clock()
         self._arm()
+
+    def _move(self, delta: float) -> None:
+        for entry in self._entries:  # all by the same, so the heap stays one
+            entry.time += delta
 
 
 class Timeout:

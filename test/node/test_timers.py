@@ -23,7 +23,7 @@ from typing import Any
 
 from action_lifecycle.ros.executor import EVENTS_SINCE, make_executor, rclpy_version
 from action_lifecycle.ros.lifecycle_node import ManagedNode
-from action_lifecycle.ros.timers import Scheduler, Timeout
+from action_lifecycle.ros.timers import Alarm, Scheduler, Timeout
 from isolation import domain_id
 import pytest
 import rclpy
@@ -120,3 +120,24 @@ def test_an_earlier_time_that_is_asked_for_while_another_is_awaited(rig: Rig) ->
     Timeout(rig.node, 0.05, lambda: came.append(time.monotonic() - begin))
     rig.until(lambda: came)
     assert 0.05 <= came[0] < 5.0
+
+
+@pytest.mark.parametrize('step', [-3600.0, 3600.0])
+def test_delays_stay_what_they_were_when_the_wall_clock_is_set(rig: Rig, step: float) -> None:
+    node, wall = rig.node, 0.0
+    node.ros_scheduler.now = node.now = lambda: time.time() + wall  # type: ignore[method-assign]
+    rung: list[str] = []
+    began = time.monotonic()
+    Timeout(node, 1.5, lambda: rung.append('delay'), ros_time=True)
+    alarm = Alarm(node, lambda: rung.append('alarm'), ros_time=True)
+    alarm.set(node.now() + 60.0)
+    rig.until(lambda: time.monotonic() - began > 0.3)
+    assert not rung
+    wall = step
+    rig.until(lambda: 'alarm' in rung)  # whoever waits for a moment looks at the clock anew
+    assert rung == ['alarm'] and time.monotonic() - began < 1.45
+    Timeout(node, 0.1, lambda: rung.append('later'), ros_time=True)
+    rig.until(lambda: 'delay' in rung)
+    assert rung == ['alarm', 'later', 'delay']
+    assert 1.45 < time.monotonic() - began < 3.0
+    alarm.destroy()
