@@ -44,6 +44,8 @@ class GoalClient:
         self.node = node
         self._action = action
         self._listeners: dict[bytes, Callable[[Any], None]] = {}
+        self.servers: frozenset[bytes] = frozenset()
+        """Who serves it, by their ids in the middleware, as of the last look."""
         self._ready = False
         self._looked = 0.0
         qos = event_qos()
@@ -61,10 +63,11 @@ class GoalClient:
         now = self.node.steady()
         if now >= self._looked + FRESH:
             self._looked = now
-            self._ready = (
-                self.node.count_publishers(self._feedback.topic_name) > 0
-                and all(client.service_is_ready()
-                        for client in (self.goals, self.results, self.cancels)))
+            self.servers = frozenset(
+                bytes(info.endpoint_gid) for info in self.node.get_publishers_info_by_topic(
+                    self._feedback.topic_name))
+            self._ready = bool(self.servers) and all(
+                client.service_is_ready() for client in (self.goals, self.results, self.cancels))
         return self._ready
 
     def send(self, goal: Any, goal_id: UUID, feedback: Callable[[Any], None]) -> Future:

@@ -151,6 +151,7 @@ class MotionGoal:
         self._on_state = on_state
         self._on_feedback = on_feedback
         self._may_run = False  #: accepted, or not answered
+        self._servers: frozenset[bytes] = frozenset()  #: who may have accepted it
         self._turn: Turn | None = None
         self._canceling = False
         self._timer: Timeout | None = None
@@ -240,6 +241,7 @@ class MotionGoal:
 
     def _running(self) -> None:
         self._may_run = True
+        self._servers = self._client.servers
         self._on_state('executing')
         self._later(WATCH, self._watch)
         self._ask_result()
@@ -286,7 +288,8 @@ class MotionGoal:
                    stopped=self._answered)
 
     def _watch(self) -> None:
-        if self._client.server_is_ready():
+        """Look whether the server is there; one that has started anew does not know the goal."""
+        if self._client.server_is_ready() and self._client.servers & self._servers:
             self._later(WATCH, self._watch)
         else:
             self._fail(ErrorCode.SERVER_VANISHED,
