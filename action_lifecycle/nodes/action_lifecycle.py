@@ -16,33 +16,34 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from action_lifecycle_msgs import msg
-from action_lifecycle_msgs.srv import ClearStop, SendEvent
 
-from .action_health import actions_health, journal_health, safety_health
+from .action_health import actions_health, journal_health
 from .apart import Apart
 from .clock import NodeClock
 from .dialogue_queries import DialogueQueries
 from .edit_server import EditServer
 from .files import action_graph, journal_path, recipe_folder, share
 from .flow_check import FlowCheck
-from .flow_server import FlowServer, SPARE
+from .flow_server import FlowServer
 from .flow_sources import FlowSources
 from .job_services import JobServices
 from .large_flows import LargeFlows
+from .latched import Latched
 from .ledger_link import declare_ledger, durability, LedgerLink
 from .messages import change_to, flow_to, status_to, to_time
 from .operators import KnownFacts, Operators
 from .plan_client import PlanClient, SteeringClient
 from .queries import Queries
-from .send_event import event_data
+from .ros_log import log_to
+from .safety_relay import SafetyRelay
+from .send_event import EventServer
 from .verifiers import NodeVerifier
 from .world_client import BridgeClient
 from ..dialogue import FlowDialogues
-from ..engine.errors import LifecycleError, TransitionNotAllowed
+from ..engine.errors import LifecycleError
 from ..flow.orchestrator import Orchestrator
 from ..flow.recipe_making import RecipeMaker
 from ..flow.recipes import Recipe
@@ -50,18 +51,14 @@ from ..flow.recorder import JournalRecorder
 from ..flow.run import FlowRun
 from ..ledger import Journal, Row
 from ..lifecycle.action import Action
-from ..lifecycle.states import ActionState, ErrorCode
+from ..lifecycle.states import ActionState
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.process import run
-from ..ros.qos import event_qos, state_qos
-from ..ros.service_call import call_service, NoAnswer
-from ..ros.timers import Timeout
+from ..ros.qos import event_qos
 
 PUBLISH_PERIOD = 0.5
 """Seconds, at least, between two messages of a latched topic."""
-CLEAR_WAIT, CLEAR_ANSWER = 1.0, 2.0
-"""Seconds for the bridge to be there, and to answer, when a stop is to be cleared."""
 ENDED_FLOWS = 20
 """Flows that have ended and are still told of."""
 
@@ -134,7 +131,7 @@ class ActionLifecycleNode(ManagedNode):
         self.defer(self._close_journal)
         self.claim_name()
         self.get_logger().info(f'journal: {path}')
-        _log_to(self)
+        log_to(self)
         self.clock = NodeClock(self)
         self.recorder = JournalRecorder(
             self.journal, self.clock, self.clock.call_soon, self._action_changed)
@@ -163,30 +160,20 @@ class ActionLifecycleNode(ManagedNode):
         JobServices(self, self.flows)
         Queries(self, self.journal, action_graph())
         DialogueQueries(self, self.journal)
-        self.add_service(SendEvent, '~/send_event', self._send_event)
-        self.add_service(ClearStop, '~/clear_stop', self._clear_stop)
-        self._clear_bridge = self.add_client(ClearStop, f'{bridge}/clear_stop')
-        self.add_subscription(msg.SafetyState, f'{bridge}/safety', self._safety, state_qos())
+        EventServer(self, self._running)
+        self._safety = SafetyRelay(
+            self, bridge, self.world, self.recorder, PUBLISH_PERIOD, self._running,
+            lambda: list(self.orchestrator.resources.locked) if self.orchestrator else [])
         self._changes = self.add_publisher(
             msg.ActionStateChange, '~/state_changes', event_qos())
-        self._latched = {
-            'actions': (self.add_publisher(msg.ActionStatusArray, '~/actions', state_qos()),
-                        self._actions_message),
-            'flows': (self.add_publisher(msg.FlowStatusArray, '~/flow', state_qos()),
-                      self._flows_message),
-            'safety': (self.add_publisher(msg.SafetyState, '~/safety', state_qos()),
-                       self._safety_message),
-        }
-        self._bridge_safety = msg.SafetyState(reason='the bridge has not told yet')
-        journal, safety_topic = self.journal, f'{bridge}/safety'
+        self._actions = Latched(
+            self, msg.ActionStatusArray, '~/actions', PUBLISH_PERIOD, self._actions_message)
+        self._flows = Latched(
+            self, msg.FlowStatusArray, '~/flow', PUBLISH_PERIOD, self._flows_message)
+        journal = self.journal
         self.add_diagnostics('journal', lambda: journal_health(journal))
         self.add_diagnostics('actions', lambda: actions_health(
             self.orchestrator, len(self.desk.open)))
-        self.add_diagnostics('safety', lambda: safety_health(
-            self._bridge_safety, self.count_publishers(safety_topic) > 0))
-        self._pending: dict[str, Timeout] = {}
-        self.defer(self._cancel_pending)
-        self._published: dict[str, float] = {}
         self._last_seq: dict[tuple[str, str], int] = {}
         self._halts = 0
 
@@ -206,9 +193,8 @@ class ActionLifecycleNode(ManagedNode):
         self.edits.activate(self.orchestrator)
         self.orchestrator.steering.planner = SteeringClient(self.planners)
         self.flows.activate(self.orchestrator, self.apart)
-        for topic in self._latched:
-            self._publish(topic)
-        self.operators.publish()
+        for topic in (self._actions, self._flows, self._safety.topic, self.operators.topic):
+            topic.publish()
 
     def halt(self) -> None:
         """Stop all motions; every action stays in the state it is in."""
@@ -226,10 +212,6 @@ class ActionLifecycleNode(ManagedNode):
         """Whether a motion is still being stopped."""
         return self.journal is not None and self._halts > 0
 
-    def _cancel_pending(self) -> None:
-        for timeout in self._pending.values():
-            timeout.cancel()
-
     def _close_journal(self) -> None:
         if self.journal is not None:
             self.journal.close()
@@ -239,7 +221,7 @@ class ActionLifecycleNode(ManagedNode):
         return Recipe.load(self.recipes, name).fragment(action_id)
 
     def _lease_of(self, flow_id: str) -> str:
-        return str(self._active_orchestrator().runs[flow_id].origin.get('lease', ''))
+        return str(self._running().runs[flow_id].origin.get('lease', ''))
 
     # What the orchestrator tells
 
@@ -252,7 +234,7 @@ class ActionLifecycleNode(ManagedNode):
         self.get_logger().info(
             f'{row.flow_id}/{row.action_id} #{row.attempt}: {row.from_state} → {row.to_state}'
             + (f' ({row.cause})' if row.cause else ''))
-        self._publish_soon('actions')
+        self._actions.publish_soon()
         if self.orchestrator is not None:
             changed = self.orchestrator.runs.get(action.flow_id)
             if changed is not None:
@@ -261,28 +243,13 @@ class ActionLifecycleNode(ManagedNode):
     def _flow_changed(self, changed: FlowRun) -> None:
         self._large_flows.changed(changed)
         self.flows.changed(changed)
-        self._publish_soon('flows')
+        self._flows.publish_soon()
         if changed.ended and self.orchestrator is not None:
             ended = [flow_id for flow_id, other in self.orchestrator.runs.items() if other.ended]
             for flow_id in ended[:-ENDED_FLOWS]:
                 self.orchestrator.forget(flow_id)
 
     # Latched topics
-
-    def _publish_soon(self, topic: str) -> None:
-        """Publish a latched topic, not more often than once in `PUBLISH_PERIOD`."""
-        if topic not in self._pending:
-            wait = self._published.get(topic, -PUBLISH_PERIOD) + PUBLISH_PERIOD - self.steady()
-            self._pending[topic] = self.clock.call_later(
-                max(0.0, wait), lambda: self._publish(topic))
-
-    def _publish(self, topic: str) -> None:
-        self._pending.pop(topic, None)
-        begin = self.steady()
-        publisher, message = self._latched[topic]
-        publisher.publish(message())
-        after = self.steady()
-        self._published[topic] = after + SPARE * (after - begin)
 
     def _actions_message(self) -> msg.ActionStatusArray:
         now = self.now()
@@ -298,85 +265,10 @@ class ActionLifecycleNode(ManagedNode):
         runs = self.orchestrator.runs.values() if self.orchestrator else ()
         return msg.FlowStatusArray(stamp=to_time(now), flows=[flow_to(run, now) for run in runs])
 
-    def _safety_message(self) -> msg.SafetyState:
-        message = self._bridge_safety
-        message.locked_resources = list(
-            self.orchestrator.resources.locked) if self.orchestrator else []
-        return message
-
-    def _safety(self, message: msg.SafetyState) -> None:
-        self._bridge_safety = message
-        self.world.safety_known = message.state != msg.SafetyState.NOT_READY
-        self._publish_soon('safety')
-
-    # Services
-
-    def _send_event(self, request: Any, response: Any) -> Any:
-        orchestrator = self._active_orchestrator()
-        flow = orchestrator.runs.get(request.flow_id)
-        if flow is None or request.action_id not in flow.runners:
-            response.error_code = int(ErrorCode.NOT_FOUND)
-            response.error_msg = f"no running action '{request.flow_id}/{request.action_id}'"
-            return response
-        action = flow.runners[request.action_id].action
-        try:
-            data = event_data(request, action)
-            orchestrator.fire(request.flow_id, request.action_id, request.event, **data)
-            response.accepted = True
-        except TransitionNotAllowed as error:
-            response.error_code = int(ErrorCode.NOT_ALLOWED)
-            response.error_msg = str(error)
-        response.state = action.state.value
-        response.possible_events = list(action.machine.possible_events())
-        response.seq = action.seq
-        return response
-
-    async def _clear_stop(self, request: Any, response: Any) -> Any:
-        self._active_orchestrator()
-        if not request.actor:
-            raise LifecycleError('actor: must say who has looked')
-        self.recorder.note('', 'clear_stop', {'resources': list(request.resources)},
-                           actor=request.actor, cause=request.reason)
-        try:
-            answer = await call_service(
-                self, self._clear_bridge, request, wait=CLEAR_WAIT, timeout=CLEAR_ANSWER)
-        except NoAnswer as error:
-            response.error_code = int(ErrorCode.NOT_READY)
-            response.error_msg = f'the world model bridge: {error}'
-            return response
-        if answer.accepted:
-            self._active_orchestrator().clear_locks(
-                list(request.resources), request.actor, request.reason)
-            self._publish_soon('safety')
-        return answer
-
-    def _active_orchestrator(self) -> Orchestrator:
+    def _running(self) -> Orchestrator:
         if self.orchestrator is None:
             raise LifecycleError('the node is not active')
         return self.orchestrator
-
-
-class _RosHandler(logging.Handler):
-    """Passes what the ROS-free folders log on to a node's logger."""
-
-    def __init__(self, node: ManagedNode) -> None:
-        super().__init__()
-        self._node = node
-
-    def emit(self, record: logging.LogRecord) -> None:
-        log = self._node.get_logger()
-        if record.levelno >= logging.ERROR:
-            log.error(self.format(record))
-        elif record.levelno >= logging.WARNING:
-            log.warning(self.format(record))
-        else:
-            log.info(self.format(record))
-
-
-def _log_to(node: ManagedNode) -> None:
-    logger = logging.getLogger('action_lifecycle')
-    logger.handlers = [_RosHandler(node)]
-    logger.propagate = False
 
 
 def main(args: list[str] | None = None) -> int:

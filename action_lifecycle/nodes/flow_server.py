@@ -28,6 +28,7 @@ from rclpy.task import Future
 
 from .flow_check import FlowRefused
 from .flow_sources import CheckedFlow, FlowOrder, FlowSources, order_from
+from .latched import SPARE
 from .messages import flow_to, to_time
 from .plan_client import PlanClient
 from ..engine.errors import DocumentError, LifecycleError
@@ -43,8 +44,6 @@ from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.timers import Timeout
 
-SPARE = 10.0
-"""Times as long as a feedback took until the next: a large flow's must not fill the time."""
 FEEDBACK_PERIOD = 0.2
 """Seconds, at least, between two feedbacks of one flow."""
 PLANNING = 'planning'

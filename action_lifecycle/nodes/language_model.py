@@ -117,7 +117,7 @@ class LanguageModelNode(ManagedNode):
         """Start the thread of the network."""
         self.network = LoopThread()
         self.model: LanguageModel = self.network.submit(self._make_model()).result()
-        self.operators.publish()
+        self.operators.topic.publish()
 
     def deactivate(self) -> None:
         """Give up what is under way."""

@@ -153,7 +153,7 @@ class LedgerNode(ManagedNode):
             self.network.submit(self.claims.run())
         self._told = None
         self._look()
-        self.operators.publish()
+        self.operators.topic.publish()
 
     async def _work_on(self, stream: str) -> None:
         """Do what comes by a stream, in the thread of the network."""

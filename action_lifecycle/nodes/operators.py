@@ -22,12 +22,12 @@ from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.srv import Respond
 
 from .clock import NodeClock
+from .latched import Latched
 from .messages import fact_value, request_to, to_time
 from ..dialogue import AnswerRefused, OperatorDesk
 from ..ledger import Journal
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
-from ..ros.timers import Timeout
 
 PERIOD = 0.1
 """Seconds, at least, between two messages of the topic."""
@@ -37,38 +37,23 @@ class Operators:
     """
     Offers `~/operator_requests` and `~/respond` for one desk; to be made in `configure`.
 
-    `publish` is to be called in `activate`: what is latched tells that nothing is open.
+    `topic` is to be published in `activate`: what is latched tells that nothing is open.
     """
 
     def __init__(
         self, node: ManagedNode, clock: NodeClock, journal: Journal | None = None,
         facts: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
-        self.desk = OperatorDesk(clock, self._changed, journal, facts)
+        self.topic = Latched(
+            node, msg.OperatorRequestArray, '~/operator_requests', PERIOD, self._message)
+        self.desk = OperatorDesk(clock, self.topic.publish_soon, journal, facts)
         self._node = node
-        self._published = 0.0
-        self._pending: Timeout | None = None
-        self._publisher = node.add_publisher(
-            msg.OperatorRequestArray, '~/operator_requests', state_qos())
         node.add_service(Respond, '~/respond', self._respond)
-        node.defer(self._destroy)
 
-    def publish(self) -> None:
-        """Publish what is open now."""
-        self._pending = None
-        self._published = self._node.steady()
-        self._publisher.publish(msg.OperatorRequestArray(
+    def _message(self) -> msg.OperatorRequestArray:
+        return msg.OperatorRequestArray(
             stamp=to_time(self._node.now()),
-            requests=[request_to(request) for request in self.desk.open.values()]))
-
-    def _destroy(self) -> None:
-        if self._pending is not None:
-            self._pending.cancel()
-
-    def _changed(self) -> None:
-        if self._pending is None:
-            wait = self._published + PERIOD - self._node.steady()
-            self._pending = Timeout(self._node, max(0.0, wait), self.publish)
+            requests=[request_to(request) for request in self.desk.open.values()])
 
     def _respond(self, request: Any, response: Any) -> Any:
         try:

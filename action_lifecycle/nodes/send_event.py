@@ -12,17 +12,22 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What an event that comes from outside may bring along."""
+"""Events of an action that come from outside, and what they may bring along."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import json
 from typing import Any
 import uuid
 
+from action_lifecycle_msgs.srv import SendEvent
+
 from ..engine.errors import LifecycleError, nearest, TransitionNotAllowed
+from ..flow.orchestrator import Orchestrator
 from ..lifecycle.action import Action
-from ..lifecycle.states import Outcome
+from ..lifecycle.states import ErrorCode, Outcome
+from ..ros.lifecycle_node import ManagedNode
 
 OUTSIDE = {
     'cancel': (), 'verified': (), 'postpone': (), 'ask_again': (),
@@ -31,6 +36,38 @@ OUTSIDE = {
     'terminate': (),
 }
 """Events that may be fired from outside, with the data each may bring."""
+
+
+class EventServer:
+    """
+    Offers `~/send_event`; to be made in `configure`.
+
+    `running` returns the orchestrator, or raises `LifecycleError`.
+    """
+
+    def __init__(self, node: ManagedNode, running: Callable[[], Orchestrator]) -> None:
+        self._running = running
+        node.add_service(SendEvent, '~/send_event', self._send)
+
+    def _send(self, request: Any, response: Any) -> Any:
+        orchestrator = self._running()
+        run = orchestrator.runs.get(request.flow_id)
+        if run is None or request.action_id not in run.runners:
+            response.error_code = int(ErrorCode.NOT_FOUND)
+            response.error_msg = f"no running action '{request.flow_id}/{request.action_id}'"
+            return response
+        action = run.runners[request.action_id].action
+        try:
+            data = event_data(request, action)
+            orchestrator.fire(request.flow_id, request.action_id, request.event, **data)
+            response.accepted = True
+        except TransitionNotAllowed as error:
+            response.error_code = int(ErrorCode.NOT_ALLOWED)
+            response.error_msg = str(error)
+        response.state = action.state.value
+        response.possible_events = list(action.machine.possible_events())
+        response.seq = action.seq
+        return response
 
 
 def event_data(request: Any, action: Action) -> dict[str, Any]:

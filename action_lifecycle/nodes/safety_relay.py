@@ -1,0 +1,94 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The robot's safety as the action node tells it on, and how a stop is cleared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.srv import ClearStop
+
+from .action_health import safety_health
+from .latched import Latched
+from .world_client import BridgeClient
+from ..engine.errors import LifecycleError
+from ..flow.orchestrator import Orchestrator
+from ..flow.recorder import JournalRecorder
+from ..lifecycle.states import ErrorCode
+from ..ros.diagnostics import Health
+from ..ros.lifecycle_node import ManagedNode
+from ..ros.qos import state_qos
+from ..ros.service_call import call_service, NoAnswer
+
+CLEAR_WAIT, CLEAR_ANSWER = 1.0, 2.0
+"""Seconds for the bridge to be there, and to answer, when a stop is to be cleared."""
+
+
+class SafetyRelay:
+    """
+    Offers `~/safety` and `~/clear_stop`; to be made in `configure`.
+
+    What the bridge says goes on with the resources that are `locked`. `running` returns the
+    orchestrator, or raises `LifecycleError`. `period`: seconds, at least, between two messages.
+    """
+
+    def __init__(
+        self, node: ManagedNode, bridge: str, world: BridgeClient, recorder: JournalRecorder,
+        period: float, running: Callable[[], Orchestrator], locked: Callable[[], list[str]],
+    ) -> None:
+        self._node = node
+        self._world = world
+        self._recorder = recorder
+        self._running = running
+        self._locked = locked
+        self._told = msg.SafetyState(reason='the bridge has not told yet')
+        self._source = f'{bridge}/safety'
+        self._clear_bridge = node.add_client(ClearStop, f'{bridge}/clear_stop')
+        self.topic = Latched(node, msg.SafetyState, '~/safety', period, self._message)
+        node.add_subscription(msg.SafetyState, self._source, self._take, state_qos())
+        node.add_service(ClearStop, '~/clear_stop', self._clear_stop)
+        node.add_diagnostics('safety', self._health)
+
+    def _take(self, told: msg.SafetyState) -> None:
+        self._told = told
+        self._world.safety_known = told.state != msg.SafetyState.NOT_READY
+        self.topic.publish_soon()
+
+    def _message(self) -> msg.SafetyState:
+        self._told.locked_resources = self._locked()
+        return self._told
+
+    def _health(self) -> Health:
+        return safety_health(self._told, self._node.count_publishers(self._source) > 0)
+
+    async def _clear_stop(self, request: Any, response: Any) -> Any:
+        self._running()
+        if not request.actor:
+            raise LifecycleError('actor: must say who has looked')
+        self._recorder.note('', 'clear_stop', {'resources': list(request.resources)},
+                            actor=request.actor, cause=request.reason)
+        try:
+            answer = await call_service(
+                self._node, self._clear_bridge, request, wait=CLEAR_WAIT, timeout=CLEAR_ANSWER)
+        except NoAnswer as error:
+            response.error_code = int(ErrorCode.NOT_READY)
+            response.error_msg = f'the world model bridge: {error}'
+            return response
+        if answer.accepted:
+            self._running().clear_locks(list(request.resources), request.actor, request.reason)
+            self.topic.publish_soon()
+        return answer
