@@ -37,8 +37,10 @@ SHORTEST = 0.1
 """Shortest period in s."""
 _ZONE = re.compile(r'[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z][A-Za-z0-9_+-]*)*\Z')
 _PARTS = re.compile(r'(RRULE:)?[A-Z]+=[A-Z0-9,+:-]+(;[A-Z]+=[A-Z0-9,+:-]+)*\Z')
-_BY_DAY = frozenset({'BYMONTHDAY', 'BYYEARDAY', 'BYWEEKNO', 'BYEASTER', 'BYSETPOS'})
+_BY_DAY = frozenset({'BYMONTHDAY', 'BYYEARDAY', 'BYWEEKNO', 'BYSETPOS'})
 """Parts that may leave a rule without any day; then only months and years are gone through."""
+_RANGES = {'INTERVAL': (1, 1000), 'COUNT': (1, 1_000_000), 'BYMONTH': (1, 12)}
+"""Of numbers with which dateutil would search for ever."""
 
 
 class ScheduleSpec(StrictModel):
@@ -119,6 +121,12 @@ def _rule_fault(text: str) -> str:
     if frequency not in ('DAILY', 'WEEKLY', 'MONTHLY', 'YEARLY'):
         return f'FREQ={frequency}: expected DAILY, WEEKLY, MONTHLY or YEARLY; shorter periods ' \
             'are a number of seconds'
+    if 'BYEASTER' in parts:
+        return 'BYEASTER is not in RFC 5545'
+    for name, (least, most) in _RANGES.items():
+        for number in parts[name].split(',') if name in parts else ():
+            if not (re.fullmatch('[+-]?[0-9]{1,9}', number) and least <= int(number) <= most):
+                return f'{name}={parts[name]}: expected {least} to {most}'
     wrong = sorted(_BY_DAY & parts.keys()) if frequency in ('DAILY', 'WEEKLY') else []
     return f'{wrong[0]} goes with MONTHLY or YEARLY' if wrong else ''
 
@@ -183,11 +191,17 @@ class Schedule:
         moment = -math.inf if moment is None else moment
         if moment < self._asked:
             self._stamps = map(self._stamp, rule)
-            self._next = next(self._stamps, None)
+            self._next = self._following()
         self._asked = moment
         while self._next is not None and self._next <= moment:
-            self._next = next(self._stamps, None)
+            self._next = self._following()
         return self._next
+
+    def _following(self) -> float | None:
+        try:
+            return next(self._stamps, None)
+        except IndexError:  # of dateutil, for a day such as 53MO in a month
+            return None
 
     def _local(self, moment: float) -> datetime.datetime:
         return datetime.datetime.fromtimestamp(math.floor(moment), self._zone).replace(tzinfo=None)
