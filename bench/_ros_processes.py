@@ -57,6 +57,20 @@ def repeatedly(node: Any, count: int, once: Callable[[], None]) -> None:
     timer = node.create_timer(PERIOD, tick)
 
 
+def serve_times(
+    executor: Any, node: Any, times: dict[int, float], once: Callable[[], None]
+) -> None:
+    """Spin; a number that comes in is how often to call `once`, 0 asks for the times so far."""
+    def answer(count: int) -> None:
+        if count:
+            repeatedly(node, count, once)
+        else:
+            print(json.dumps(times), flush=True)
+            times.clear()
+
+    serve(executor, answer)
+
+
 def changing(folder: str) -> None:
     """Take actions through their states in the real node; `times` is by sequence number."""
     from action_lifecycle.lifecycle.action import Action
@@ -89,14 +103,7 @@ def changing(folder: str) -> None:
         action.machine.fire(event)
         times[action.seq] = begin
 
-    def answer(count: int) -> None:
-        if count:
-            repeatedly(node, count, once)
-        else:
-            print(json.dumps(times), flush=True)
-            times.clear()
-
-    serve(executor, answer)
+    serve_times(executor, node, times, once)
 
 
 def publishing() -> None:
@@ -122,14 +129,7 @@ def publishing() -> None:
         sender.publish(message)
         times[message.seq] = begin
 
-    def answer(count: int) -> None:
-        if count:
-            repeatedly(node, count, once)
-        else:
-            print(json.dumps(times), flush=True)
-            times.clear()
-
-    serve(executor, answer)
+    serve_times(executor, node, times, once)
 
 
 def listening(*topics: str) -> None:
@@ -161,7 +161,6 @@ def listening(*topics: str) -> None:
 def robot() -> None:
     """Serve motions of MOTION s, any number at once, and publish what confirms them."""
     from action_lifecycle.ros.executor import make_executor
-    from action_lifecycle.ros.qos import action_qos
     from control_msgs.action import GripperCommand
     import rclpy
     from rclpy.action import ActionServer
@@ -184,7 +183,7 @@ def robot() -> None:
         handle.succeed()
         return GripperCommand.Result(reached_goal=True)
 
-    server = ActionServer(node, GripperCommand, 'move', execute, **action_qos())
+    server = ActionServer(node, GripperCommand, 'move', execute)
     level, estop = node.create_publisher(Float64, 'level', 10), node.create_publisher(
         Bool, 'estop', 10)
     node.create_timer(0.01, tick, clock=steady)
