@@ -89,12 +89,12 @@ class StateTransitionError(LifecycleError):
         )
 
 
-def nearest(name: str, candidates: Iterable[str]) -> str:
+def nearest(name: object, candidates: Iterable[str]) -> str:
     """
     Return `; did you mean 'x'?` for the candidate nearest to `name`, or an empty text.
 
     Among very many candidates none is looked for: it would take longer than it helps.
     """
     names = list(candidates)
-    found = difflib.get_close_matches(name, names, n=1, cutoff=0.6) if len(names) < 500 else []
+    found = difflib.get_close_matches(str(name), names, 1, 0.6) if len(names) < 500 else []
     return f"; did you mean '{found[0]}'?" if found else ''

@@ -144,8 +144,9 @@ class Scheduler:
         step, self._offset = offset - self._offset, offset
         if abs(step) > STEP:
             self._move(step)
-            for callback in list(self.on_jump.values()):
-                self._node.executor.create_task(self._node.guarded(callback))
+            executor = self._node.executor  # None: nothing has been waited for yet
+            for callback in list(self.on_jump.values()) if executor is not None else ():
+                executor.create_task(self._node.guarded(callback))
 
     def _jumped(self, jump: Any) -> None:
         self._move(jump.delta.nanoseconds * 1e-9)

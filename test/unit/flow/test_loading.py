@@ -81,6 +81,9 @@ def test_a_fallback_changes_the_goal_through_the_parameters() -> None:
     ('after: pick', 'after: pik',
      "f.yaml:9:5: action 'place' waits for 'pik', which the flow does not have; "
      "did you mean 'pick'?"),
+    ('after: pick', 'after: {pick: 5}', "f.yaml:9:13: '5' is no kind of dependency"),
+    ('after: pick', 'after: {pick: null}', "'None' is no kind of dependency"),
+    ('after: pick', 'after: {pick: [[]]}', "'[[]]' is no kind of dependency"),
     ("label: 'to {{ part }}'", "label: '{{ prat }}'", 'f.yaml:18:'),
     ("label: 'to {{ part }}'", "label: '{{ prat }}'", "'prat' is undefined"),
     ('{{ part }}_z > 0.1', '{{ part }}_z > (', 'f.yaml:19:'),
