@@ -28,10 +28,12 @@ from typing import Any
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.lifecycle_node import ManagedNode
+from action_lifecycle.ros.name_claim import WAITING
 from action_lifecycle.ros.process import STOP_TIME
 from action_lifecycle.ros.qos import state_qos
 from action_lifecycle.ros.stamps import to_time
 from action_lifecycle.ros.timers import Alarm, sleep, Timeout
+from action_lifecycle.ros.transitions import FAILURE, SUCCESS
 from action_lifecycle.ros.watchdog import Watchdog
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
@@ -60,6 +62,7 @@ class Example(ManagedNode):
         self.calls: list[str] = []
 
     def configure(self) -> None:
+        self.claim_name()
         self.publisher = self.add_publisher(SafetyState, '~/state', state_qos())
         self.add_service(ClearStop, '~/serve', self.serve)
         self.add_action_server(ConfirmOutcome, '~/act', self.act)
@@ -180,6 +183,21 @@ def test_services_and_actions_are_closed_while_it_is_not_active(rig: Rig) -> Non
     rig.transition(Transition.TRANSITION_DEACTIVATE)
     assert not rig.call(rig.served, ClearStop.Request()).accepted
     assert rig.node.calls == ['activate', 'halt', 'deactivate']
+
+
+def test_a_node_of_its_name_is_configured_only_when_it_is_cleaned_up(rig: Rig) -> None:
+    assert rig.node.trigger_configure() == SUCCESS
+    nodes = same, other = [
+        Example(context=rig.context, namespace=name) for name in ('', 'elsewhere')]
+    try:
+        for _ in range(WAITING + 10):  # more often than the pid can be told
+            assert same.trigger_configure() == FAILURE
+        assert other.trigger_configure() == SUCCESS
+        assert rig.node.trigger_cleanup() == SUCCESS
+        assert same.trigger_configure() == SUCCESS
+        assert rig.node.trigger_configure() == FAILURE
+    finally:
+        destroy(*nodes)
 
 
 def test_publishers_publish_only_while_it_is_active(rig: Rig) -> None:
