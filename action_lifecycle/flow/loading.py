@@ -35,6 +35,8 @@ from ..lifecycle.spec import ActionSpec
 
 MAX_FLOW_BYTES = 4 * 1024 * 1024
 MAX_ACTIONS = 20_000
+
+
 class CyclicFlow(DocumentError):
     """A flow whose actions wait for one another."""
 
