@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+import re
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -27,6 +28,7 @@ import yaml
 from .system import System
 from .test_flow_on_cell import flow_file
 
+PAGE = Path(__file__).parents[2] / 'docs' / 'nodes.md'
 SHARE = Path(get_package_share_directory('action_lifecycle'))
 POLICY = SHARE / 'config' / 'security' / 'policy.xml'
 ENCLAVES = {'/action_lifecycle': {'action_lifecycle'}, '/ledger': {'ledger'},
@@ -100,6 +102,18 @@ def test_the_policy_has_the_form_that_sros2_reads() -> None:
     enclaves = {enclave.get('path'): {profile.get('node') for profile in enclave.iter('profile')}
                 for enclave in root.iter('enclave')}
     assert enclaves == {**ENCLAVES, f'/{MODEL}': {MODEL}}
+
+
+def test_the_page_names_each_interface_that_the_policy_has() -> None:
+    managed = {str(entry.text) for group in ElementTree.parse(POLICY).iter('services')
+               for entry in group if group[0].text == '~/change_state'}
+    for node in (*ENCLAVES, f'/{MODEL}'):
+        section = PAGE.read_text().partition(f'\n## {node[1:]}\n')[2].partition('\n## ')[0]
+        (profile,) = (profile for profile in ElementTree.parse(POLICY).iter('profile')
+                      if profile.get('node') == node[1:])
+        own = {str(entry.text) for group in profile for entry in group}
+        assert set(re.findall(r'`(~/\w+)`', section)) == {
+            name for name in own - managed - {'~/transition_event'} if name.startswith('~')}, node
 
 
 def test_the_policy_allows_what_live_nodes_open_and_nothing_else(
