@@ -29,7 +29,7 @@ from ..engine.errors import DocumentError
 from ..engine.models import json_schema, SCHEMA_DIALECT
 from ..flow.checks import check_names
 from ..flow.loading import load_flow
-from ..flow.recipes import read_recipe, RecipeSpec
+from ..flow.recipe_file import read_recipe, RecipeSpec
 from ..flow.schema import edit_schema, flow_schema
 from ..world import FactSet, load_facts
 from ..world.facts import any_field, FieldKind

@@ -30,7 +30,7 @@ from ..engine.document import Document
 from ..engine.errors import DocumentError, Fault, nearest
 from ..lifecycle.schedule import schedule_faults
 from ..lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
-from ..world.expressions import compile_expression, Expression
+from ..world.expressions import AnyName, compile_expression, Expression
 from ..world.kinds import Kind, kind_of
 
 NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]{0,63}\Z')
@@ -135,7 +135,7 @@ def _action_faults(
             yield document.fault(
                 (*path, 'verify', index), f"action '{action_id}': a verifier by {verifier.by} "
                 f"needs '{verifier.by}', its name")
-    yield from _condition_faults(document, action_id, action, _AnyName())
+    yield from _condition_faults(document, action_id, action, AnyName())
     for index, motion in enumerate(action.motion):
         yield from _number_faults(document, (*path, 'motion', index, 'goal'), motion.goal)
 
@@ -172,7 +172,7 @@ def _condition_faults(
     example = {name: kind_of(value) for name, value in RESULT_NAMES.items()}
     for needed, when in action.after.items():
         if isinstance(when, WhenSpec) and not _is_late(when.condition):
-            both = names if isinstance(names, _AnyName) else {*names, *RESULT_NAMES}
+            both = names if isinstance(names, AnyName) else {*names, *RESULT_NAMES}
             try:
                 _check_condition(when.condition, both, {**kinds, **example})
             except DocumentError as error:
@@ -193,7 +193,7 @@ def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:
 
 
 def _check_condition(text: str, names: Collection[str], kinds: Mapping[str, Kind]) -> None:
-    if isinstance(names, _AnyName):
+    if isinstance(names, AnyName):
         _of_any_facts(text, tuple(sorted(kinds.items())))
     else:
         compile_expression(text, names, condition=True, kinds=kinds)
@@ -201,24 +201,11 @@ def _check_condition(text: str, names: Collection[str], kinds: Mapping[str, Kind
 
 @lru_cache(maxsize=4096)
 def _of_any_facts(text: str, kinds: tuple[tuple[str, Kind], ...]) -> Expression:
-    return compile_expression(text, _AnyName(), condition=True, kinds=dict(kinds))
+    return compile_expression(text, AnyName(), condition=True, kinds=dict(kinds))
 
 
 def _is_late(value: Any) -> bool:
     return any(True for _ in texts(value))
-
-
-class _AnyName(Collection[str]):
-    """Which facts there are is not known yet; every name will do."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
 
 
 def _number_faults(

@@ -24,7 +24,8 @@ from typing import Any
 
 from .extensions import Extension
 from .orchestrator import Orchestrator
-from .recipes import Recipe, recipe_path, write_recipe
+from .recipe_file import recipe_path
+from .recipes import Recipe, write_recipe
 from .run import FlowRun
 from ..engine.errors import LifecycleError
 from ..ledger import Entry

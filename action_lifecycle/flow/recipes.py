@@ -15,7 +15,7 @@
 """
 Recipes: what worked in a verified run of a flow, to be executed again without planning.
 
-One JSON file a recipe, beside the journal; docs/recipes.md shows one.
+docs/recipes.md tells when one is made, and what is asked before it is executed.
 """
 
 from __future__ import annotations
@@ -28,76 +28,22 @@ import hashlib
 import json
 import os
 from pathlib import Path
-import re
-from typing import Any, Optional
-
-from pydantic import Field
+from typing import Any
 
 from .flow import Flow
-from .loading import MAX_FLOW_BYTES
-from .templates import parts_read
-from ..engine.document import read_document
+from .recipe_file import FactThen, read_recipe, recipe_path, RecipeAction, RecipeSpec, SourceSpec
+from .recipe_world import knows, world_differences
 from ..engine.errors import DocumentError, LifecycleError, nearest
-from ..engine.models import as_written, StrictModel, validate
+from ..engine.models import as_written
 from ..lifecycle.fragment import widened
 from ..lifecycle.ports import Evidence
-from ..world.expressions import compile_expression
 
-TOLERANCE = 0.005
-"""How far a number of the world may be from what it was, in the unit of its fact."""
 SHOWN = 12
 """Lines of a difference that are told."""
-NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z')
 _OWN_PLANS = ('after', 'schedule', 'retry', 'fallback')
 """Fields that say when an action runs and what follows an error, not what worked."""
 _LATE = ('verify', 'fallback')
 """Fields whose templates are filled in when people and services are asked."""
-
-
-class FactThen(StrictModel):
-    """A fact as it was when the run began, and how far it may be from that."""
-
-    numbers: Optional[list[float]] = None
-    value: Any = None
-    tolerance: float = Field(default=TOLERANCE, ge=0, description='In the unit of the fact.')
-    unit: str = ''
-
-
-class SourceSpec(StrictModel):
-    """The flow that the recipe was made from."""
-
-    name: str
-    file: str = Field(default='', description='Its file; empty: it came from no file.')
-    sha256: str = Field(description='Of the text.')
-    text: str
-    parameters: dict[str, Any] = {}
-    parameters_sha256: str
-
-
-class RecipeAction(StrictModel):
-    """What one action contributed."""
-
-    action: str
-    fields: dict[str, Any] = Field(description='As below `actions` in a flow file, resolved.')
-    attempts: int = Field(description='Attempts until it worked.')
-    duration: list[float] = Field(description='Shortest and longest time (s) until verified.')
-    evidence: dict[str, Any] = Field(default={}, description='Range of each fact that showed it.')
-    required: dict[str, Any] = Field(default={}, description='Range of each fact required before.')
-
-
-class RecipeSpec(StrictModel):
-    """A recipe file."""
-
-    recipe: str = Field(description='Its name.')
-    version: int = Field(default=1, ge=1, le=1)
-    made: str = Field(description='Wall time (UTC) of the last run that it was made from.')
-    flow_id: str = Field(description='Of that run.')
-    runs: int = Field(default=1, ge=1, description='Verified runs that it was made from.')
-    flow: SourceSpec
-    max_motions: int = 4
-    world: dict[str, FactThen] = Field(
-        default={}, description='Facts as they were when the run began.')
-    actions: list[RecipeAction] = Field(description='In the order in which they were sorted.')
 
 
 class Recipe:
@@ -188,7 +134,8 @@ class Recipe:
         `text`: the flow file now, None if it is gone; `given`: parameters that are asked for;
         `evidence`: the conditions of `questions`, as they are judged now.
         """
-        return [*self._source_differences(text, given), *self._world_differences(evidence)]
+        return [*self._source_differences(text, given),
+                *world_differences(self.spec.world, evidence)]
 
     def _source_differences(self, text: str | None, given: Mapping[str, Any]) -> list[str]:
         source, found = self.spec.flow, []
@@ -223,32 +170,6 @@ class Recipe:
         return {name: value for action in self.spec.actions if not action.fields.get('after')
                 for name, value in action.fields.get('parameters', {}).items()}
 
-    def _world_differences(self, evidence: Sequence[Evidence]) -> list[str]:
-        facts = {fact['name']: fact for item in evidence for fact in item.get('facts', ())}
-        found = []
-        for name, then in self.spec.world.items():
-            fact = facts.get(name, {})
-            was = then.value if then.numbers is None else then.numbers
-            now = fact.get('value') if then.numbers is None else fact.get('numbers')
-            if fact.get('validity') != 'valid':
-                found.append(f"fact '{name}': {was} then, {fact.get('validity', 'unknown')} now")
-            elif not _near(was, now, then.tolerance):
-                found.append(f"fact '{name}': {was} then, {now} now"
-                             + (f' (tolerance {then.tolerance:g} {then.unit})'.replace(' )', ')')
-                                if then.numbers else ''))
-        return found + [
-            f"{item['condition']}: {item['expression']} is {item['verdict']}"
-            for item in evidence if item['condition'] != 'world' and item['verdict'] != 'true']
-
-
-def _near(was: Any, now: Any, tolerance: float) -> bool:
-    if not isinstance(was, list):
-        return bool(was == now)
-    return isinstance(now, list) and len(was) == len(now) and all(
-        isinstance(number, (int, float)) and abs(number - old) <= tolerance
-        for old, number in zip(was, now, strict=True))
-
-
 def _literal(data: Any) -> Any:
     """Return data in which nothing is taken for a template any more."""
     if isinstance(data, str):
@@ -256,19 +177,6 @@ def _literal(data: Any) -> Any:
     if isinstance(data, dict):
         return {key: _literal(value) for key, value in data.items()}
     return list(map(_literal, data)) if isinstance(data, (list, tuple)) else data
-
-
-def read_recipe(path: str | Path) -> RecipeSpec:
-    """Read and check the file of a recipe; `DocumentError` with all faults."""
-    return validate(read_document(path, max_bytes=4 * MAX_FLOW_BYTES), RecipeSpec)
-
-
-def recipe_path(folder: str | Path, name: str) -> Path:
-    """Return the file of a recipe; `LifecycleError` for what is not a name."""
-    if not NAME.match(name):
-        raise LifecycleError(f'{name!r} is not the name of a recipe: expected up to 64 letters, '
-                             'digits, _ and -')
-    return Path(folder) / f'{name}.json'
 
 
 def write_recipe(folder: str | Path, recipe: Recipe) -> Recipe:
@@ -312,44 +220,3 @@ def source_of(flow: Flow, file: str) -> dict[str, Any]:
             'parameters': flow.parameters, 'parameters_sha256': digest(parameters)}
 
 
-def facts_of_goals(flow: Flow) -> list[str]:
-    """Return the names of the facts that goals and templates are filled in from, sorted."""
-    found: set[str] = set()
-    for name, action in flow.actions.items():
-        for _, text in flow.late[name]:
-            found |= {fact for fact, _ in parts_read(text, 'facts')}
-        for step in action.motion:
-            for text in _gaps(step.goal):
-                found |= set(compile_expression(text, _AnyName()).names) - set(action.parameters)
-    return sorted(found)
-
-
-class _AnyName(tuple[str, ...]):
-    """Every name there is."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-
-def _gaps(goal: Any) -> list[str]:
-    """Return the expressions that a goal is filled in from."""
-    if isinstance(goal, dict):
-        if goal.keys() in ({'fact'}, {'expr'}):
-            text = next(iter(goal.values()))
-            return [text] if isinstance(text, str) else []
-        return [text for value in goal.values() for text in _gaps(value)]
-    return [text for value in goal for text in _gaps(value)] if isinstance(goal, list) else []
-
-
-def knows(fact: str) -> str:
-    """Return a condition that is true for any value of a fact: its evidence has the value."""
-    return f'all({fact} == {fact})'
-
-
-def world_then(evidence: Sequence[Evidence], tolerance: float = TOLERANCE) -> dict[str, Any]:
-    """Return facts as a recipe holds them, from evidence; those not known are left out."""
-    return {
-        fact['name']: {'unit': fact.get('unit', ''), 'tolerance': tolerance, **(
-            {'numbers': fact['numbers']} if 'numbers' in fact else {'value': fact.get('value')})}
-        for item in evidence for fact in item.get('facts', ()) if fact['validity'] == 'valid'
-        and not any(isinstance(number, str) for number in fact.get('numbers', ()))}

@@ -37,7 +37,7 @@ from ..flow.jobs import JobRun, Jobs
 from ..flow.loading import CyclicFlow
 from ..flow.orchestrator import Orchestrator
 from ..flow.planning import Planned, Planner, PlanOrder
-from ..flow.recipes import recipe_path
+from ..flow.recipe_file import recipe_path
 from ..flow.run import FlowRun
 from ..flow.summary import summary_json
 from ..lifecycle.states import ErrorCode

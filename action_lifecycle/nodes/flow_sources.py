@@ -32,7 +32,8 @@ from .messages import evidence_from, to_code
 from ..engine.errors import LifecycleError
 from ..flow.flow import Flow
 from ..flow.loading import parse_flow
-from ..flow.recipes import facts_of_goals, knows, Recipe, world_then
+from ..flow.recipe_world import facts_of_goals, knows, world_then
+from ..flow.recipes import Recipe
 from ..lifecycle.ports import Evidence
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode

@@ -31,7 +31,7 @@ Angles in rad, everything else in the units of the facts.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import re
 from typing import Any, NamedTuple, NoReturn
 
@@ -122,12 +122,25 @@ class Expression:
         return None if any(result is None for result in results) else not decisive
 
 
+class AnyName(Collection[str]):
+    """Names of which nobody knows yet which there are; every name will do."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
 def compile_expression(
     text: str, names: Collection[str], *, condition: bool = False, source: str = 'expression',
     kinds: Mapping[str, Kind] | None = None,
 ) -> Expression:
     """
-    Compile an expression over `names`; `condition`: it must be true or false.
+    Compile an expression over `names` (`AnyName()`: any); `condition`: it must be true or false.
 
     `kinds`: what is known beforehand of the values of names; what can't go together is a fault.
     Raises DocumentError with every fault; the file of the faults is `source`, the column counts in

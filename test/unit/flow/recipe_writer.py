@@ -20,7 +20,8 @@ import itertools
 from pathlib import Path
 import sys
 
-from action_lifecycle.flow.recipes import Recipe, RecipeSpec, write_recipe
+from action_lifecycle.flow.recipe_file import RecipeSpec
+from action_lifecycle.flow.recipes import Recipe, write_recipe
 
 folder = Path(sys.argv[1])
 data = Recipe.load(folder, 'fetch').data()

@@ -27,16 +27,10 @@ from typing import Any
 
 from action_lifecycle.engine.errors import DocumentError, LifecycleError
 from action_lifecycle.flow import FlowRun, parse_flow
+from action_lifecycle.flow.recipe_file import recipe_path
 from action_lifecycle.flow.recipe_making import RecipeMaker
-from action_lifecycle.flow.recipes import (
-    facts_of_goals,
-    knows,
-    Recipe,
-    recipe_path,
-    source_of,
-    world_then,
-    write_recipe,
-)
+from action_lifecycle.flow.recipe_world import facts_of_goals, knows, world_then
+from action_lifecycle.flow.recipes import Recipe, source_of, write_recipe
 from action_lifecycle.lifecycle.states import Outcome
 import pytest
 

@@ -1,0 +1,91 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The file of a recipe: JSON, beside the journal; docs/recipes.md shows one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import re
+from typing import Any, Optional
+
+from pydantic import Field
+
+from .loading import MAX_FLOW_BYTES
+from ..engine.document import read_document
+from ..engine.errors import LifecycleError
+from ..engine.models import StrictModel, validate
+
+TOLERANCE = 0.005
+"""How far a number of the world may be from what it was, in the unit of its fact."""
+NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z')
+
+
+class FactThen(StrictModel):
+    """A fact as it was when the run began, and how far it may be from that."""
+
+    numbers: Optional[list[float]] = None
+    value: Any = None
+    tolerance: float = Field(default=TOLERANCE, ge=0, description='In the unit of the fact.')
+    unit: str = ''
+
+
+class SourceSpec(StrictModel):
+    """The flow that the recipe was made from."""
+
+    name: str
+    file: str = Field(default='', description='Its file; empty: it came from no file.')
+    sha256: str = Field(description='Of the text.')
+    text: str
+    parameters: dict[str, Any] = {}
+    parameters_sha256: str
+
+
+class RecipeAction(StrictModel):
+    """What one action contributed."""
+
+    action: str
+    fields: dict[str, Any] = Field(description='As below `actions` in a flow file, resolved.')
+    attempts: int = Field(description='Attempts until it worked.')
+    duration: list[float] = Field(description='Shortest and longest time (s) until verified.')
+    evidence: dict[str, Any] = Field(default={}, description='Range of each fact that showed it.')
+    required: dict[str, Any] = Field(default={}, description='Range of each fact required before.')
+
+
+class RecipeSpec(StrictModel):
+    """A recipe file."""
+
+    recipe: str = Field(description='Its name.')
+    version: int = Field(default=1, ge=1, le=1)
+    made: str = Field(description='Wall time (UTC) of the last run that it was made from.')
+    flow_id: str = Field(description='Of that run.')
+    runs: int = Field(default=1, ge=1, description='Verified runs that it was made from.')
+    flow: SourceSpec
+    max_motions: int = 4
+    world: dict[str, FactThen] = Field(
+        default={}, description='Facts as they were when the run began.')
+    actions: list[RecipeAction] = Field(description='In the order in which they were sorted.')
+
+
+def read_recipe(path: str | Path) -> RecipeSpec:
+    """Read and check the file of a recipe; `DocumentError` with all faults."""
+    return validate(read_document(path, max_bytes=4 * MAX_FLOW_BYTES), RecipeSpec)
+
+
+def recipe_path(folder: str | Path, name: str) -> Path:
+    """Return the file of a recipe; `LifecycleError` for what is not a name."""
+    if not NAME.match(name):
+        raise LifecycleError(f'{name!r} is not the name of a recipe: expected up to 64 letters, '
+                             'digits, _ and -')
+    return Path(folder) / f'{name}.json'

@@ -1,0 +1,91 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The world of a recipe: facts as they were when it was made, and as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .flow import Flow
+from .recipe_file import FactThen, TOLERANCE
+from .templates import parts_read
+from ..lifecycle.ports import Evidence
+from ..world.expressions import AnyName, compile_expression
+
+
+def facts_of_goals(flow: Flow) -> list[str]:
+    """Return the names of the facts that goals and templates are filled in from, sorted."""
+    found: set[str] = set()
+    for name, action in flow.actions.items():
+        for _, text in flow.late[name]:
+            found |= {fact for fact, _ in parts_read(text, 'facts')}
+        for step in action.motion:
+            for text in _gaps(step.goal):
+                found |= set(compile_expression(text, AnyName()).names) - set(action.parameters)
+    return sorted(found)
+
+
+def _gaps(goal: Any) -> list[str]:
+    """Return the expressions that a goal is filled in from."""
+    if isinstance(goal, dict):
+        if goal.keys() in ({'fact'}, {'expr'}):
+            text = next(iter(goal.values()))
+            return [text] if isinstance(text, str) else []
+        return [text for value in goal.values() for text in _gaps(value)]
+    return [text for value in goal for text in _gaps(value)] if isinstance(goal, list) else []
+
+
+def knows(fact: str) -> str:
+    """Return a condition that is true for any value of a fact: its evidence has the value."""
+    return f'all({fact} == {fact})'
+
+
+def world_then(evidence: Sequence[Evidence]) -> dict[str, Any]:
+    """Return facts as a recipe holds them, from evidence; those not known are left out."""
+    return {
+        fact['name']: {'unit': fact.get('unit', ''), 'tolerance': TOLERANCE, **(
+            {'numbers': fact['numbers']} if 'numbers' in fact else {'value': fact.get('value')})}
+        for item in evidence for fact in item.get('facts', ()) if fact['validity'] == 'valid'
+        and not any(isinstance(number, str) for number in fact.get('numbers', ()))}
+
+
+def world_differences(
+    world: Mapping[str, FactThen], evidence: Sequence[Evidence]
+) -> list[str]:
+    """Return what the facts and conditions in the evidence are now, where it is not as then."""
+    facts = {fact['name']: fact for item in evidence for fact in item.get('facts', ())}
+    found = []
+    for name, then in world.items():
+        fact = facts.get(name, {})
+        was = then.value if then.numbers is None else then.numbers
+        now = fact.get('value') if then.numbers is None else fact.get('numbers')
+        if fact.get('validity') != 'valid':
+            found.append(f"fact '{name}': {was} then, {fact.get('validity', 'unknown')} now")
+        elif not _near(was, now, then.tolerance):
+            found.append(f"fact '{name}': {was} then, {now} now"
+                         + (f' (tolerance {then.tolerance:g} {then.unit})'.replace(' )', ')')
+                            if then.numbers else ''))
+    return found + [
+        f"{item['condition']}: {item['expression']} is {item['verdict']}"
+        for item in evidence if item['condition'] != 'world' and item['verdict'] != 'true']
+
+
+def _near(was: Any, now: Any, tolerance: float) -> bool:
+    if not isinstance(was, list):
+        return bool(was == now)
+    return isinstance(now, list) and len(was) == len(now) and all(
+        isinstance(number, (int, float)) and abs(number - old) <= tolerance
+        for old, number in zip(was, now, strict=True))
