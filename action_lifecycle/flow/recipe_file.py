@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 import re
 from typing import Any, Optional
@@ -24,7 +25,7 @@ from pydantic import Field
 
 from .loading import MAX_FLOW_BYTES
 from ..engine.document import read_document
-from ..engine.errors import LifecycleError
+from ..engine.errors import DocumentError, LifecycleError
 from ..engine.models import StrictModel, validate
 
 TOLERANCE = 0.005
@@ -80,7 +81,30 @@ class RecipeSpec(StrictModel):
 
 def read_recipe(path: str | Path) -> RecipeSpec:
     """Read and check the file of a recipe; `DocumentError` with all faults."""
-    return validate(read_document(path, max_bytes=4 * MAX_FLOW_BYTES), RecipeSpec)
+    document = read_document(path, max_bytes=4 * MAX_FLOW_BYTES)
+    spec = validate(document, RecipeSpec)
+    faults = [document.fault(place, message) for place, message in _action_faults(spec)]
+    if faults:
+        raise DocumentError(faults)
+    return spec
+
+
+def _action_faults(spec: RecipeSpec) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield what is wrong with actions, as far as they are read before they are a flow again."""
+    names = set()
+    for index, action in enumerate(spec.actions):
+        if action.action in names:
+            yield ('actions', index, 'action'), f"a second action '{action.action}'"
+        names.add(action.action)
+        place = 'actions', index, 'fields'
+        if not isinstance(action.fields.get('parameters', {}), dict):
+            yield (*place, 'parameters'), 'expected a mapping'
+        for field, wanted in ('require', 'condition'), ('fallback', 'strategy'):
+            entries = action.fields.get(field, [])
+            if not (isinstance(entries, list) and all(
+                    isinstance(entry, dict) and isinstance(entry.get(wanted), str)
+                    for entry in entries)):
+                yield (*place, field), f"expected a list of mappings, each with '{wanted}'"
 
 
 def recipe_path(folder: str | Path, name: str) -> Path:

@@ -382,6 +382,36 @@ def test_an_unknown_recipe_names_the_nearest(made: Recipe, folder: Path) -> None
         made.fragment('pic')
 
 
+@pytest.mark.parametrize(('fields', 'said'), [
+    ({'require': None}, 'a list of mappings, each with .condition'),
+    ({'require': [{}]}, 'a list of mappings, each with .condition'),
+    ({'fallback': 5}, 'a list of mappings, each with .strategy'),
+    ({'fallback': ['retry']}, 'a list of mappings, each with .strategy'),
+    ({'parameters': None}, 'expected a mapping')])
+def test_an_edited_recipe_is_refused_where_it_is_wrong(
+    made: Recipe, folder: Path, fields: Any, said: str
+) -> None:
+    path = folder / 'fetch.json'
+    data = json.loads(path.read_text())
+    data['actions'][0]['fields'].update(fields)
+    path.write_text(json.dumps(data, indent=1))
+    with pytest.raises(DocumentError, match=rf'fetch.json:\d+:\d+: .*{said}'):
+        Recipe.load(folder, 'fetch')
+
+
+def test_a_recipe_of_another_version_or_with_an_action_twice_is_refused(
+    made: Recipe, folder: Path
+) -> None:
+    path = folder / 'fetch.json'
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps({**data, 'version': 2}))
+    with pytest.raises(DocumentError, match='version'):
+        Recipe.load(folder, 'fetch')
+    path.write_text(json.dumps({**data, 'actions': data['actions'] * 2}))
+    with pytest.raises(DocumentError, match='a second action'):
+        Recipe.load(folder, 'fetch')
+
+
 def test_a_damaged_recipe_is_refused_with_its_line_and_replaced_by_the_next(
     made: Recipe, folder: Path
 ) -> None:
