@@ -65,6 +65,12 @@ class Orchestrator:
     """
     Hosts the flows of one robot.
 
+    A flow is submitted, and its dependencies are sorted (`schedule`); it begins with what is ready
+    (`begin`, `go_on`): each such action claims what it needs (`Starter.claim`), and is started
+    when that is free (`dispatch`). Actions that have ended are collected; `advance` handles the
+    flow's state, which takes them all in (`weave`) and goes on with what they make ready, until
+    nothing is left (`_finish`).
+
     `flow_changed(run)` is called after each change of a flow or of one of its actions; `ended`
     flows stay in `runs` until `forget`.
     """
@@ -98,12 +104,9 @@ class Orchestrator:
         """Who holds what."""
         return self.starter.resources
 
-    def new_id(self, flow: Flow, wanted: str = '') -> str:
-        """Return an id for a flow; `LifecycleError` if the wanted one can't be used."""
-        return self.free_id(wanted or f'{flow.name}-{uuid.uuid4().hex[:8]}')
-
-    def free_id(self, flow_id: str) -> str:
-        """Return an id that a flow may have; `LifecycleError` if it can't be used."""
+    def new_id(self, stem: str, wanted: str = '') -> str:
+        """Return the wanted id, `LifecycleError` if no flow may have it; or one with this stem."""
+        flow_id = wanted or f'{stem}-{uuid.uuid4().hex[:8]}'
         if not _FLOW_ID.match(flow_id):
             raise LifecycleError(f'flow_id {flow_id!r}: expected up to 128 letters, digits, '
                                  '_, - and .')
@@ -197,9 +200,8 @@ class Orchestrator:
         try:
             run.machine.fire(run.status)
         except LifecycleError as error:
-            self.log.error('flow %s does not start anew, trying again in %.0f s: %s',
-                           run.flow_id, START_AGAIN, error)
-            self.clock.call_later(START_AGAIN, lambda: self.advance(run))
+            self._try_again(f'flow {run.flow_id} does not start anew', error,
+                            lambda: self.advance(run))
         else:
             self.advance_soon(run)  # for what ended meanwhile
 
@@ -266,9 +268,8 @@ class Orchestrator:
             run.machine.fire(run.status, **summary, error_code=run.error_code.name,
                              cause=run.error_msg, final=True)
         except LifecycleError as error:
-            self.log.error('the end of flow %s is not recorded, trying again in %.0f s: %s',
-                           run.flow_id, START_AGAIN, error)
-            self.clock.call_later(START_AGAIN, lambda: self.advance(run))
+            self._try_again(f'the end of flow {run.flow_id} is not recorded', error,
+                            lambda: self.advance(run))
             return
         run.summary = summary
         self.starter.scheduler.forget(run.flow_id)
@@ -337,10 +338,12 @@ class Orchestrator:
         try:
             self.recorder.note(flow_id, event, data, actor=actor, cause=cause)
         except LifecycleError as error:
-            self.log.error('%s of %s is not recorded, trying again in %.0f s: %s',
-                           event, flow_id, START_AGAIN, error)
-            self.clock.call_later(
-                START_AGAIN, lambda: self.note(flow_id, event, data, actor, cause))
+            self._try_again(f'{event} of {flow_id} is not recorded', error,
+                            lambda: self.note(flow_id, event, data, actor, cause))
+
+    def _try_again(self, what: str, error: LifecycleError, again: Callable[[], None]) -> None:
+        self.log.error('%s, trying again in %.0f s: %s', what, START_AGAIN, error)
+        self.clock.call_later(START_AGAIN, again)
 
     def fire(self, flow_id: str, action_id: str, event: str, **data: Any) -> Action:
         """Fire an event of an action from outside; `cancel` stops it and ends it."""

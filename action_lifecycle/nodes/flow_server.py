@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 import json
 import time
 from typing import Any, Union
-import uuid
 
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import FlowStatus
@@ -260,7 +259,7 @@ class FlowServer:
             raise FlowRefused(ErrorCode.FLOW_RUNNING,
                               f"a flow with the id '{wanted}' is there already")
         if order.kind == 'request':
-            flow_id = orchestrator.free_id(wanted or f'request-{uuid.uuid4().hex[:8]}')
+            flow_id = orchestrator.new_id('request', wanted)
             self._waiting[flow_id] = _Waiting(Future(executor=self.node.executor), [handle])
             try:
                 self.planner.begin(PlanOrder(
@@ -281,7 +280,7 @@ class FlowServer:
                               "parameter 'planner' names no planner")
         if flow.schedule is None:
             return self._submit(checked, order, wanted)
-        job_id = self._active().new_id(flow, wanted)
+        job_id = self._active().new_id(flow.name, wanted)
         written = replace(order, kind='yaml', flow=flow.text,
                           source=checked.origin.get('file') or flow.document.name)
         return self.jobs.create(
@@ -293,7 +292,7 @@ class FlowServer:
             raise FlowRefused(ErrorCode.FLOW_RUNNING,
                               f"a flow with the id '{wanted}' is there already")
         return orchestrator.submit(
-            checked.flow, orchestrator.new_id(checked.flow, wanted), priority=order.priority,
+            checked.flow, orchestrator.new_id(checked.flow.name, wanted), priority=order.priority,
             actor=order.requester, recipe=order.recipe, origin=checked.origin)
 
     def _active(self) -> Orchestrator:
