@@ -35,7 +35,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import re
 from typing import Any, NamedTuple, NoReturn
 
-from .functions import CONSTANTS, ERRORS, FUNCTIONS, known, power, Text, truth, vector
+from .functions import CONSTANTS, count, ERRORS, FUNCTIONS, known, power, Text, truth, vector
 from .kinds import check, Kind
 from ..engine.errors import DocumentError, Fault, nearest
 
@@ -50,9 +50,10 @@ NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*\Z')  # what facts and parameters may b
 
 _HELPERS: dict[str, Any] = {
     '__builtins__': {}, '_known': known, '_truth': truth, '_vector': vector, '_power': power,
-    '_text': Text,
+    '_text': Text, '_count': count,
     **{'_f_' + name: entry[0] for name, entry in FUNCTIONS.items()},
 }
+_NUMERIC = (Kind.NUMBER, Kind.VECTOR)
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)
 
@@ -162,8 +163,10 @@ class _Compiler:
         self.faults: list[Fault] = []
         self.used: dict[str, int] = {}
         self.nodes = 0
+        self.kinds: Mapping[str, Kind] = {}
 
     def compile(self, condition: bool, kinds: Mapping[str, Kind]) -> Expression:  # noqa: A003
+        self.kinds = kinds
         tree = self.parse()
         fast = self.rewrite(tree, condition, 0)
         kind = Kind.ANY if self.faults else check(tree, kinds, condition, self.fault)
@@ -244,7 +247,7 @@ class _Compiler:
         if isinstance(node.op, ast.Invert):
             return self.fault(node, "'~' is not allowed in an expression")
         self.no_truth(node, truth)
-        return ast.UnaryOp(node.op, self.rewrite(node.operand, False, depth))
+        return ast.UnaryOp(node.op, self.term(node.operand, depth))
 
     def _binop(self, node: ast.BinOp, truth: bool, depth: int) -> ast.expr:
         self.no_truth(node, truth)
@@ -253,14 +256,21 @@ class _Compiler:
         for operand in (node.left, node.right):
             if isinstance(operand, ast.Constant) and isinstance(operand.value, str):
                 self.fault(operand, 'a text has no arithmetic')
-        left = self.rewrite(node.left, False, depth)
+        left = self.term(node.left, depth)
         if isinstance(node.op, ast.Pow):
             exponent = _number(node.right)
             if exponent is None or not abs(exponent) <= MAX_EXPONENT:
                 return self.fault(
                     node.right, f'an exponent must be a number of at most {MAX_EXPONENT}')
             return _call('_power', left, ast.Constant(value=exponent))
-        return ast.BinOp(left, node.op, self.rewrite(node.right, False, depth))
+        return ast.BinOp(left, node.op, self.term(node.right, depth))
+
+    def term(self, node: ast.expr, depth: int) -> ast.expr:
+        """Return an operand or argument: a truth counts 1 or 0, where numpy would take `or`."""
+        code = self.rewrite(node, False, depth)
+        plain = isinstance(node, (ast.Constant, ast.BinOp)) or (
+            isinstance(node, ast.Name) and self.kinds.get(node.id) in _NUMERIC)
+        return code if plain else _call('_count', code)
 
     def _compare(self, node: ast.Compare, truth: bool, depth: int) -> ast.expr:
         operands = [self.operand(node.left, depth)]
@@ -320,7 +330,7 @@ class _Compiler:
             return self.fault(node, f"'{name}' takes {count} argument(s)")
         if truth and name not in ('any', 'all'):
             return self.fault(node, f"'{name}' gives a number; expected something true or false")
-        code = _call('_f_' + name, *(self.rewrite(value, False, depth) for value in node.args))
+        code = _call('_f_' + name, *(self.term(value, depth) for value in node.args))
         return _call('_truth', code) if truth else code
 
     def _subscript(self, node: ast.Subscript, truth: bool, depth: int) -> ast.expr:

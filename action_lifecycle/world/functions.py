@@ -73,6 +73,15 @@ def truth(value: Any) -> bool:
     raise NoValue(f'neither true nor false: {value!r}')
 
 
+def count(value: Any) -> Any:
+    """Return numbers as they are, truths as 1 and 0."""
+    if isinstance(value, np.bool_):
+        return int(value)
+    if isinstance(value, np.ndarray) and value.dtype == bool:
+        return value.astype(float)
+    return value
+
+
 def vector(*values: Any) -> Any:
     """Return numbers as a vector."""
     return np.array(values, dtype=float)

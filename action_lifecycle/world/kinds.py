@@ -170,15 +170,14 @@ class _Walk:
 
     def _compare(self, node: ast.Compare) -> Kind:
         left, left_kind = node.left, self.kind(node.left)
-        kinds = {left_kind}
+        kinds: set[Kind] = set()  # of what is compared one by one; in, not in: one truth
         for operator, right in zip(node.ops, node.comparators):
             right_kind = self.kind(right)
             if isinstance(operator, (ast.In, ast.NotIn)):
                 self.member(left, left_kind, right, right_kind)
-                right_kind = _NUMBER  # in, not in: one truth
             else:
                 self.comparable(left, left_kind, right, right_kind)
-            kinds.add(right_kind)
+                kinds |= {left_kind, right_kind}
             left, left_kind = right, right_kind
         if kinds & {_ANY, _NUMBERS}:
             return _ANY

@@ -146,6 +146,14 @@ def test_functions_of_vectors_and_angles() -> None:
     assert (value_of('part + [0, 0, 0.1]', part=part) == np.array([3.0, 4.0, 0.1])).all()
 
 
+def test_truths_are_counted_where_numbers_are_added() -> None:
+    ranges = np.array([0.5, 1.5])
+    assert value_of('any(r > 1) + any(r < 1)', r=ranges) == 2
+    assert value_of('sum((r > 0) + (r > 1)) == 3', condition=True, r=ranges) is True
+    assert list(value_of('-flags + 1', flags=np.array([True, False]))) == [0, 1]
+    assert value_of('open - any(r > 9)', r=ranges, open=True) == 1
+
+
 def test_membership_of_texts_and_numbers() -> None:
     assert value_of("state in ['open', 'closed']", condition=True, state=Text('open')) is True
     assert value_of('state not in names', condition=True, state=Text('x'),

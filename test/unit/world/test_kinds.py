@@ -24,7 +24,7 @@ from action_lifecycle.world.conditions import condition_faults
 from action_lifecycle.world.expressions import compile_expression
 from action_lifecycle.world.functions import Text, Texts
 from action_lifecycle.world.kinds import Kind, kind_of, reduced
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
@@ -85,6 +85,8 @@ def test_what_goes_together_loads(text: str) -> None:
             lambda parts: f'{parts[0]}({parts[1]})'),
         inner.map(lambda part: f'{part}[0]'), inner.map(lambda part: f'{part}[0:1]')),
     max_leaves=6))
+@example('(ranges in ranges)')
+@example('(open + any(gap))')
 def test_a_kind_that_is_told_is_that_of_the_value(text: str) -> None:
     try:
         expression = compile_expression(text, KINDS, kinds=KINDS)
