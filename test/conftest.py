@@ -19,6 +19,12 @@ from __future__ import annotations
 from importlib.util import find_spec
 import logging
 
+from hypothesis import settings
+
+# The same examples in every run; `make soak` takes new ones each time.
+settings.register_profile('repeatable', derandomize=True)
+settings.load_profile('repeatable')
+
 # What these would test can't be imported without its extra, or without ROS.
 collect_ignore: list[str] = []
 if not find_spec('mujoco'):
