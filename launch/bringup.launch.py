@@ -14,16 +14,20 @@
 
 """Starts the three nodes of one robot, in three processes or in one, and a language model's."""
 
+import os
+from pathlib import Path
+
 from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, NotEqualsSubstitution, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
+from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
 # Which of the launch arguments are parameters of which node; empty ones stay as params_file says.
 NODES = {
-    'world_model_bridge': ('facts_file',),
+    'world_model_bridge': ('facts_file', 'stop_file'),
     'ledger': ('journal_path', 'ledger_url'),
     'action_lifecycle_node': ('journal_path',),
 }
@@ -52,6 +56,9 @@ def generate_launch_description() -> LaunchDescription:
                               description='Facts and safety topics; empty: as params_file says.'),
         DeclareLaunchArgument('journal_path', default_value='',
                               description='The journal; empty: as params_file says.'),
+        DeclareLaunchArgument('stop_file', default_value='',
+                              description='Keeps a latched stop over a restart; empty: beside the '
+                              'journal.'),
         DeclareLaunchArgument('ledger_url', default_value='',
                               description='Redis of the fleet, without a password; empty: as '
                               'params_file says.'),
@@ -77,7 +84,8 @@ def generate_launch_description() -> LaunchDescription:
 
 def _nodes(context: LaunchContext) -> list[Node]:
     def given(name: str) -> str:
-        return str(LaunchConfiguration(name).perform(context))
+        value = str(LaunchConfiguration(name).perform(context))
+        return value or (_stop_file(context) if name == 'stop_file' else '')
 
     composed = given('compose') == 'true'
     processes = {'composed': tuple(dict.fromkeys(sum(NODES.values(), ())))} if composed else NODES
@@ -97,3 +105,17 @@ def _nodes(context: LaunchContext) -> list[Node]:
                 **more.get(executable, {})}],
             arguments=['--ros-args', '--log-level', given('log_level')])
         for executable, arguments in processes.items()]
+
+
+def _stop_file(context: LaunchContext) -> str:
+    """Return the file beside the journal: the one that is given, or the nodes' default."""
+    journal = str(LaunchConfiguration('journal_path').perform(context))
+    if journal:
+        path = Path(journal).expanduser()
+        return str(path.with_name(f'{path.stem}.stop').absolute())
+    namespace = make_namespace_absolute(prefix_namespace(
+        context.launch_configurations.get('ros_namespace'),
+        LaunchConfiguration('namespace').perform(context))) or ''
+    robot = namespace.strip('/').replace('/', '.') or 'robot'
+    home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
+    return str(home / 'action_lifecycle' / f'{robot}.stop')

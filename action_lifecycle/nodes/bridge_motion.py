@@ -130,7 +130,7 @@ class Motion:
             # A bridge that has just started has not seen its safety topics yet; when they say
             # stop, it stops this motion as any other.
             if trouble is not None and trouble.code is not ErrorCode.SAFETY_NOT_READY:
-                self.stop(trouble.code, trouble.reason)
+                self.stop(trouble.code, trouble.told)
             await self._until_known()
             if self._stop is None and self.order.maintain:
                 maintain = self._bridge.model.maintain(
@@ -179,7 +179,7 @@ class Motion:
                 return
             trouble = self._bridge.safety_trouble()
             if trouble is not None:
-                self._fail(trouble.code, trouble.reason)
+                self._fail(trouble.code, trouble.told)
                 return
             self._show(index, 'waiting_for_server')
             goal = await self._filled(step)

@@ -17,32 +17,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import dataclasses
 import functools
+import time
 from typing import Any
 
 from action_lifecycle_msgs import msg
 
+from ..lifecycle.states import ErrorCode
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
 from ..ros.stamps import to_time
 from ..ros.subscriptions import Subscriptions, TopicNeed
-from ..ros.timers import Alarm
-from ..world import FactSet, Safety, SafetyMonitor, SafetyStatus
+from ..ros.timers import Alarm, Timeout
+from ..world import FactSet, Safety, SafetyMonitor, SafetyStatus, StopFile
 from ..world.facts_file import SafetySpec
 
 _LEVELS = {Safety.READY: OK, Safety.NOT_READY: WARN, Safety.STOPPED: ERROR}
+PATIENCE = 3.0  #: s until the log says that a safety topic was not seen yet
 
 
 class Guard:
-    """Watches the safety topics by steady time; `on_stop` is called when motions must stop."""
+    """
+    Watches the safety topics by steady time; `on_stop` is called when motions must stop.
+
+    A stop is kept in the file `stop_file` (empty: none) until it is cleared; with such a stop from
+    before, it begins stopped.
+    """
 
     def __init__(
-        self, node: ManagedNode, facts: FactSet, on_stop: Callable[[SafetyStatus], None]
+        self, node: ManagedNode, facts: FactSet, on_stop: Callable[[SafetyStatus], None],
+        stop_file: str = '',
     ) -> None:
         self._node = node
         self._on_stop = on_stop
-        self.monitor = SafetyMonitor(facts, self._changed)
+        self._file = StopFile(stop_file) if stop_file else None
+        self.monitor = SafetyMonitor(
+            facts, self._changed, None if self._file is None else self._file.read(),
+            node.resolve_topic_name)
+        if self.status.state is Safety.STOPPED:
+            self._log()
+        self._patience = Timeout(node, PATIENCE, self._not_ready_yet)
         self._alarm = Alarm(node, self._advance, ros_time=False)
         self._publisher = node.add_publisher(msg.SafetyState, '~/safety', state_qos())
         self._readers = [
@@ -61,7 +77,9 @@ class Guard:
     def trouble(self) -> SafetyStatus | None:
         """Return why no motion may start, None when it may."""
         self.monitor.advance(self._node.steady())
-        return None if self.status.state is Safety.READY else self.status
+        status = self.status
+        return None if status.state is Safety.READY else dataclasses.replace(
+            status, reason=status.reason + self._why_unseen())
 
     def clear(self) -> str:
         """Release the latch; returns why that is not possible, empty if it was."""
@@ -73,13 +91,14 @@ class Guard:
         """Tell the state."""
         self._publisher.publish(msg.SafetyState(
             stamp=to_time(self._node.now()), state=int(self.status.state),
-            error_code=int(self.status.code), reason=self.status.reason,
+            error_code=int(self.status.code), reason=self.status.told,
             topic=self.status.topic))
 
     def health(self) -> Health:
         """Return it for the diagnostics."""
         status, troubles = self.status, self._troubles()
-        level, message = _LEVELS[status.state], status.reason or status.state.name.lower()
+        level, message = _LEVELS[status.state], status.told or status.state.name.lower()
+        message += self._why_unseen()
         if troubles and level == OK:
             level, message = WARN, troubles[0]
         return Health(level, message, {
@@ -87,7 +106,14 @@ class Guard:
             **{f'trouble {number}': trouble for number, trouble in enumerate(troubles, 1)}})
 
     def destroy(self) -> None:
-        """Unsubscribe and be quiet."""
+        """
+        Unsubscribe and be quiet; the orderly end.
+
+        A driver often ends before, so its silence is nothing that the next start has to know of.
+        """
+        if self.status.code is ErrorCode.SAFETY_STALE:
+            self._keep(None)
+        self._patience.cancel()
         self._alarm.destroy()
         for reader in self._readers:
             reader.destroy()
@@ -104,11 +130,47 @@ class Guard:
         self._alarm.set(self.monitor.next_deadline())
 
     def _changed(self, status: SafetyStatus) -> None:
-        self._node.get_logger().info(
-            f'safety: {status.state.name}' + (f': {status.reason}' if status.reason else ''))
-        self.publish()
         if status.state is not Safety.READY:
             self._on_stop(status)
+        self._keep(status if status.state is Safety.STOPPED else None)
+        self._log()
+        self.publish()
+
+    def _keep(self, stop: SafetyStatus | None) -> None:
+        """Have the file say what is latched."""
+        if self._file is not None:
+            try:
+                if stop is None:
+                    self._file.remove()
+                else:
+                    self._file.write(stop, time.time())
+            except OSError as error:
+                self._node.get_logger().error(
+                    f"stop_file '{self._file.path}': {error.strerror}; it does not say what is so")
+
+    def _log(self) -> None:
+        status, logger = self.status, self._node.get_logger()
+        text = f'safety: {status.state.name}' + (f': {status.told}' if status.told else '')
+        if status.state is Safety.STOPPED:
+            logger.error(text)
+        else:
+            logger.info(text)
+
+    def _not_ready_yet(self) -> None:
+        if self.status.state is Safety.NOT_READY:
+            self._node.get_logger().warning(
+                f'safety: NOT_READY: {self.status.reason}{self._why_unseen()}; no motion starts')
+
+    def _why_unseen(self) -> str:
+        """Return what is known of why a topic was never seen."""
+        if self.status.state is not Safety.NOT_READY:
+            return ''
+        reader = next(reader for of in self._readers for reader in of.readers.values()
+                      if reader.name == self.status.topic)
+        if reader.trouble:
+            return f': {reader.trouble}'
+        there = self._node.count_publishers(self.status.topic)
+        return ': it is published, but nothing has come' if there else ': nobody publishes it'
 
     def _report_trouble(self) -> None:
         for trouble in self._troubles():

@@ -41,6 +41,7 @@ class WorldModelBridge(ManagedNode):
     | name | type, default | meaning |
     |---|---|---|
     | facts_file | string | facts, e-stop, safety topics, limits; see docs/world.md |
+    | stop_file | string | keeps a latched stop over a restart; empty: none |
     | facts_rate | double, 2.0, dynamic | Hz at most at which ~/facts is published |
     | linger | double, 10.0, dynamic | s that a topic stays subscribed after its last use |
     | autostart, executor | | as every managed node |
@@ -65,6 +66,8 @@ class WorldModelBridge(ManagedNode):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('world_model_bridge', **kwargs)
         self.declare('facts_file', '', 'Facts, e-stop, safety topics and limits (YAML).')
+        self.declare('stop_file', '', 'File that keeps a latched stop over a restart; empty: '
+                     'none.')
         self.declare('facts_rate', 2.0, 'Hz at most at which ~/facts is published.',
                      dynamic=True, limits=(0.01, 100.0), changed=self._set_facts_rate)
         self.declare('linger', 10.0, 'Seconds that a topic stays subscribed after its last use.',
@@ -78,7 +81,7 @@ class WorldModelBridge(ManagedNode):
             raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
         self.claim_name()
         facts = load_facts(path, field_kind)
-        self._guard = Guard(self, facts, self._stop)
+        self._guard = Guard(self, facts, self._stop, self.parameter('stop_file'))
         self._facts = Facts(self, facts, rate=self.parameter('facts_rate'),
                             linger=self.parameter('linger'), on_trouble=self._report_trouble)
         self._motions = Motions(self, self._facts, self._guard)
@@ -120,7 +123,7 @@ class WorldModelBridge(ManagedNode):
     def _stop(self, status: SafetyStatus) -> None:
         """Stop every motion: safety says so."""
         if self._motions is not None:
-            self._motions.stop_all(status.code, status.reason)
+            self._motions.stop_all(status.code, status.told)
             self.update_diagnostics()
 
     def _clear_stop(

@@ -20,9 +20,10 @@ from .facts import FactSet, load_facts, parse_facts
 from .facts_file import FactsFile
 from .model import WorldModel
 from .safety import Safety, SafetyMonitor, SafetyStatus
+from .stop_file import StopFile
 
 __all__ = [
     'Condition', 'Evidence', 'FactSet', 'FactValue', 'FactsFile', 'Outcome', 'Result', 'Safety',
-    'SafetyMonitor', 'SafetyStatus', 'Validity', 'Verdict', 'WorldModel', 'compile_condition',
-    'load_facts', 'parse_facts',
+    'SafetyMonitor', 'SafetyStatus', 'StopFile', 'Validity', 'Verdict', 'WorldModel',
+    'compile_condition', 'load_facts', 'parse_facts',
 ]

@@ -53,13 +53,20 @@ class SafetyStatus:
     reason: str = ''
     topic: str = ''
 
+    @property
+    def told(self) -> str:
+        """Return the reason, of a stop with what is to be done about it."""
+        latched = '; latched: look, then call clear_stop with an actor'
+        return self.reason + (latched if self.state is Safety.STOPPED else '')
+
 
 class _Guard:
     """One safety topic."""
 
-    def __init__(self, label: str, spec: SafetySpec) -> None:
+    def __init__(self, label: str, spec: SafetySpec, topic: str) -> None:
         self.label = label
         self.spec = spec
+        self.topic = topic
         self.read: Reader | None = \
             None if spec.field is None else compile_path(spec.field, spec.type)[0]
         self.seen = -math.inf
@@ -82,7 +89,7 @@ class _Guard:
         return said or bool(value != value)  # a NaN permits nothing
 
     def trouble(self, now: float) -> SafetyStatus | None:
-        topic = self.spec.topic
+        topic = self.topic
         if self.seen == -math.inf:
             return SafetyStatus(Safety.NOT_READY, ErrorCode.SAFETY_NOT_READY,
                                 f"{self.label} topic '{topic}' was never seen", topic)
@@ -97,15 +104,23 @@ class _Guard:
 
 
 class SafetyMonitor:
-    """The latch; `on_change(status)` is called when the status changes."""
+    """
+    The latch; `on_change(status)` is called when the status changes.
 
-    def __init__(self, facts: FactSet, on_change: Callable[[SafetyStatus], None]) -> None:
-        self._guards: list[_Guard] = []
-        if facts.estop is not None:
-            self._guards.append(_Guard('e-stop', facts.estop))
-        self._guards.extend(_Guard('safety', spec) for spec in facts.file.safety)
+    `before`: the stop that was latched when whoever was here before has ended. `full_name` gives
+    the topics as they are told of.
+    """
+
+    def __init__(
+        self, facts: FactSet, on_change: Callable[[SafetyStatus], None],
+        before: SafetyStatus | None = None, full_name: Callable[[str], str] = str,
+    ) -> None:
+        estop = [] if facts.estop is None else [('e-stop', facts.estop)]
+        self._guards = [
+            _Guard(label, spec, full_name(spec.topic))
+            for label, spec in [*estop, *(('safety', spec) for spec in facts.file.safety)]]
         self._on_change = on_change
-        self.status = self._judge(-math.inf)
+        self.status = before or self._judge(-math.inf)
 
     def specs(self) -> list[SafetySpec]:
         """Return the topics that have to be subscribed."""

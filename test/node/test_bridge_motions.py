@@ -338,6 +338,10 @@ def test_no_goal_leaves_before_safety_topics_are_seen(own: Rig) -> None:
     assert own.safety[-1].state == SafetyState.NOT_READY
     result = own.execute(OPEN)
     assert result.error_code == ErrorCode.SAFETY_NOT_READY and not own.gripper.goals
+    assert 'it is published, but nothing has come' in result.error_msg
+    own.robot.destroy_publisher(own.estop)
+    own.until(lambda: not own.bridge.count_publishers('/estop'))
+    assert 'nobody publishes it' in own.execute(OPEN).error_msg
 
 
 @pytest.mark.parametrize('how', ['set', 'silent'])
@@ -353,7 +357,9 @@ def test_estop_stops_motions_and_stays_until_somebody_clears_it(own: Rig, how: s
     code = ErrorCode.ESTOP if how == 'set' else ErrorCode.SAFETY_STALE
     assert (result.error_code, result.stopped, own.gripper.canceled) == (code, True, 1)
     own.until(lambda: own.safety[-1].state == SafetyState.STOPPED)
-    assert (own.safety[-1].error_code, own.safety[-1].topic) == (code, 'estop')
+    assert (own.safety[-1].error_code, own.safety[-1].topic) == (code, '/estop')
+    for told in (result.error_msg, own.safety[-1].reason):
+        assert "topic '/estop'" in told and 'latched: look, then call clear_stop with' in told
 
     own.beating = True
     own.spin(0.3)  # good again, and still latched

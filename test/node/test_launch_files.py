@@ -25,13 +25,14 @@ from launch.actions import ExecuteProcess, IncludeLaunchDescription, OpaqueFunct
 from launch.launch_description_sources import AnyLaunchDescriptionSource
 from launch_ros.actions import Node
 import pytest
+import yaml
 
 PAGE = Path(__file__).parents[2] / 'docs' / 'launch.md'
 LAUNCH = Path(get_package_share_directory('action_lifecycle')) / 'launch'
 COMMON = {'namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
           'log_level', 'compose', 'flow'}
-OWN = {'bringup': {'use_sim_time', 'facts_file', 'language_model'}, 'gazebo': {'headless'},
-       'demo': {'seed', 'real_time_factor', 'picture_path'}}
+OWN = {'bringup': {'use_sim_time', 'facts_file', 'stop_file', 'language_model'},
+       'gazebo': {'headless'}, 'demo': {'seed', 'real_time_factor', 'picture_path'}}
 
 
 def described(name: str) -> LaunchDescription:
@@ -79,6 +80,24 @@ def test_bringup_starts_a_language_model_beside_them_when_told_to() -> None:
         'composed', 'language_model']
     assert [node.node_executable for node in processes(language_model='true')][-1] == (
         'language_model')
+
+
+@pytest.mark.parametrize(('given', 'expected'), [
+    ({'journal_path': '/data/one.journal'}, '/data/one.stop'),
+    ({'namespace': 'robot7'}, '/home/.ros/action_lifecycle/robot7.stop'),
+    ({}, '/home/.ros/action_lifecycle/robot.stop'),
+    ({'journal_path': '/data/one.journal', 'stop_file': '/other.stop'}, '/other.stop')])
+@pytest.mark.parametrize('compose', ['true', 'false'])
+def test_the_bridge_keeps_a_stop_beside_the_journal(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], expected: str, compose: str
+) -> None:
+    monkeypatch.setenv('ROS_HOME', '/home/.ros')
+    node, context = processes(compose=compose, **given)[0], LaunchContext()
+    parameters = node._Node__parameters[-1]
+    found = {''.join(part.perform(context) for part in name): value
+             for name, value in parameters.items()}
+    text = ''.join(part.perform(context) for part in found['stop_file'])
+    assert yaml.safe_load(text) == expected
 
 
 def test_a_flow_is_run_when_one_is_named() -> None:

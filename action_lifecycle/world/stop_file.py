@@ -1,0 +1,81 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The file that keeps a latched stop, so that whoever takes over after a crash does not forget it.
+
+It is there from the stop until somebody clears it, and holds the first reason.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+import json
+import os
+from pathlib import Path
+
+from .safety import Safety, SafetyStatus
+from ..engine.errors import LifecycleError
+from ..lifecycle.states import ErrorCode
+
+
+class StopFile:
+    """One file; raises `LifecycleError` when its folder can't be made, `OSError` otherwise."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LifecycleError(
+                f"parameter 'stop_file': {self.path}: {error.strerror}") from error
+
+    def read(self) -> SafetyStatus | None:
+        """Return the stop from before, None when there is none; what can't be read is a stop."""
+        try:
+            data = json.loads(self.path.read_text(encoding='utf-8'))
+            return SafetyStatus(Safety.STOPPED, ErrorCode[data['code']],
+                                f"{data['reason']} (from before the restart)", str(data['topic']))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            return SafetyStatus(
+                Safety.STOPPED, ErrorCode.ESTOP, f"the stop file '{self.path}' can not be read, "
+                f'so there may have been a stop before the restart ({error!r})')
+
+    def write(self, status: SafetyStatus, now: float) -> None:
+        """Keep a stop of `now` (s since 1970); after a crash it is there whole or not at all."""
+        text = json.dumps({
+            'code': status.code.name, 'reason': status.reason, 'topic': status.topic,
+            'time': datetime.fromtimestamp(now).astimezone().isoformat(timespec='seconds')})
+        part = self.path.with_name(f'{self.path.name}.part')
+        with open(part, 'w', encoding='utf-8') as file:
+            file.write(f'{text}\n')
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, self.path)
+        self._sync_folder()
+
+    def remove(self) -> None:
+        """Forget the stop: somebody has looked."""
+        if self.path.exists():
+            self.path.unlink()
+            self._sync_folder()
+
+    def _sync_folder(self) -> None:
+        folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,112 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A latched stop outlives the bridge: killed or ended, the next one begins stopped.
+
+Only a mere silence is forgotten, and only by an orderly end: the driver is often ended first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+
+from action_lifecycle_msgs.msg import ErrorCode, SafetyState
+from action_lifecycle_msgs.srv import ClearStop
+import pytest
+from std_msgs.msg import Bool
+
+from .bridge_rig import Rig
+
+OPEN = {'command': {'position': 0.05, 'max_effort': 10.0}}
+
+
+class StoppedRig(Rig):
+    """A rig whose bridge is a process with a stop file."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, own_bridge=False)
+        self.folder = folder
+        self.stop_file = folder / 'robot.stop'
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def begin(self, state: int) -> SafetyState:
+        """Start the bridge; returns what it says when it is in this state."""
+        self.safety.clear()
+        self.process = subprocess.Popen(
+            [sys.executable, '-m', 'action_lifecycle.nodes.world_model_bridge', '--ros-args',
+             '-p', f'facts_file:={self.folder / "facts.yaml"}', '-p', 'autostart:=true',
+             '-p', f'stop_file:={self.stop_file}'],
+            env={**os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(self.folder)})
+        return self.told(state)
+
+    def told(self, state: int) -> SafetyState:
+        self.until(lambda: self.safety and self.safety[-1].state == state, 20.0)
+        return self.safety[-1]
+
+    def end(self, number: int) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+        self.until(lambda: self.process.poll() is not None)
+
+    def close(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.end(signal.SIGKILL)
+        super().close()
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[StoppedRig]:
+    rig = StoppedRig(tmp_path)
+    yield rig
+    rig.close()
+
+
+def test_an_estop_stays_latched_over_kill_9_and_ctrl_c_until_it_is_cleared(
+    rig: StoppedRig
+) -> None:
+    rig.begin(SafetyState.READY)
+    rig.beating = False
+    rig.estop.publish(Bool(data=True))
+    rig.told(SafetyState.STOPPED)
+    rig.beating = True
+    for number in (signal.SIGKILL, signal.SIGINT):
+        rig.end(number)
+        told = rig.begin(SafetyState.STOPPED)
+        assert (told.error_code, told.topic) == (ErrorCode.ESTOP, '/estop')
+        assert "'/estop' says stop (from before the restart); latched" in told.reason
+        assert all(message.state == SafetyState.STOPPED for message in rig.safety)
+    rig.until(rig.motion.server_is_ready)
+    refused = rig.execute(OPEN)
+    assert refused.error_code == ErrorCode.ESTOP and not rig.gripper.goals
+    assert rig.call(rig.clear_client, ClearStop.Request(actor='anna', reason='looked')).accepted
+    assert not rig.stop_file.exists()
+    rig.told(SafetyState.READY)
+
+
+def test_a_silence_is_kept_over_kill_9_and_forgotten_by_an_orderly_end(rig: StoppedRig) -> None:
+    rig.begin(SafetyState.READY)
+    rig.beating = False
+    rig.told(SafetyState.STOPPED)
+    rig.end(signal.SIGKILL)
+    rig.beating = True
+    assert rig.begin(SafetyState.STOPPED).error_code == ErrorCode.SAFETY_STALE
+    rig.end(signal.SIGINT)
+    assert not rig.stop_file.exists()
+    rig.begin(SafetyState.READY)
