@@ -51,9 +51,11 @@ NO_RCLPY = (
     'with that python3 first on PATH, or unset ROS_DISTRO to have a private Jazzy')
 INSTEAD = {
     'launch': 'tools/launch PACKAGE FILE [NAME:=VALUE…]',
-    'action': 'action_lifecycle run FLOW, and `ros2 topic echo NAME/_action/status`',
+    'action': 'action_lifecycle run FLOW for a goal; `ros2 node info NODE` for the names; '
+              '`ros2 topic echo NAME/_action/status`',
     'lifecycle': 'ros2 service call NODE/get_state lifecycle_msgs/srv/GetState',
-    'interface': 'the .msg, .srv and .action files below .ros/venv/share/PACKAGE',
+    'interface': 'the .msg, .srv and .action files below .ros/jazzy/share/PACKAGE, and '
+                 'install/PACKAGE/share/PACKAGE of this workspace',
     'security': 'ROS 2 itself: keys are not made here',
 }
 """Verbs of `ros2` that the private Jazzy has not, and what serves instead."""

@@ -29,6 +29,7 @@ from .journal_export import export_rows
 from .journal_reader import JournalReader
 from .journal_row import Entry, JournalError, Row
 from .journal_verify import JournalFault, verify_journal
+from .projection import Projection
 from .smart_ledger import MemoryTasks, SmartLedger
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ _WITH_REDIS = {
 
 __all__ = [
     'Clock', 'Entry', 'Journal', 'JournalError', 'JournalFault', 'JournalReader', 'MemoryTasks',
-    'OperationStateMachine', 'RedisLedger', 'RedisReader', 'RedisTasks', 'Row', 'SmartLedger',
-    'SystemClock', 'elapsed', 'export_rows', 'recover_checkpoint', 'verify_journal',
+    'OperationStateMachine', 'Projection', 'RedisLedger', 'RedisReader', 'RedisTasks', 'Row',
+    'SmartLedger', 'SystemClock', 'elapsed', 'export_rows', 'recover_checkpoint', 'verify_journal',
     'write_checkpoint_and_transition',
 ]
 

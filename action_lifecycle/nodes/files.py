@@ -61,7 +61,8 @@ def find_flow(name: str, folders: list[str]) -> Path:
     """Return the file of a flow given by its name; it never leaves these folders."""
     if not _FLOW_NAME.match(name) or '..' in name:
         raise LifecycleError(f'{name!r} is not the name of a flow file: expected letters, digits, '
-                             '_, - and ., without a folder')
+                             f"_, - and ., of a file in {', '.join(folders)}; or give the text of "
+                             "the flow itself, with the kind 'yaml'")
     known: list[str] = []
     for folder in map(Path, folders):
         for candidate in (folder / name, folder / f'{name}.yaml'):

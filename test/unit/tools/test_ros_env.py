@@ -119,3 +119,5 @@ def test_verbs_that_the_private_ros_has_not_say_what_serves_instead(
     monkeypatch.setattr(ros_env.private_jazzy, 'ensure', lambda environment: None)
     assert ros_env.main(['ros2', 'launch', 'action_lifecycle', 'demo.launch.py']) == 2
     assert 'tools/launch PACKAGE FILE' in capsys.readouterr().err
+    assert ros_env.main(['ros2', 'interface', 'show', 'sensor_msgs/msg/JointState']) == 2
+    assert '.ros/jazzy/share/PACKAGE, and install/PACKAGE/share' in capsys.readouterr().err
