@@ -31,6 +31,7 @@ from ..ros.qos import state_qos
 from ..ros.stamps import to_time
 from ..ros.subscriptions import Subscriptions, TopicNeed
 from ..ros.timers import Alarm, Timeout
+from ..ros.watchdog import Watchdog
 from ..world import FactSet, Safety, SafetyMonitor, SafetyStatus, StopFile
 from ..world.facts_file import SafetySpec
 
@@ -55,7 +56,7 @@ class Guard:
         self._file = StopFile(stop_file) if stop_file else None
         self.monitor = SafetyMonitor(
             facts, self._changed, None if self._file is None else self._file.read(),
-            node.resolve_topic_name)
+            node.resolve_topic_name, lambda: Watchdog.held)
         if self.status.state is Safety.STOPPED:
             self._log()
         self._patience = Timeout(node, PATIENCE, self._not_ready_yet)

@@ -63,7 +63,9 @@ class SafetyStatus:
 class _Guard:
     """One safety topic."""
 
-    def __init__(self, label: str, spec: SafetySpec, topic: str) -> None:
+    def __init__(
+        self, label: str, spec: SafetySpec, topic: str, held: Callable[[], float]
+    ) -> None:
         self.label = label
         self.spec = spec
         self.topic = topic
@@ -71,12 +73,18 @@ class _Guard:
             None if spec.field is None else compile_path(spec.field, spec.type)[0]
         self.seen = -math.inf
         self.set = False
+        self._held = held
+        self._held_before = 0.0
 
     def expiry(self) -> float:
-        return self.seen + self.spec.max_age if self.spec.mode == 'heartbeat' else math.inf
+        if self.spec.mode != 'heartbeat':
+            return math.inf
+        deaf = min(self._held() - self._held_before, self.spec.max_age)
+        return self.seen + self.spec.max_age + deaf
 
     def take(self, message: Any, now: float) -> None:
         self.seen = now
+        self._held_before = self._held()
         if self.read is not None:
             try:
                 self.set = self.stops(self.read(message))
@@ -108,16 +116,18 @@ class SafetyMonitor:
     The latch; `on_change(status)` is called when the status changes.
 
     `before`: the stop that was latched when whoever was here before has ended. `full_name` gives
-    the topics as they are told of.
+    the topics as they are told of. `held`: how long (s, in all) this process was held up and could
+    not listen; that is not taken for silence, but for no longer than `max_age` once more.
     """
 
     def __init__(
         self, facts: FactSet, on_change: Callable[[SafetyStatus], None],
         before: SafetyStatus | None = None, full_name: Callable[[str], str] = str,
+        held: Callable[[], float] = float,
     ) -> None:
         estop = [] if facts.estop is None else [('e-stop', facts.estop)]
         self._guards = [
-            _Guard(label, spec, full_name(spec.topic))
+            _Guard(label, spec, full_name(spec.topic), held)
             for label, spec in [*estop, *(('safety', spec) for spec in facts.file.safety)]]
         self._on_change = on_change
         self.status = before or self._judge(-math.inf)

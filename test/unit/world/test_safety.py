@@ -61,6 +61,24 @@ def test_never_seen_is_not_ready(watcher: Watcher) -> None:
     assert watcher.monitor.next_deadline() == 1.5
 
 
+def test_being_held_up_is_no_silence_but_for_once_as_long_at_most() -> None:
+    held = [0.0]
+    changes: list[SafetyStatus] = []
+    monitor = SafetyMonitor(FACTS, changes.append, held=lambda: held[0])
+    estop, door = monitor.specs()
+    monitor.ingest(door, messages.flag(True), 1.0)
+    monitor.ingest(estop, messages.flag(False), 1.0)
+    held[0] = 0.4  # of the 0.8 s that have passed
+    monitor.ingest(estop, messages.flag(False), 1.8)
+    assert monitor.status.state == Safety.READY and monitor.next_deadline() == 2.3
+    held[0] = 9.0
+    assert monitor.next_deadline() == 2.8
+    monitor.advance(2.79)
+    assert monitor.status.state == Safety.READY
+    monitor.advance(2.8)
+    assert monitor.status.code == ErrorCode.SAFETY_STALE
+
+
 def test_silence_stops_and_stays_latched(watcher: Watcher) -> None:
     watcher.door(True, 1.0)
     watcher.estop(False, 1.0)
