@@ -24,14 +24,18 @@ import time
 from typing import Any
 
 import rclpy
+from rclpy.exceptions import InvalidNamespaceException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from .exits import NotThere
+from ..engine.errors import LifecycleError
 
-TELL = 1.0
+TELL = 3.0
 """Seconds after which it is said what is waited for."""
+LAST_DOMAIN = 232
+"""The highest domain that has ports for its participants."""
 
 
 class Client:
@@ -49,25 +53,44 @@ class Client:
         while (left := end - time.monotonic()) > 0:
             self.executor.spin_once(timeout_sec=left)
 
-    def until(self, done: Callable[[], bool], seconds: float, what: str) -> None:
-        """Serve callbacks until `done`; `NotThere` after so long."""
+    def until(
+        self, done: Callable[[], bool], seconds: float, what: str, name: str = '',
+    ) -> None:
+        """
+        Serve callbacks until `done`; `NotThere` after so long.
+
+        `name`: of what is looked for on the graph, with the namespace; '' when it is there.
+        """
         started = time.monotonic()
         told = False
         while not done():
             waited = time.monotonic() - started
             if waited >= seconds:
-                raise NotThere(f'{what} after {seconds:g} s')
+                raise NotThere(f'{what} after {seconds:g} s' + self._elsewhere(name))
             if waited >= TELL and not told:
                 told = True
                 print(f'waiting for up to {seconds:g} s: {what} yet', file=sys.stderr)
             self.executor.spin_once(timeout_sec=0.05)
+
+    def _elsewhere(self, name: str) -> str:
+        """Say where on the graph the like of a name is: in which namespaces of this domain."""
+        if not name:
+            return ''
+        local = name.removeprefix(self.node.get_namespace().rstrip('/'))
+        seen = {other.removesuffix('/_action/send_goal') for other, _ in (
+            *self.node.get_service_names_and_types(), *self.node.get_topic_names_and_types())}
+        found = [f"'{other}': --namespace {other.removesuffix(local).strip('/') or '/'}"
+                 for other in sorted(seen) if other.endswith(local) and other != name]
+        return f' on the ROS domain {self.node.context.get_domain_id()}; there is ' + (
+            ', '.join(found) or 'no such thing in any namespace')
 
     def call(self, service: type, name: str, request: Any, wait: float) -> Any:
         """Call a service and return its response."""
         client = self._clients.get(name)
         if client is None:
             client = self._clients[name] = self.node.create_client(service, name)
-        self.until(client.service_is_ready, wait, f"service '{client.srv_name}' is not there")
+        self.until(client.service_is_ready, wait, f"service '{client.srv_name}' is not there",
+                   client.srv_name)
         future = client.call_async(request)
         self.until(future.done, wait, f"service '{client.srv_name}' does not answer")
         return future.result()
@@ -76,12 +99,22 @@ class Client:
 @contextlib.contextmanager
 def connect(namespace: str) -> Iterator[Client]:
     """Make a node for the time of a command; Ctrl-C stays with the command."""
+    domain = os.environ.get('ROS_DOMAIN_ID', '')
+    if domain and not (domain.isascii() and domain.isdecimal() and int(domain) <= LAST_DOMAIN):
+        raise LifecycleError(
+            f"ROS_DOMAIN_ID '{domain}': expected a number from 0 to {LAST_DOMAIN}")
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node(
-        f'_action_lifecycle_cli_{os.getpid()}', namespace=namespace or None,
-        start_parameter_services=False, enable_rosout=False)
     try:
-        yield Client(node)
+        try:
+            node = rclpy.create_node(
+                f'_action_lifecycle_cli_{os.getpid()}', namespace=namespace or None,
+                start_parameter_services=False, enable_rosout=False)
+        except InvalidNamespaceException as error:
+            raise LifecycleError(f"--namespace '{namespace}': expected names of letters, digits "
+                                 "and _, with '/' between them") from error
+        try:
+            yield Client(node)
+        finally:
+            node.destroy_node()
     finally:
-        node.destroy_node()
         rclpy.try_shutdown()

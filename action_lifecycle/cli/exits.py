@@ -22,6 +22,7 @@ DONE = 0
 FLOW_FAILED = 1
 BAD_INPUT = 2
 NOT_THERE = 3
+INTERRUPTED = 130
 
 
 class NotThere(LifecycleError):

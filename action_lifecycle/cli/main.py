@@ -20,7 +20,7 @@ import argparse
 from collections.abc import Sequence
 import sys
 
-from .exits import BAD_INPUT, DONE, NOT_THERE, NotThere
+from .exits import BAD_INPUT, DONE, INTERRUPTED, NOT_THERE, NotThere
 from ..engine.errors import DocumentError, LifecycleError
 
 
@@ -38,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LifecycleError as error:
         print(f'action_lifecycle: {error}', file=sys.stderr)
         return BAD_INPUT
+    except KeyboardInterrupt:
+        print('action_lifecycle: interrupted', file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
         return DONE
@@ -47,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog='action_lifecycle', description='Verified, journaled robot actions.',
-        epilog='Exit codes: 0 done, 1 the flow failed, 2 bad input, 3 the system is not there.')
+        epilog='Exit codes: 0 done, 1 the flow failed, 2 bad input, 3 the system is not there, '
+        '130 interrupted.')
     commands = parser.add_subparsers(required=True, metavar='COMMAND')
 
     validate = commands.add_parser('validate', help='check flow, facts and graph files')

@@ -162,11 +162,14 @@ def _answer_one(questions: Questions, options: argparse.Namespace, actor: str) -
     question = _wait_for(questions, options)
     if question is None:
         raise _nothing(questions, options)
-    response = questions.answer(question, options.answer, actor, options.comment, options.wait)
+    answer, behind = split_answer(options.answer, question.request.options)
+    if behind:  # a comment has an argument of its own here
+        answer = options.answer
+    response = questions.answer(question, answer, actor, options.comment, options.wait)
     if not response.accepted:
         print(f'action_lifecycle: {response.error_msg}', file=sys.stderr)
         return NOT_THERE if response.error_code == 4 else BAD_INPUT
-    print(f'{question.request.id} {options.answer}')
+    print(f'{question.request.id} {answer}')
     return DONE
 
 

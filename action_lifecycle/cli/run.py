@@ -29,21 +29,27 @@ from types import FrameType
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode, FlowStatus
+from action_lifecycle_msgs.msg import (
+    ActionStateChange,
+    ErrorCode,
+    FlowStatus,
+    OperatorRequestArray,
+)
 from action_lifecycle_msgs.srv import GetHistory
 from rclpy.action import ActionClient
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
 from .client import Client, connect
 from .exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
-from .table import attempts_table, line, live_table
+from .table import attempts_table, line, live_table, waits_for
 from ..engine.document import parse_document
 from ..engine.errors import DocumentError, LifecycleError
 from ..flow.loading import load_flow
 from ..flow.metrics import metrics_table
-from ..ros.qos import event_qos
+from ..nodes.messages import asked_in_words
+from ..ros.qos import event_qos, state_qos
 
 NODE = 'action_lifecycle'
 CANCEL_TIME = 10.0
@@ -111,14 +117,19 @@ class _Following:
         self.action = ActionClient(client.node, ExecuteFlow, f'{NODE}/execute_flow')
         self.changes: list[Any] = []
         self.status: Any = None
-        self.said = ''
+        self.asked: list[Any] = []  #: open questions of all flows
+        self.said: set[str] = set()
         self.interrupts = 0
         client.node.create_subscription(
             ActionStateChange, f'{NODE}/state_changes', self.changes.append, event_qos())
+        client.node.create_subscription(
+            OperatorRequestArray, f'{NODE}/operator_requests',
+            lambda message: setattr(self, 'asked', message.requests), state_qos())
 
     def follow(self, goal: ExecuteFlow.Goal) -> ExecuteFlow.Result:
+        name = self.client.node.resolve_topic_name(f'{NODE}/execute_flow')
         self.client.until(self.action.server_is_ready, self.wait,
-                          f"the action '{NODE}/execute_flow' is not there")
+                          f"the action '{name}' is not there", name)
         old = signal.signal(signal.SIGINT, self._interrupted)
         try:
             sent = self.action.send_goal_async(goal, self._feedback)
@@ -139,7 +150,8 @@ class _Following:
         else:
             with Live(console=self.console, refresh_per_second=8) as live:
                 self._spin(handle, result, lambda: self.status and live.update(
-                    live_table(self.status)))
+                    Group(live_table(self.status), *(
+                        Text(words, 'yellow') for words in self._questions()))))
                 if result.done():
                     live.update(live_table(result.result().result.status))
         if not result.done():
@@ -182,13 +194,28 @@ class _Following:
             change = self.changes.pop(0)
             if self.status is None or change.flow_id == self.status.flow_id:
                 self.console.print(Text(line(change)), soft_wrap=True)
+        for words in self._questions():
+            self._say(words)
+        for action in self.status.actions if self.status else ():
+            if waits_for(action):
+                self._say(f'{action.action_id} {waits_for(action)}')
+
+    def _questions(self) -> list[str]:
+        """Return the open questions of this flow, a line each."""
+        return [asked_in_words(request) for request in self.asked
+                if self.status is not None and request.flow_id == self.status.flow_id]
+
+    def _say(self, words: str) -> None:
+        """Print what was not said before."""
+        if words not in self.said:
+            self.said.add(words)
+            self.console.print(Text(words, 'yellow'), soft_wrap=True)
 
     def _feedback(self, message: Any) -> None:
         self.status = message.feedback.status
         said = self.status.error_msg
-        if self.status.state == FlowStatus.START and said and said != self.said:
-            self.said = said
-            self.console.print(Text(said, 'yellow'), soft_wrap=True)
+        if self.status.state == FlowStatus.START and said:
+            self._say(said)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         self.interrupts += 1
@@ -226,7 +253,8 @@ def _print_job(console: Console, job: dict[str, Any]) -> None:
     following = job['next']
     if job['clock'] == 'wall' and following is not None:
         following = time.strftime('%Y-%m-%dT%H:%M:%S', time.localtime(following))
-    console.print(Text(f"scheduled as job {job['id']} ({job['schedule']}), next at {following} "
+    when = f'next at {following}' if following is not None else 'no further time'
+    console.print(Text(f"scheduled as job {job['id']} ({job['schedule']}), {when} "
                        f"by the {job['clock']} clock", 'green'), soft_wrap=True)
 
 

@@ -45,16 +45,23 @@ def live_table(flow: Any) -> Table:
     table = Table(title=f'{flow.name or flow.flow_id}: {flow.done} of {flow.total} done',
                   title_justify='left', expand=False)
     for name in ('action', 'state', 'attempt', 'controller', 'sensors', 'what was seen'):
-        table.add_column(name, overflow='fold', justify='right' if name == 'attempt' else 'left')
+        table.add_column(name, overflow='fold', justify='right' if name == 'attempt' else 'left',
+                         no_wrap=name == 'state')
     for action in flow.actions:
         state = action.state.outcome or action.state.value
         table.add_row(
             action.action_id, Text(state, _STYLES.get(state, '')),
             str(action.attempt or ''), Text(action.controller_said),
             Text(action.sensors_said, _SENSORS.get(action.sensors_said, 'yellow')),
-            Text(evidence_text(action.evidence)
+            Text(waits_for(action) or evidence_text(action.evidence)
                  or (action.error_msg if state in ('error', 'failed') else '')))
     return table
+
+
+def waits_for(action: Any) -> str:
+    """Say what an ActionStatus waits for that only a person can give free; '' for nothing."""
+    kind, _, why = action.blocked_reason.partition(': ')
+    return f'waits: {why}; have a look, then call ~/clear_stop' if kind == 'dependency' else ''
 
 
 def line(change: Any) -> str:

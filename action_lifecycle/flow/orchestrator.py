@@ -104,6 +104,10 @@ class Orchestrator:
         """Who holds what."""
         return self.starter.resources
 
+    def locked_for(self, action: Action) -> str:
+        """Return which locked resources an action waits for, each with why; '' for none."""
+        return self.starter.scheduler.locked_for(action.flow_id, action.action_id)
+
     def new_id(self, stem: str, wanted: str = '') -> str:
         """Return the wanted id, `LifecycleError` if no flow may have it; or one with this stem."""
         flow_id = wanted or f'{stem}-{uuid.uuid4().hex[:8]}'
@@ -293,6 +297,9 @@ class Orchestrator:
         if action.error_code is ErrorCode.STOP_UNCONFIRMED:
             self.resources.lock_all(dict.fromkeys(
                 held, f'{run.flow_id}/{action.action_id} was not seen to stop'))
+            for key in self.starter.scheduler.waiting_for(held):
+                self.starter.tell_locked(*key)
+                self.flow_changed(self.runs[key[0]])
         if run.canceled_by is None and any(
                 extension.again(run, runner) for extension in self.extensions):
             self.starter.claim(run, [action.action_id])
@@ -374,6 +381,8 @@ class Orchestrator:
                   if name in self.resources.locked]
         self.recorder.unlock(chosen, actor, reason)
         self.starter.scheduler.unlock(chosen)
+        for flow_id, _ in self.starter.scheduler.waiting_for(chosen):
+            self.flow_changed(self.runs[flow_id])
         self.dispatch()
         return chosen
 

@@ -276,6 +276,20 @@ class Scheduler:
         self._startable.pop(flow_id, None)
         self._listed.pop(flow_id, None)
 
+    def locked_for(self, flow_id: str, action_id: str) -> str:
+        """Return which locked resources an action waits for, each with why; '' for none."""
+        claim = self.claims.get((flow_id, action_id))
+        if claim is None:
+            return ''
+        locked = self.resources.locked
+        return '; '.join(f"'{name}' is locked: {locked[name]}"
+                         for name in sorted(claim.resources & locked.keys()))
+
+    def waiting_for(self, names: Iterable[str]) -> list[tuple[str, str]]:
+        """Return the flow and the action of each claim on one of these resources."""
+        wanted = frozenset(names)
+        return [key for key, claim in self.claims.items() if claim.resources & wanted]
+
     def _its_turn(self, claim: Claim) -> bool:
         """Whether the claim is the first for each of its resources, and all of them are free."""
         holders, locked, queues = self.resources.holders, self.resources.locked, self._queues

@@ -144,6 +144,14 @@ class Starter:
         self.scheduler.add(Claim(
             (run.started_at - AGING * run.priority, -spec.priority, next(self._arrival)),
             (run.flow_id, name), frozenset(spec.resources)))
+        self.tell_locked(run.flow_id, name)
+
+    def tell_locked(self, flow_id: str, name: str) -> None:
+        """Log that an action waits for what only a person can unlock, if it does."""
+        locked = self.scheduler.locked_for(flow_id, name)
+        if locked:
+            self._log.warning(
+                '%s/%s waits: %s; have a look, then call ~/clear_stop', flow_id, name, locked)
 
     def dispatch(self) -> None:
         """Start every action that may start."""

@@ -256,14 +256,16 @@ class ActionLifecycleNode(ManagedNode):
         orchestrator = self.orchestrator
         return msg.ActionStatusArray(stamp=to_time(now), actions=[
             status_to(action, orchestrator.resources.held_by(
-                action.flow_id, action.action_id), now)
+                action.flow_id, action.action_id), now, orchestrator.locked_for(action))
             for run in orchestrator.runs.values() for action in run.shown()
             if action.state is not ActionState.TERMINATED] if orchestrator else [])
 
     def _flows_message(self) -> msg.FlowStatusArray:
         now = self.now()
-        runs = self.orchestrator.runs.values() if self.orchestrator else ()
-        return msg.FlowStatusArray(stamp=to_time(now), flows=[flow_to(run, now) for run in runs])
+        orchestrator = self.orchestrator
+        return msg.FlowStatusArray(stamp=to_time(now), flows=[
+            flow_to(run, now, orchestrator.locked_for)
+            for run in orchestrator.runs.values()] if orchestrator else [])
 
     def _running(self) -> Orchestrator:
         if self.orchestrator is None:

@@ -125,7 +125,9 @@ class FlowServer:
         if waiting.ended.done():
             return
         now = self.node.steady()
-        self._feed_back(waiting, flow_to(run, self.node.now()))
+        if self.orchestrator is not None:
+            self._feed_back(
+                waiting, flow_to(run, self.node.now(), self.orchestrator.locked_for))
         after = self.node.steady()
         waiting.fed_back = after + SPARE * (after - now)
 

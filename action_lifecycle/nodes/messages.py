@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 import json
 import math
 from typing import Any
@@ -33,7 +33,10 @@ from ..lifecycle.action import Action
 from ..lifecycle.ports import Evidence
 from ..lifecycle.spec import ConditionSpec, MotionSpec
 from ..lifecycle.states import ActionState, ErrorCode, ledger_status, Outcome
+from ..lifecycle.words import printable
 
+LONGEST_QUESTION = 500
+"""Characters of a question that a line shows."""
 _VERDICTS = {'unknown': msg.Evidence.UNKNOWN, 'true': msg.Evidence.TRUE,
              'false': msg.Evidence.FALSE}
 _VERDICT_NAMES = {number: name for name, number in _VERDICTS.items()}
@@ -133,24 +136,33 @@ def change_to(row: Row, previous_seq: int = 0) -> msg.ActionStateChange:
         data_json=json.dumps(data, sort_keys=True))
 
 
-def status_to(action: Action, resources: Iterable[str] = (), now: float = 0.0) -> msg.ActionStatus:
-    """Return an action as it is now."""
+def status_to(
+    action: Action, resources: Iterable[str] = (), now: float = 0.0, locked: str = '',
+) -> msg.ActionStatus:
+    """Return an action as it is now; `locked` says which locked resources it waits for."""
+    blocked = f'dependency: {locked}' if locked else action.blocked_reason
     return msg.ActionStatus(
         stamp=to_time(action.changed_at), seq=action.seq, flow_id=action.flow_id,
         action_id=action.action_id, description=action.spec.description,
         state=msg.ActionState(
             value=action.state.value, outcome=action.outcome.value if action.outcome else '',
-            ledger_status=action.ledger_status.value, blocked_reason=action.blocked_reason),
+            ledger_status=action.ledger_status.value, blocked_reason=blocked.partition(':')[0]),
         attempt=action.attempt, max_attempts=action.spec.retry.times + 1,
         error_code=int(action.error_code), error_msg=action.error_msg,
         controller_said=action.controller_said, sensors_said=action.sensors_said,
         evidence=[evidence_to(item) for item in action.evidence],
-        goal_id=to_uuid(action.goal_id), resources=list(resources),
+        goal_id=to_uuid(action.goal_id), resources=list(resources), blocked_reason=blocked,
         elapsed=max(0.0, now - action.started_at) if action.attempt else 0.0)
 
 
-def flow_to(run: FlowRun, now: float) -> msg.FlowStatus:
-    """Return a flow as it is now, with its actions, or of many those that changed last."""
+def flow_to(
+    run: FlowRun, now: float, locked: Callable[[Action], str] = lambda action: '',
+) -> msg.FlowStatus:
+    """
+    Return a flow as it is now, with its actions, or of many those that changed last.
+
+    `locked` returns which locked resources an action waits for.
+    """
     counts = run.counts()
     return msg.FlowStatus(
         stamp=to_time(now), flow_id=run.flow_id, name=run.flow.name, stage=run.stage,
@@ -159,7 +171,7 @@ def flow_to(run: FlowRun, now: float) -> msg.FlowStatus:
         done=counts['done'], running=counts['running'], succeeded=counts['succeeded'],
         failed=counts['failed'], skipped=counts['skipped'], canceled=counts['canceled'],
         error_code=int(run.error_code), error_msg=run.error_msg,
-        actions=[status_to(action, now=now) for action in run.shown()])
+        actions=[status_to(action, now=now, locked=locked(action)) for action in run.shown()])
 
 
 def request_to(request: Request) -> msg.OperatorRequest:
@@ -171,6 +183,18 @@ def request_to(request: Request) -> msg.OperatorRequest:
         action_id=question.action_id, question=question.text, link=question.link,
         options=list(question.options), default_answer=question.default,
         evidence=[evidence_to(item) for item in question.evidence])
+
+
+def asked_in_words(request: msg.OperatorRequest) -> str:
+    """Return an open question in a line: of what action, the options, how long, how to answer."""
+    about = '/'.join(filter(None, (request.flow_id, request.action_id))) or request.kind
+    options = f" ({', '.join(request.options)})" if request.options else ''
+    seconds = to_seconds(request.deadline) - to_seconds(request.stamp)
+    limit = f', within {seconds:.0f} s' if seconds > 0 else ''
+    if limit and request.default_answer:
+        limit += f" (then '{request.default_answer}')"
+    text = printable(' '.join(request.question.split()), LONGEST_QUESTION)
+    return f"{about} asks a person: '{text}'{options}{limit}; answer: action_lifecycle operator"
 
 
 def fact_value(fact: msg.Fact) -> Any:

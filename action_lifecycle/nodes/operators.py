@@ -23,7 +23,7 @@ from action_lifecycle_msgs.srv import Respond
 
 from .clock import NodeClock
 from .latched import Latched
-from .messages import fact_value, request_to, to_time
+from .messages import asked_in_words, fact_value, request_to, to_time
 from ..dialogue import AnswerRefused, OperatorDesk
 from ..ledger import Journal
 from ..ros.lifecycle_node import ManagedNode
@@ -46,9 +46,17 @@ class Operators:
     ) -> None:
         self.topic = Latched(
             node, msg.OperatorRequestArray, '~/operator_requests', PERIOD, self._message)
-        self.desk = OperatorDesk(clock, self.topic.publish_soon, journal, facts)
+        self.desk = OperatorDesk(clock, self._changed, journal, facts)
         self._node = node
+        self._told: set[str] = set()
         node.add_service(Respond, '~/respond', self._respond)
+
+    def _changed(self) -> None:
+        self.topic.publish_soon()
+        for request in self.desk.open.values():
+            if request.id not in self._told:
+                self._node.get_logger().warning(asked_in_words(request_to(request)))
+        self._told = set(self.desk.open)
 
     def _message(self) -> msg.OperatorRequestArray:
         return msg.OperatorRequestArray(

@@ -33,6 +33,30 @@ def test_arguments_that_do_not_go_together_are_bad_input(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(('domain', 'arguments', 'said'), [
+    ('abc', (), "ROS_DOMAIN_ID 'abc': expected a number from 0 to 232"),
+    ('300', (), "ROS_DOMAIN_ID '300'"), ('-1', (), "ROS_DOMAIN_ID '-1'"),
+    ('0', ('--namespace', 'robot 1'), "--namespace 'robot 1': expected names of letters")])
+def test_a_domain_or_namespace_that_can_not_be_is_bad_input(
+    domain: str, arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip('rclpy')
+    monkeypatch.setenv('ROS_DOMAIN_ID', domain)
+    assert main(['list', *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(('following', 'said'), [
+    (None, 'no further time by the wall clock'), (5.0, 'next at 1970-01-0')])
+def test_a_job_that_never_comes_again_is_told_in_words(following: float | None, said: str) -> None:
+    run = pytest.importorskip('action_lifecycle.cli.run')
+    from rich.console import Console
+    console = Console(record=True, width=200)
+    run._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall', 'next': following})
+    assert said in console.export_text()
+
+
 @pytest.mark.parametrize(('text', 'value'), [
     ('8', 8), ('8.0', 8.0), ('true', True), ('on', 'on'), ('1:30', '1:30'), ("'8'", '8'),
     ('[1, 2]', [1, 2]), ('a b', 'a b'), ('', ''), ('a=b', 'a=b'), ('2027-01-31', '2027-01-31')])

@@ -209,25 +209,34 @@ def test_cancel_stops_the_motion_first_and_then_everything_is_canceled(
 
 
 def test_a_motion_that_is_not_seen_to_stop_keeps_its_resources_until_they_are_cleared(
-    start: Start, clock: Clock, robot: Robot
+    start: Start, clock: Clock, robot: Robot, caplog: pytest.LogCaptureFixture
 ) -> None:
     robot.by_hand.add('motion')
     process = start()
     run = process.submit(one(', resources: [arm]'))
+    before = process.submit(one(', resources: [arm]'), 'before')
     clock.run(1.0)
+    assert process.orchestrator.locked_for(before.actions[0]) == ''
     process.orchestrator.cancel('f', 'ann', 'enough')
     clock.run(4.0)
     assert run.actions[0].error_code is ErrorCode.STOP_UNCONFIRMED
-    process.submit(one(', resources: [arm]'), 'g')
+    after = process.submit(one(', resources: [arm]'), 'g')
     clock.run(1.0)
     assert len(robot.motions) == 1
+    told = "'arm' is locked: f/pick was not seen to stop"
+    for flow_id, waiting in (('before', before), ('g', after)):
+        assert process.orchestrator.locked_for(waiting.actions[0]) == told
+        assert f'{flow_id}/pick waits: {told}' in caplog.text
+    process.orchestrator.cancel('before', 'ann', 'enough')
+    clock.run(1.0)
     process.kill()
     process = start()
-    process.orchestrator.restore()
+    (run,) = process.orchestrator.restore()
     clock.run(1.0)
-    assert 'arm' in process.orchestrator.resources.locked
+    assert process.orchestrator.locked_for(run.actions[0]) == told
     assert len(robot.motions) == 1
     assert process.orchestrator.clear_locks([], 'ann', 'looked') == ['arm']
+    assert process.orchestrator.locked_for(run.actions[0]) == ''
     clock.run(1.0)
     assert len(robot.motions) == 2
 

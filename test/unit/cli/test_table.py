@@ -1,0 +1,58 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the tables say of actions that wait for a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+msg = pytest.importorskip('action_lifecycle_msgs.msg')
+table = pytest.importorskip('action_lifecycle.cli.table')
+
+
+@pytest.fixture
+def close() -> Any:
+    return msg.ActionStatus(
+        action_id='close', state=msg.ActionState(value='assigned'),
+        blocked_reason="dependency: 'hand' is locked: s2/close was not seen to stop")
+
+
+def test_a_locked_resource_is_named_with_what_to_do(
+    close: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('COLUMNS', '200')
+    said = "waits: 'hand' is locked: s2/close was not seen to stop; have a look, then call " \
+        '~/clear_stop'
+    assert table.waits_for(close) == said
+    table.console().print(table.live_table(msg.FlowStatus(flow_id='f', actions=[close])))
+    assert 'not seen to stop' in capsys.readouterr().out
+
+
+def test_who_waits_for_an_answer_is_not_said_to_wait_for_a_resource(close: Any) -> None:
+    for reason in ('', 'input_required', 'approval_required'):
+        close.blocked_reason = reason
+        assert table.waits_for(close) == ''
+
+
+def test_an_open_question_is_told_in_one_line_with_how_to_answer() -> None:
+    messages = pytest.importorskip('action_lifecycle.nodes.messages')
+    request = msg.OperatorRequest(
+        flow_id='f', action_id='grasp', question='Is it\nwet?', options=['yes', 'no'])
+    assert messages.asked_in_words(request) == (
+        "f/grasp asks a person: 'Is it wet?' (yes, no); answer: action_lifecycle operator")
+    request.stamp.sec, request.deadline.sec, request.default_answer = 100, 160, 'no'
+    assert "(yes, no), within 60 s (then 'no'); answer:" in messages.asked_in_words(request)
