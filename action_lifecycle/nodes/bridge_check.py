@@ -16,21 +16,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from action_lifecycle_msgs.msg import CheckFault
 from rclpy.action import get_action_names_and_types
 from rclpy.node import Node
 
+from .bridge_facts import Facts
 from .bridge_steps import beyond_limits, full_name, Step
 from ..engine.errors import DocumentError, nearest
 from ..ros.goals import fill, GoalFault, LATER, resolve
 from ..ros.types import action_class, UnknownType
 from ..world import Condition, FactSet
-from ..world.conditions import condition_faults
+from ..world.conditions import compile_condition, condition_faults
 from ..world.expressions import compile_expression
-from ..world.facts_file import TOPIC
+from ..world.facts_file import TF_TOPICS, TOPIC
+
+
+class TopicCheck:
+    """Whether the topics that facts need carry what the facts file says."""
+
+    def __init__(self, world: Facts) -> None:
+        self.facts: FactSet = world.model.facts
+        self.unpublished: set[str] = set()  #: full names of topics of `faults` without publishers
+        self._readers = world.subscriptions.readers
+
+    def faults(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield what is wrong with the topics of these facts; other names are left out."""
+        for topic in sorted(self.facts.topics(name for name in names if name in self.facts)):
+            reader = self._readers[topic]
+            fitting, strange = reader.publishers()
+            if strange and not fitting:
+                yield f"topic '{reader.name}' {strange}"
+            elif not fitting and topic not in TF_TOPICS:  # many robots have but one of these
+                self.unpublished.add(reader.name)
 
 
 def action_servers(node: Node) -> dict[str, list[str]]:
@@ -46,7 +66,7 @@ def missing_servers(node: Node, steps: Collection[Step]) -> set[str]:
 
 
 def step_faults(
-    node: Node, facts: FactSet, index: int, step: Step, parameters: Mapping[str, Any]
+    node: Node, topics: TopicCheck, index: int, step: Step, parameters: Mapping[str, Any]
 ) -> Iterator[CheckFault]:
     """Yield what is wrong with a step of a motion."""
     def fault(path: str, message: str) -> CheckFault:
@@ -71,21 +91,23 @@ def step_faults(
                     + step.type)
         return
     if kind is not None:
-        for entry in goal_faults(node, facts, kind, step, parameters):
+        for entry in goal_faults(node, topics, kind, step, parameters):
             yield fault(entry.path, entry.message)
 
 
 def goal_faults(
-    node: Node, facts: FactSet, kind: Any, step: Step, parameters: Mapping[str, Any]
+    node: Node, topics: TopicCheck, kind: Any, step: Step, parameters: Mapping[str, Any]
 ) -> Iterator[GoalFault]:
     """Yield what is wrong with the fields of a goal, as far as it can be told beforehand."""
+    facts = topics.facts
     faults: list[GoalFault] = []
     later: list[str] = []
 
     def value_of(text: str, path: str) -> Any:
         later.append(path)
         try:
-            compile_expression(text, {*facts, *parameters})
+            names = compile_expression(text, {*facts, *parameters}).names
+            faults.extend(GoalFault(path, f"'{text}': {wrong}") for wrong in topics.faults(names))
         except DocumentError as error:
             faults.extend(GoalFault(path, f"'{text}', column {entry.column}: {entry.message}")
                           for entry in error.faults)
@@ -103,8 +125,14 @@ def goal_faults(
 
 
 def wrong_conditions(
-    facts: FactSet, conditions: Collection[Condition], parameters: Mapping[str, Any]
+    topics: TopicCheck, conditions: Collection[Condition], parameters: Mapping[str, Any]
 ) -> Iterator[CheckFault]:
     """Yield what is wrong with conditions."""
-    for index, message in condition_faults(conditions, facts, parameters):
+    faults = list(condition_faults(conditions, topics.facts, parameters))
+    wrong = {index for index, _ in faults}
+    for index, condition in enumerate(conditions):
+        if index not in wrong:
+            names = compile_condition(condition.expression, topics.facts, parameters).names
+            faults.extend((index, message) for message in topics.faults(names))
+    for index, message in faults:
         yield CheckFault(kind=CheckFault.CONDITION, index=index, message=message)

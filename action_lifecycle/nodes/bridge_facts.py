@@ -16,13 +16,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 import functools
 from typing import Any
 
 from action_lifecycle_msgs import msg
 
-from .bridge_messages import fact_to, silence
+from .bridge_messages import fact_to, silence, Topics
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.memory import keep_memory, LARGE_TYPES
@@ -51,8 +51,9 @@ class Facts:
         self._alarm = Alarm(node, self._advance, ros_time=True)
         self.subscriptions = Subscriptions(
             node, self._needs(facts), linger=linger, on_trouble=on_trouble)
-        self.names: Mapping[str, str] = {
-            topic: reader.name for topic, reader in self.subscriptions.readers.items()}
+        readers = self.subscriptions.readers
+        self.names = Topics({topic: reader.name for topic, reader in readers.items()},
+                            lambda topic: readers[topic].why_silent() if topic in readers else '')
         self._publisher = node.add_publisher(msg.WorldState, '~/facts', state_qos())
         self._last: list[msg.Fact] = []
         self.set_rate(rate)

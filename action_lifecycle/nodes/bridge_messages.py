@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 import json
 from typing import Any
 
@@ -27,6 +27,14 @@ from ..engine.errors import LifecycleError
 from ..ros.stamps import to_time
 from ..world import Condition, Evidence, FactValue, Validity, Verdict
 from ..world.evidence import plain
+
+
+class Topics(dict[str, str]):
+    """Resolved names by those in the facts file; `why` says why a topic has no sample."""
+
+    def __init__(self, names: Mapping[str, str], why: Callable[[str], str]) -> None:
+        super().__init__(names)
+        self.why = why
 
 
 def condition_from(message: msg.Condition) -> Condition:
@@ -67,12 +75,8 @@ def evidence_to(evidence: Evidence, topics: Mapping[str, str]) -> msg.Evidence:
 _IS = {Verdict.TRUE: 'is true', Verdict.FALSE: 'is false', Verdict.UNKNOWN: 'is not known'}
 
 
-def in_words(evidence: Iterable[Evidence], topics: Mapping[str, str]) -> str:
-    """
-    Say what the conditions were judged on, those that are not true first.
-
-    `topics`: resolved names by those in the facts file.
-    """
+def in_words(evidence: Iterable[Evidence], topics: Topics) -> str:
+    """Say what the conditions were judged on, those that are not true first."""
     entries = sorted(evidence, key=lambda entry: entry.verdict is Verdict.TRUE)
     return '; '.join(
         f'{entry.condition}: {entry.expression} {_IS[entry.verdict]} ('
@@ -81,7 +85,7 @@ def in_words(evidence: Iterable[Evidence], topics: Mapping[str, str]) -> str:
         for entry in entries)
 
 
-def _fact_in_words(fact: FactValue, now: float, topics: Mapping[str, str]) -> str:
+def _fact_in_words(fact: FactValue, now: float, topics: Topics) -> str:
     words = fact.name if fact.value is None else f'{fact.name} {_value_in_words(fact)}'
     if fact.validity is Validity.VALID:
         return words
@@ -100,11 +104,12 @@ def _value_in_words(fact: FactValue) -> str:
     return f'{value} {fact.unit}' if fact.unit else value
 
 
-def silence(fact: FactValue, now: float, topics: Mapping[str, str]) -> str:
+def silence(fact: FactValue, now: float, topics: Topics) -> str:
     """Say why a fact has no value at `now` (s): its topic, and how old its last sample is."""
     topic = topics.get(fact.topic, fact.topic)
     if fact.stamp <= 0:
-        return f'no sample on {topic} yet' if topic else 'not seen yet'
+        why = topics.why(fact.topic) if topic else ''
+        return f'no sample on {topic} yet' + (why and f' ({why})') if topic else 'not seen yet'
     age = f'{now - fact.stamp:.3g} s'
     if fact.validity is Validity.STALE:
         return f"{topic or 'the last sample'} has been silent for {age}"

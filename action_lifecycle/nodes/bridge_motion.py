@@ -27,7 +27,7 @@ import uuid
 
 from rclpy.task import Future
 
-from .bridge_messages import in_words
+from .bridge_messages import in_words, Topics
 from .bridge_steps import beyond_limits, Step
 from ..engine.errors import DocumentError, LifecycleError
 from ..lifecycle.states import ErrorCode
@@ -46,7 +46,7 @@ class Bridge(Protocol):
 
     node: ManagedNode
     model: WorldModel
-    topics: Mapping[str, str]  #: resolved names by those in the facts file
+    topics: Topics
 
     def client(self, server: str, type_name: str) -> MotionClient:
         """Return the client of a server."""

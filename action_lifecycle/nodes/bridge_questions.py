@@ -22,7 +22,7 @@ from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.srv import Check, Evaluate
 from rclpy.task import Future
 
-from .bridge_check import missing_servers, step_faults, wrong_conditions
+from .bridge_check import missing_servers, step_faults, TopicCheck, wrong_conditions
 from .bridge_facts import Facts
 from .bridge_heartbeat import GoalFeedback
 from .bridge_messages import condition_from, evidence_to, in_words, parameters_from
@@ -37,7 +37,8 @@ from ..world.watches import combined, Watch
 
 LONGEST_EVALUATE = 10.0  #: s
 LONGEST_CHECK = 60.0  #: s
-SERVER_LOOK = 0.1  #: s between looks whether a server has appeared
+LOOK = 0.1  #: s between looks whether a server or a publisher has appeared
+DISCOVERY = 1.5  #: s after configure in which a publisher may not have been discovered yet
 
 _CODES = {Outcome.CONFIRMED: ErrorCode.NONE, Outcome.REFUTED: ErrorCode.REFUTED,
           Outcome.TIMED_OUT: ErrorCode.CONFIRM_TIMEOUT, Outcome.STALE: ErrorCode.CONFIRM_STALE}
@@ -49,6 +50,8 @@ class Questions:
     def __init__(self, node: ManagedNode, facts: Facts) -> None:
         self._node = node
         self._facts = facts
+        self._discovered = node.steady() + DISCOVERY
+        self._told: set[str] = set()  #: unpublished topics that the log has named
         self._open: dict[bytes, Any] = {}
         node.add_action_server(
             ConfirmOutcome, '~/confirm_outcome', self._confirm, accept=facts.timed,
@@ -154,17 +157,26 @@ class Questions:
 
     async def _check(self, request: Check.Request, response: Check.Response) -> Check.Response:
         parameters = parameters_from(request.parameters_json)
-        facts = self._facts.model.facts
         if not 0 <= request.wait <= LONGEST_CHECK:
             raise LifecycleError(f'wait {request.wait}: expected 0 to {LONGEST_CHECK:g} s')
         steps = [step_from(index, step) for index, step in enumerate(request.steps)]
         conditions = [condition_from(condition) for condition in request.conditions]
         limit = self._node.steady() + request.wait
         while missing_servers(self._node, steps) and self._node.steady() < limit:
-            await sleep(self._node, SERVER_LOOK)
-        for index, step in enumerate(steps):
-            response.faults.extend(step_faults(self._node, facts, index, step, parameters))
-        response.faults.extend(wrong_conditions(facts, conditions, parameters))
+            await sleep(self._node, LOOK)
+        while True:
+            topics = TopicCheck(self._facts)
+            response.faults = [
+                *(fault for index, step in enumerate(steps)
+                  for fault in step_faults(self._node, topics, index, step, parameters)),
+                *wrong_conditions(topics, conditions, parameters)]
+            if not topics.unpublished or self._node.steady() >= self._discovered:
+                break
+            await sleep(self._node, LOOK)
+        for topic in sorted(topics.unpublished - self._told):
+            self._node.get_logger().warning(
+                f"a flow needs topic '{topic}', and nobody publishes it yet")
+        self._told |= topics.unpublished
         return response
 
 

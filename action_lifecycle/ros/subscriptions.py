@@ -96,12 +96,8 @@ class TopicReader:
 
     def look(self) -> bool:
         """Fit the subscription to the publishers; whether there are any of the right type."""
-        publishers = self._node.get_publishers_info_by_topic(self.name)
-        fitting = [info for info in publishers if info.topic_type == self.need.type]
-        strange = sorted({info.topic_type for info in publishers} - {self.need.type})
-        self.trouble = '' if not strange else (
-            f"topic '{self.name}' carries {', '.join(strange)}; the facts file says "
-            f'{self.need.type}')
+        fitting, strange = self.publishers()
+        self.trouble = strange and f"topic '{self.name}' {strange}"
         qos = self._qos(fitting)
         if self._subscription is None or (fitting and qos.reliability != self._reliable):
             self._close()
@@ -113,6 +109,19 @@ class TopicReader:
         if self.need.qos.durability != 'volatile':
             self._fetch_latched(fitting)
         return bool(fitting)
+
+    def publishers(self) -> tuple[list[Any], str]:
+        """Return the publishers of the right type, and what is to be said of the others."""
+        publishers = self._node.get_publishers_info_by_topic(self.name)
+        strange = sorted({info.topic_type for info in publishers} - {self.need.type})
+        return ([info for info in publishers if info.topic_type == self.need.type],
+                '' if not strange else
+                f"carries {', '.join(strange)}; the facts file says {self.need.type}")
+
+    def why_silent(self) -> str:
+        """Return why no sample comes, as far as the publishers tell; else an empty text."""
+        fitting, strange = self.publishers()
+        return '' if fitting else strange or 'nobody publishes it'
 
     def close(self) -> None:
         """Unsubscribe."""

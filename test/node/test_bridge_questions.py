@@ -28,11 +28,14 @@ from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import CheckFault, Condition, ErrorCode, Evidence, Fact, Motion
 from action_lifecycle_msgs.srv import Check, Evaluate
 import pytest
+import rclpy
+from rclpy.context import Context
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64
 
 from .bridge_rig import GRIPPER, Rig
+from .ending import destroy
 
 CONFIRMED, REFUTED = ConfirmOutcome.Result.CONFIRMED, ConfirmOutcome.Result.REFUTED
 TIMED_OUT, STALE = ConfirmOutcome.Result.TIMED_OUT, ConfirmOutcome.Result.STALE
@@ -93,7 +96,7 @@ def test_samples_stamped_before_the_end_of_the_motion_do_not_count(rig: Rig) -> 
 def test_a_silent_topic_never_confirms(rig: Rig) -> None:
     result = rig.result(rig.confirm('present', within=0.3))
     assert (result.verdict, result.error_code) == (TIMED_OUT, ErrorCode.CONFIRM_TIMEOUT)
-    assert 'present unknown: no sample on /present yet' in result.error_msg
+    assert 'present unknown: no sample on /present yet (nobody publishes it)' in result.error_msg
     result = rig.result(rig.confirm('not present', within=0.3))
     assert result.verdict == TIMED_OUT
 
@@ -277,6 +280,27 @@ def test_what_one_publisher_latched_is_read_beside_volatile_ones(own: Rig) -> No
         depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL))
     latched.publish(Bool(data=True))
     assert own.result(own.confirm('ready')).verdict == CONFIRMED
+
+
+def test_check_names_topics_of_another_type_than_the_facts_file_says(own: Rig) -> None:
+    asked = [Condition(expression='ready', within=1.0), Condition(expression='load > 1')]
+    assert check(own, conditions=asked) == []  # nobody publishes them: that may yet come
+    own.robot.create_publisher(Bool, 'load', 1)
+    own.until(lambda: own.bridge.count_publishers('/load'))
+    goal = {'command': {'position': {'expr': 'load / 2'}}}
+    words = "topic '/load' carries std_msgs/msg/Bool; the facts file says std_msgs/msg/Float64"
+    faults = check(own, gripper(goal), conditions=asked)
+    assert [(fault.kind, fault.index, fault.path) for fault in faults] == [
+        (CheckFault.MOTION, 0, 'goal.command.position'), (CheckFault.CONDITION, 1, '')]
+    assert all(words in fault.message for fault in faults)
+    context = Context()  # one participant has but one type for a topic
+    rclpy.init(context=context, domain_id=own.domain)
+    other = rclpy.create_node('other', context=context)
+    other.create_publisher(Float64, 'load', 1)
+    own.until(lambda: own.bridge.count_publishers('/load') == 2)
+    assert check(own, conditions=asked) == []  # it can be read
+    destroy(other)
+    rclpy.try_shutdown(context=context)
 
 
 def test_a_burst_of_2_khz_delays_the_deciding_sample_little(own: Rig) -> None:
