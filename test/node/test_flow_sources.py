@@ -104,6 +104,7 @@ class Rig:
 @pytest.fixture(scope='module')
 def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     rig = Rig(tmp_path_factory.mktemp('sources'))
+    rig.run(GOOD, 'yaml')  # by then the nodes have found the servers that planners are told of
     yield rig
     rig.system.close()
 
