@@ -33,6 +33,7 @@ from action_lifecycle_msgs.msg import (
     ActionStateChange,
     ErrorCode,
     FlowStatus,
+    FlowStatusArray,
     OperatorRequestArray,
 )
 from action_lifecycle_msgs.srv import GetHistory
@@ -154,6 +155,8 @@ class _Following:
                         Text(words, 'yellow') for words in self._questions()))))
                 if result.done():
                     live.update(live_table(result.result().result.status))
+        if not result.done() and not self.interrupts:
+            return self._end_in_next_life()
         if not result.done():
             return ExecuteFlow.Result(
                 flow_id=self.status.flow_id if self.status else '', error_code=ErrorCode.CANCELED,
@@ -174,14 +177,46 @@ class _Following:
                 return
             self.client.spin(0.1)
             show()
-            if not self.action.server_is_ready():
-                raise NotThere(f'{NODE} has gone; when it is back it goes on with the flow, '
-                               'and `watch` shows how')
             servers = servers or self._servers()
-            if self._servers() - servers:  # the dead one is still seen for a while
-                raise NotThere(f'{NODE} was started anew; it goes on with the flow, and `watch` '
-                               'shows how')
+            if not self.action.server_is_ready() or self._servers() - servers:
+                return  # the dead one is still seen for a while
         show()
+
+    def _end_in_next_life(self) -> ExecuteFlow.Result:
+        """Wait for the end of a flow whose goal died with the node: by the topic of all flows."""
+        if self.status is None or not self.status.flow_id:
+            raise NotThere(f'{NODE} has gone before it has told the id of the flow')
+        flow_id = self.status.flow_id
+        self._say(f'{NODE} has gone; waiting for it to go on with the flow {flow_id}')
+        told: list[Any] = []
+        topic = self.client.node.resolve_topic_name(f'{NODE}/flow')
+        self.client.node.create_subscription(
+            FlowStatusArray, topic, lambda message: told.__setitem__(slice(None), [message.flows]),
+            state_qos())
+        back = time.monotonic() + self.wait
+        while True:
+            self.client.spin(0.1)
+            now = time.monotonic()
+            if self.interrupts:
+                raise NotThere(f'interrupted; {NODE} goes on with the flow {flow_id} when it is '
+                               'back, and `watch` shows how')
+            flow = next((flow for flow in told[0] if flow.flow_id == flow_id), None) \
+                if told else None
+            if flow is not None:
+                self.status = flow
+                back = now + self.wait
+            if self.plain:
+                self._print_lines()
+            if flow is not None and flow.state in (FlowStatus.FINISH, FlowStatus.FAIL):
+                return ExecuteFlow.Result(
+                    flow_id=flow_id, state=flow.state, status=flow,
+                    constellation_state=flow.constellation_state, summary_json='{}',
+                    error_code=flow.error_code, error_msg=flow.error_msg)
+            if not self.action.server_is_ready():
+                told.clear()
+            if now > back:
+                raise NotThere(f'{NODE} tells nothing of the flow {flow_id} for {self.wait:g} s; '
+                               f'`list --flow {flow_id}` shows what the journal has of it')
 
     def _servers(self) -> set[str]:
         """Return what tells one life of the server from the next."""
