@@ -21,6 +21,8 @@ This is the one place that knows which pydantic is installed (1.10 or 2).
 from __future__ import annotations
 
 import copy
+import functools
+import re
 import types
 import typing
 from typing import Any, TypeVar, Union
@@ -68,6 +70,15 @@ else:
         return schema
 
 
+_TYPES = {
+    'dict': 'a mapping', 'model': 'a mapping', 'list': 'a list', 'tuple': 'a list',
+    'string': 'a text', 'str': 'a text', 'float': 'a number', 'int': 'a whole number',
+    'integer': 'a whole number', 'bool': 'true or false'}
+_TYPE = re.compile(rf"(?:type_error\.)?({'|'.join(_TYPES)})(?:_type|_parsing|_from_float)?\Z")
+_BOUNDS = {'gt': 'more than', 'ge': 'at least', 'lt': 'less than', 'le': 'at most'}
+_SECONDS = {'ms': 0.001, 's': 1.0, 'min': 60.0, 'h': 3600.0}
+_TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(_SECONDS)})\Z")
+
 ModelT = TypeVar('ModelT', bound=pydantic.BaseModel)
 
 
@@ -96,44 +107,100 @@ def validate(
     try:
         result: ModelT = _parse(model, subject)
     except pydantic.ValidationError as failed:
-        raise error(
-            _model_fault(document, model, tuple(path), subject, entry)
-            for entry in failed.errors()
-        ) from failed
+        raise error(_faults(document, model, tuple(path), subject, failed.errors())) from failed
     return result
 
 
-def _model_fault(
-    document: Document, model: type[Any], base: tuple[Key, ...], data: Any, entry: Any
-) -> Fault:
-    """Turn one of pydantic's errors into a fault."""
-    location = tuple(entry['loc'])
-    kind = str(entry['type']).removeprefix('value_error.')
-    field = str(location[-1])
-    if kind in ('extra', 'extra_forbidden'):
-        known = _fields_at(model, location[:-1])
-        message = f"unknown field '{field}'" + nearest(field, known)
-        if known:
-            message += f" (known: {', '.join(sorted(known))})"
-        return document.fault(base + location, message)
-    if kind == 'missing':
-        return document.fault(base + location[:-1], f"missing field '{field}'")
-    value, dotted, written = data, '', document.data
-    for key in base:
-        written = _entry(written, key)
+def _faults(
+    document: Document, model: type[Any], base: tuple[Key, ...], data: Any, entries: Any
+) -> list[Fault]:
+    """Turn pydantic's errors into faults, and those of the members of a union into one."""
+    faults: list[Fault] = []
+    refused: dict[tuple[Key, ...], list[str]] = {}  # what was expected where something else is
+    places: set[tuple[Key, ...]] = set()
+    for entry in entries:
+        kind = str(entry['type']).removeprefix('value_error.')
+        location = tuple(entry['loc'])
+        field = location[-1]
+        if kind in ('extra', 'extra_forbidden'):
+            place = _place(data, location[:-1])
+            known = _fields_at(model, place)
+            message = f"unknown field '{field}'" + nearest(field, known)
+            if known:
+                message += f" (known: {', '.join(sorted(known))})"
+            place += (field,)
+            faults.append(document.fault(base + place, message))
+        elif kind == 'missing' and isinstance(field, str):
+            place = _place(data, location[:-1])
+            faults.append(document.fault(base + place, f"missing field '{field}'"))
+            place += (field,)
+        else:
+            place = _place(data, location)
+            refused.setdefault(place, []).append(_expected(kind, entry))
+        places.add(place)
+    for place, expected in refused.items():
+        if any(len(other) > len(place) and other[:len(place)] == place for other in places):
+            continue  # a member of the union that fits better has a fault inside
+        value = functools.reduce(_entry, place, data)
+        words = ' or '.join(dict.fromkeys(expected)).replace(' or expected ', ' or ')
+        faults.append(document.fault(
+            base + place, f"field '{_dotted(document, base, place)}': {words}, got {_kind(value)}"
+            + _hint(value, words)))
+    return faults
+
+
+def _place(data: Any, location: tuple[Key, ...]) -> tuple[Key, ...]:
+    """Return where in the data it is; pydantic 2 also names the member of a union it tried."""
+    place: tuple[Key, ...] = ()
     for key in location:
         try:
-            value = value[key]
+            data = data[key]
         except (KeyError, IndexError, TypeError):
-            continue  # pydantic 2 names the member of a union it tried, the data does not
-        if isinstance(key, int) and isinstance(written, (dict, str)):
+            continue
+        place += (key,)
+    return place
+
+
+def _dotted(document: Document, base: tuple[Key, ...], place: tuple[Key, ...]) -> str:
+    """Return the name of a field, as far as it is written."""
+    written, dotted = functools.reduce(_entry, base, document.data), ''
+    for key in place:
+        if isinstance(key, int) and isinstance(written, (dict, str, bool, int, float)):
             continue  # a single entry, written without the list around it
         written = _entry(written, key)
         dotted += f'.{key}'
+    return dotted[1:]
+
+
+def _expected(kind: str, entry: Any) -> str:
+    """Say in YAML's words what one of pydantic's errors expected; else what pydantic says."""
+    context = entry.get('ctx') or {}
+    if found := _TYPE.match(kind):
+        return f'expected {_TYPES[found[1]]}'
+    if 'permitted' in context:  # pydantic 1
+        return _one_of([repr(name) for name in context['permitted']])
+    if kind == 'literal_error':
+        return _one_of(re.findall("'[^']*'", str(context['expected'])))
+    for name, words in _BOUNDS.items():
+        limit = context.get(name, context.get('limit_value'))
+        if limit is not None and (name in context or kind.endswith(f'.not_{name}')):
+            return f'expected {words} {limit:g}'
     message = str(entry['msg'])
-    return document.fault(
-        base + location, f"field '{dotted[1:]}': {message[:1].lower()}{message[1:]}, got "
-        + _kind(value))
+    return message[:1].lower() + message[1:]
+
+
+def _one_of(names: list[str]) -> str:
+    return 'expected ' + ('one of ' if len(names) > 1 else '') + ', '.join(names)
+
+
+def _hint(value: Any, expected: str) -> str:
+    """Return the nearest of the names that were expected, or the seconds that were meant."""
+    if not isinstance(value, str):
+        return ''
+    time = _TIME.match(value)
+    if time and 'a number' in expected:
+        return f'; write seconds, without a unit: {float(time[1]) * _SECONDS[time[2]]:g}'
+    return nearest(value, re.findall("'([^']*)'", expected))
 
 
 def _entry(data: Any, key: Key) -> Any:
@@ -177,5 +244,6 @@ def _kind(value: Any) -> str:
         return 'a mapping'
     if isinstance(value, list):
         return 'a list'
-    text = 'null' if value is None else repr(value)
+    text = {None: 'null', True: 'true', False: 'false'}[value] \
+        if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + '...'

@@ -51,16 +51,23 @@ def _safety_specs(file: FactsFile) -> Iterator[tuple[tuple[str | int, ...], Safe
 
 def clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
     """One topic has one type."""
-    types = dict.fromkeys(TF_TOPICS, TF_TYPE) if any(
-        spec.tf is not None for spec in file.facts.values()) else {}
+    used: dict[str, dict[str, list[tuple[str | int, ...]]]] = {}
     entries: list[tuple[tuple[str | int, ...], Any]] = [
         *((('facts', name), spec) for name, spec in file.facts.items()), *_safety_specs(file)]
     for path, spec in entries:
-        if spec.topic is not None and spec.type is not None \
-                and types.setdefault(spec.topic, spec.type) != spec.type:
-            yield document.fault(
-                (*path, 'type'), f"topic '{spec.topic}' is {types[spec.topic]} elsewhere in this "
-                f'file, {spec.type} here')
+        if spec.topic is not None and spec.type is not None:
+            used.setdefault(spec.topic, {}).setdefault(spec.type, []).append(path)
+    if any(spec.tf is not None for spec in file.facts.values()):
+        for topic in set(TF_TOPICS) & set(used):
+            used[topic] = {TF_TYPE: [], **used[topic]}
+    for topic, types in used.items():
+        likely = max(types, key=lambda name: (name == TF_TYPE, len(types[name])))
+        for name, paths in types.items():
+            if name != likely:
+                for path in paths:
+                    yield document.fault(
+                        (*path, 'type'), f"topic '{topic}' is {likely} elsewhere in this file, "
+                        f'{name} here')
 
 
 def safety_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:

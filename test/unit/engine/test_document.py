@@ -17,12 +17,14 @@
 from __future__ import annotations
 
 import time
+from typing import Literal, Union
 
 from action_lifecycle.engine.document import parse_document, read_document
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.engine.models import StrictModel, validate
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 import pytest
 import yaml
 
@@ -131,6 +133,9 @@ class Arm(StrictModel):
 class Robot(StrictModel):
     name: str
     arms: dict[str, Arm] = {}
+    stop: Union[Literal['none'], Arm] = 'none'
+    mode: Literal['wall', 'ros'] = 'ros'
+    count: int = Field(1, ge=1)
 
 
 def test_model_faults_come_all_at_once_with_marks_and_nearest_names() -> None:
@@ -144,6 +149,28 @@ def test_model_faults_come_all_at_once_with_marks_and_nearest_names() -> None:
     assert "f:3:10: unknown field 'sped'; did you mean 'speed'?" in text
     assert "f:3:3: missing field 'speed'" in text
     assert "f:5:5: field 'arms.right.speed'" in text and "got 'fast'" in text
+
+
+@pytest.mark.parametrize(('line', 'fault'), [
+    ('arms: [1]', "1: field 'arms': expected a mapping, got a list"),
+    ('arms: {left: 2}', "8: field 'arms.left': expected a mapping, got 2"),
+    ('arms: {left: {speed: 1, joints: a}}',
+     "25: field 'arms.left.joints': expected a list, got 'a'"),
+    ('arms: {left: {speed: 300ms}}', "15: field 'arms.left.speed': expected a number, got "
+     "'300ms'; write seconds, without a unit: 0.3"),
+    ('mode: wal', "1: field 'mode': expected one of 'wall', 'ros', got 'wal'; "
+     "did you mean 'wall'?"),
+    ('count: 0', "1: field 'count': expected at least 1, got 0"),
+    ('stop: nne', "1: field 'stop': expected 'none' or a mapping, got 'nne'; "
+     "did you mean 'none'?"),
+    ('stop: {speed: true, joints: yes}', "21: field 'stop.joints': expected a list, got 'yes'"),
+    ('stop: {sped: 1, speed: 1}',
+     "8: unknown field 'sped'; did you mean 'speed'? (known: joints, speed)"),
+])
+def test_a_value_of_the_wrong_kind_is_one_fault_in_words_of_yaml(line: str, fault: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        validate(parse_document(f'name: a\n{line}\n', 'f'), Robot)
+    assert str(caught.value) == f'f:2:{fault}'
 
 
 def test_a_list_where_a_mapping_belongs_is_named() -> None:

@@ -48,6 +48,15 @@ limits:
     assert facts.limits['control_msgs/action/GripperCommand']['command.max_effort'] == (0.0, 40.0)
 
 
+def test_a_wrong_type_is_told_once_where_it_stands() -> None:
+    right, wrong = (f'{{topic: t, type: {name}, field: data}}' for name in (
+        'std_msgs/msg/Float32', 'std_msgs/msg/Float64'))
+    with pytest.raises(DocumentError) as caught:
+        parse_facts(f'estop: none\nfacts:\n  a: {wrong}\n  b: {right}\n  c: {right}\n', 'f')
+    assert str(caught.value) == ("f:3:17: topic 't' is std_msgs/msg/Float32 elsewhere in this "
+                                 'file, std_msgs/msg/Float64 here')
+
+
 def test_no_estop_has_to_be_written_out() -> None:
     assert parse_facts('estop: none').estop is None
     with pytest.raises(DocumentError, match=r"missing field 'estop'; .*write `estop: none`"):
