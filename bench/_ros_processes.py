@@ -159,14 +159,13 @@ def listening(*topics: str) -> None:
 
 
 def robot() -> None:
-    """Serve motions of MOTION s, any number at once, and publish what confirms them."""
+    """Serve motions of MOTION s, any number at once."""
     from action_lifecycle.ros.executor import make_executor
     from control_msgs.action import GripperCommand
     import rclpy
     from rclpy.action import ActionServer
     from rclpy.clock import Clock, ClockType
     from rclpy.task import Future
-    from std_msgs.msg import Bool, Float64
     rclpy.init()
     node = rclpy.create_node('robot')
     steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -184,15 +183,29 @@ def robot() -> None:
         return GripperCommand.Result(reached_goal=True)
 
     server = ActionServer(node, GripperCommand, 'move', execute)
+    node.create_timer(0.01, tick, clock=steady)
+    executor = make_executor()
+    executor.add_node(node)
+    serve(executor, lambda count: print(count, flush=True))
+    server.destroy()
+
+
+def sensors() -> None:
+    """Publish what confirms the robot's motions, and the e-stop, as drivers of their own do."""
+    from action_lifecycle.ros.executor import make_executor
+    import rclpy
+    from rclpy.clock import Clock, ClockType
+    from std_msgs.msg import Bool, Float64
+    rclpy.init()
+    node = rclpy.create_node('sensors')
+    steady = Clock(clock_type=ClockType.STEADY_TIME)
     level, estop = node.create_publisher(Float64, 'level', 10), node.create_publisher(
         Bool, 'estop', 10)
-    node.create_timer(0.01, tick, clock=steady)
     node.create_timer(0.02, lambda: level.publish(Float64(data=1.0)), clock=steady)
     node.create_timer(0.1, lambda: estop.publish(Bool()), clock=steady)
     executor = make_executor()
     executor.add_node(node)
     serve(executor, lambda count: print(count, flush=True))
-    server.destroy()
 
 
 def bare(modules: str) -> None:
@@ -213,4 +226,4 @@ def bare(modules: str) -> None:
 if __name__ == '__main__':
     name, *values = sys.argv[1:]
     {'changing': changing, 'publishing': publishing, 'listening': listening, 'bare': bare,
-     'robot': robot}[name](*values)
+     'robot': robot, 'sensors': sensors}[name](*values)

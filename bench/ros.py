@@ -212,8 +212,9 @@ def concurrent(environment: dict[str, str], folder: str, pair: Pair) -> dict[str
     from action_lifecycle.ledger import JournalReader
     facts = Path(folder) / 'facts.yaml'
     facts.write_text(FACTS + LEVEL)
-    robot = Process(PROCESSES, environment, 'robot')
+    robot, sensors = (Process(PROCESSES, environment, name) for name in ('robot', 'sensors'))
     robot.line()
+    sensors.line()
     nodes = pair.start('ours')
     found = {}
     try:
@@ -240,6 +241,7 @@ def concurrent(environment: dict[str, str], folder: str, pair: Pair) -> dict[str
         nodes.terminate()
         nodes.wait()
         robot.end()
+        sensors.end()
     return {'missed_deadlines_500': len(missed), **found}
 
 
