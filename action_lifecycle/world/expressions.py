@@ -54,6 +54,11 @@ _HELPERS: dict[str, Any] = {
     **{'_f_' + name: entry[0] for name, entry in FUNCTIONS.items()},
 }
 _NUMERIC = (Kind.NUMBER, Kind.VECTOR)
+_ELSEWHERE = (
+    ('&&', "'{}' is not known here: write 'and'"), (r'\|\|', "'{}' is not known here: write 'or'"),
+    ('===|!==|=>|=<|<>', "'{}' is not known here: compare with ==, !=, <=, >="),
+    ('!(?!=)', "'{}' is not known here: write 'not'"),
+    ('(?<![=!<>])=(?!=)', "'{}' is not known here: compare with =="))
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)
 
@@ -189,7 +194,7 @@ class _Compiler:
             return ast.parse(stripped, mode='eval').body
         except SyntaxError as error:
             column = (error.offset or len(stripped)) + self.offset - 1
-            self.give_up(min(column, max(1, len(line))), error.msg)
+            self.give_up(min(column, max(1, len(line))), _syntax(stripped) or error.msg)
         except (RecursionError, MemoryError):
             self.give_up(1, f'nested deeper than {MAX_DEPTH} levels')
         except ValueError as error:
@@ -359,6 +364,15 @@ class _Compiler:
     def no_truth(self, node: ast.expr, truth: bool) -> None:
         if truth:
             self.fault(node, 'gives a number; expected something true or false')
+
+
+def _syntax(text: str) -> str:
+    """Say what is written otherwise here than in other languages, if that is it."""
+    bare = re.sub(r"\'[^\']*\'|\"[^\"]*\"", '', text)
+    for pattern, words in _ELSEWHERE:
+        if found := re.search(pattern, bare):
+            return words.format(found[0])
+    return ''
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:

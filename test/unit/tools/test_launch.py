@@ -50,10 +50,11 @@ def start(tmp_path: Path) -> Callable[..., subprocess.Popen[bytes]]:
     description = tmp_path / 'two.launch.py'
     description.write_text(DESCRIPTION)
 
-    def run(*arguments: str) -> subprocess.Popen[bytes]:
+    def run(*arguments: str, before: Callable[[], object] | None = None
+            ) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, TOOL, description, *arguments], stdout=subprocess.DEVNULL,
-            env={**os.environ, 'ROS_LOG_DIR': str(tmp_path / 'log')})
+            preexec_fn=before, env={**os.environ, 'ROS_LOG_DIR': str(tmp_path / 'log')})
 
     return run
 
@@ -89,6 +90,15 @@ def test_a_signal_stops_all_processes(
     sleepers = _wait_for_sleepers(process)
     process.send_signal(number)
     assert process.wait(timeout=60) == code
+    assert not any(sleeper.is_running() for sleeper in sleepers)
+
+
+def test_begun_in_the_background_of_a_script_it_is_stopped_too(
+        start: Callable[..., subprocess.Popen[bytes]]) -> None:
+    process = start(before=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    sleepers = _wait_for_sleepers(process)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == 143
     assert not any(sleeper.is_running() for sleeper in sleepers)
 
 
