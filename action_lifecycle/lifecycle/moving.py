@@ -99,7 +99,7 @@ class Moving(Driver):
             if not result.stopped:
                 self.action.machine.fire(
                     'fail', error_code=ErrorCode.STOP_UNCONFIRMED.name, actor='shutdown',
-                    error_msg=f'not seen to stop: {result.error_msg}',
+                    error_msg=_unstopped('', result.error_msg, self.action.spec.resources),
                     controller_said=result.controller_said,
                     locked=list(self.action.spec.resources))
         finally:
@@ -115,7 +115,7 @@ class Moving(Driver):
             data['evidence'] = list(result.evidence)
         if not result.stopped:
             data['locked'] = list(self.action.spec.resources)
-            reason = f'{reason or code.name}; not seen to stop: {result.error_msg}'
+            reason = _unstopped(reason or code.name, result.error_msg, data['locked'])
             code = ErrorCode.STOP_UNCONFIRMED
         self._fail(code, reason, actor=actor, **data)
 
@@ -163,3 +163,13 @@ class Moving(Driver):
         motion.cancel()
         self._later(self.action.spec.stop_timeout + 0.5, lambda: self._moved(MotionResult(
             'failed', self.clock.now(), stopped=False, error_msg='the bridge gives no answer')))
+
+
+def _unstopped(reason: str, told: str, locked: Sequence[str]) -> str:
+    """Say once why a motion was to stop, what is told of its stopping, and what is locked now."""
+    if 'not seen to stop' not in told:  # the bridge says so itself
+        told = f'not seen to stop: {told}'
+    parts = [told if told.startswith(reason) else f'{reason}; {told}']
+    if locked:
+        parts.append(f"locked until clear_stop: {', '.join(locked)}")
+    return '; '.join(parts)

@@ -25,7 +25,7 @@ from action_lifecycle_msgs.srv import ClearStop
 from .action_health import safety_health
 from .latched import Latched
 from .world_client import BridgeClient
-from ..engine.errors import LifecycleError
+from ..engine.errors import LifecycleError, nearest
 from ..flow.orchestrator import Orchestrator
 from ..flow.recorder import JournalRecorder
 from ..lifecycle.states import ErrorCode
@@ -76,9 +76,13 @@ class SafetyRelay:
         return safety_health(self._told, self._node.count_publishers(self._source) > 0)
 
     async def _clear_stop(self, request: Any, response: Any) -> Any:
-        self._running()
+        locked = list(self._running().resources.locked)
         if not request.actor:
             raise LifecycleError('actor: must say who has looked')
+        for name in request.resources:
+            if name not in locked:
+                raise LifecycleError(f"resources: '{name}' is not locked (locked: "
+                                     f"{', '.join(locked) or 'none'}){nearest(name, locked)}")
         self._recorder.note('', 'clear_stop', {'resources': list(request.resources)},
                             actor=request.actor, cause=request.reason)
         try:
@@ -87,8 +91,11 @@ class SafetyRelay:
         except NoAnswer as error:
             response.error_code = int(ErrorCode.NOT_READY)
             response.error_msg = f'the world model bridge: {error}'
-            return response
+            answer = response
         if answer.accepted:
             self._running().clear_locks(list(request.resources), request.actor, request.reason)
             self.topic.publish_soon()
+        else:
+            self._recorder.note('', 'clear_stop_refused', {}, actor=request.actor,
+                                cause=answer.error_msg)
         return answer

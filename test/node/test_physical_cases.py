@@ -156,24 +156,29 @@ def test_a_maintained_condition_that_breaks_cancels_within_100_ms(stack: Stack) 
 @pytest.mark.parametrize('how', ['set', 'silent'])
 def test_no_goal_leaves_while_the_estop_is_set_or_silent(stack: Stack, how: str) -> None:
     stack.start()
+    stack.beating = False
     if how == 'set':
         stack.estop.publish(Bool(data=True))
-    else:
-        stack.beating = False
     stack.until(lambda: stack.safety[-1].state == SafetyState.STOPPED)
     assert stack.end(stack.begin()).state == 'FAIL' and not stack.gripper.goals
     assert stack.error().data['error_code'] == {'set': 'ESTOP', 'silent': 'SAFETY_STALE'}[how]
+    refused = stack.call(stack.clear, ClearStop.Request(actor='bob'))
+    assert not refused.accepted and refused.error_code == ErrorCode.NOT_ALLOWED
     stack.beating = True
     stack.spin(0.2)  # good again, and still latched
     assert stack.end(stack.begin()).state == 'FAIL' and not stack.gripper.goals
     nobody = stack.call(stack.clear, ClearStop.Request(reason='looked'))
     assert not nobody.accepted and nobody.error_code == ErrorCode.INVALID_REQUEST
+    unknown = stack.call(stack.clear, ClearStop.Request(actor='anna', resources=['arm']))
+    assert not unknown.accepted and "'arm' is not locked (locked: none)" in unknown.error_msg
     cleared = stack.call(stack.clear, ClearStop.Request(actor='anna', reason='looked'))
     assert cleared.accepted, cleared.error_msg
     assert stack.end(stack.begin()).state == 'FINISH' and len(stack.gripper.goals) == 1
     with JournalReader(stack.path) as journal:
-        notes = [row for row in journal.rows() if row.event == 'clear_stop']
-    assert [row.actor for row in notes] == ['anna']
+        notes = [(row.event, row.actor) for row in journal.rows()
+                 if row.event.startswith('clear_stop')]
+    assert notes == [
+        ('clear_stop', 'bob'), ('clear_stop_refused', 'bob'), ('clear_stop', 'anna')]
 
 
 def test_nobody_clears_a_stop_while_the_bridge_is_away(stack: Stack) -> None:

@@ -220,6 +220,8 @@ def test_a_motion_that_is_not_seen_to_stop_keeps_its_resources_until_they_are_cl
     process.orchestrator.cancel('f', 'ann', 'enough')
     clock.run(4.0)
     assert run.actions[0].error_code is ErrorCode.STOP_UNCONFIRMED
+    said = run.actions[0].error_msg
+    assert said.count('not seen to stop') == 1 and said.endswith('locked until clear_stop: arm')
     after = process.submit(one(', resources: [arm]'), 'g')
     clock.run(1.0)
     assert len(robot.motions) == 1
