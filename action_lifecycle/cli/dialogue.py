@@ -24,6 +24,7 @@ from rich.text import Text
 
 from .exits import DONE, NotThere
 from ..dialogue.dialogue import Entry, Persistence
+from ..engine.errors import nearest
 from ..ledger import JournalError, JournalReader
 from ..lifecycle.words import printable
 
@@ -48,10 +49,13 @@ def _from_journal(options: argparse.Namespace) -> Iterator[Entry]:
         with JournalReader(options.journal) as reader:
             rows = dialogue_rows(reader, options.flow)
             known = rows or next(reader.rows(flow_id=options.flow, limit=1), None)
+            flows = () if known else dict.fromkeys(row.flow_id for row in reader.rows())
     except JournalError as error:
         raise NotThere(str(error)) from error
     if not known:
-        raise NotThere(f"the journal has no flow '{options.flow}'")
+        begun = [name for name in flows if name.startswith(f'{options.flow}-')]
+        raise NotThere(f"the journal has no flow '{options.flow}'" + (
+            f"; did you mean '{begun[-1]}'?" if begun else nearest(options.flow, flows)))
     yield from map(entry_of, rows)
 
 

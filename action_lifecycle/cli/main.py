@@ -99,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
 
     history = commands.add_parser('history', help='show what happened to an action')
     history.add_argument('action', metavar='ACTION', help='its id, or FLOW_ID/ID')
+    history.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
     history.set_defaults(command=_history)
 
     journal = commands.add_parser('journal', help='check or export a journal file')

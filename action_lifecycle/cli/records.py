@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+import time
 from typing import Any
 
 from rich.table import Table
@@ -25,12 +26,17 @@ from rich.text import Text
 
 from .exits import DONE, NotThere
 from .table import console
+from ..engine.errors import nearest
 from ..ledger import JournalError, JournalReader
 from ..lifecycle.words import printable
 
 COLUMNS = ('flow', 'action', 'state', 'outcome', 'attempt', 'why')
 ON_THE_WAY = ('in_progress', 'executing_motion', 'sensor_confirm',
               'status_verification_requested', 'pending', 'completed')
+SIMULATED = 1e8
+"""Seconds up to which a time is taken for one of a simulation."""
+KNOWN = 500
+"""Actions among which one is looked for that a mistyped name may mean."""
 
 
 def list_actions(options: argparse.Namespace) -> int:
@@ -87,15 +93,40 @@ def _reason(cause: str, outcome: str, action: Any) -> str:
 def show_history(options: argparse.Namespace) -> int:
     """Print every change of an action, in order."""
     flow_id, _, action_id = options.action.rpartition('/')
+    flow_id = flow_id or options.flow
     out = console()
     count = 0
     for stamp, change, cause in _changes(options, flow_id, action_id):
-        out.print(Text(f'{stamp:14.3f}  {change}' + (f'   {cause}' if cause else '')),
+        out.print(Text(f'{_date(stamp)}  {change}' + (f'   {cause}' if cause else '')),
                   soft_wrap=True)
         count += 1
     if not count:
-        raise NotThere(f"the journal has no action '{options.action}'")
+        of_flow = f" of flow '{flow_id}'" if flow_id else ''
+        raise NotThere(f"the journal has no action '{action_id}'{of_flow}"
+                       + nearest(action_id, _known(options, flow_id)))
     return DONE
+
+
+def _date(stamp: float) -> str:
+    """Return ROS time as a date of this place; simulated time, which has none, in seconds."""
+    if stamp < SIMULATED:
+        return f'{stamp:12.3f} s'
+    return time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(stamp)) \
+        + f'.{int(stamp % 1 * 1000):03d}'
+
+
+def _known(options: argparse.Namespace, flow_id: str) -> set[str]:
+    """Return the ids of the actions that the journal has."""
+    if options.journal:
+        return {row.action_id for row in _reader(options.journal).rows(
+            flow_id=flow_id or None, kind='transition')}
+    from action_lifecycle_msgs.srv import ListActions
+
+    from .client import connect
+    with connect(options.namespace) as client:
+        answer = client.call(ListActions, 'ledger/list_actions', ListActions.Request(
+            flow_id=flow_id, limit=KNOWN), options.wait)
+        return {action.action_id for action in answer.actions}
 
 
 def _changes(

@@ -180,6 +180,7 @@ class _Following:
             servers = servers or self._servers()
             if not self.action.server_is_ready() or self._servers() - servers:
                 return  # the dead one is still seen for a while
+        self.status = self.status or result.result().result.status
         show()
 
     def _end_in_next_life(self) -> ExecuteFlow.Result:
@@ -225,13 +226,15 @@ class _Following:
         return {str(list(endpoint.endpoint_gid)) for endpoint in found}
 
     def _print_lines(self) -> None:
+        if self.status is None:
+            return  # of which flow is not known yet
         while self.changes:
             change = self.changes.pop(0)
-            if self.status is None or change.flow_id == self.status.flow_id:
+            if change.flow_id == self.status.flow_id:
                 self.console.print(Text(line(change)), soft_wrap=True)
         for words in self._questions():
             self._say(words)
-        for action in self.status.actions if self.status else ():
+        for action in self.status.actions:
             if waits_for(action):
                 self._say(f'{action.action_id} {waits_for(action)}')
 

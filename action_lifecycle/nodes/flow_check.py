@@ -109,6 +109,16 @@ class FlowCheck:
         except DocumentError as error:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(error)) from error
 
+    def _why_not(self) -> str:
+        """Say whether a bridge that does not offer its service is there at all."""
+        if self._client.service_is_ready():
+            return ''
+        bridge = self._client.srv_name.removesuffix('/check')
+        if any(f"{namespace.rstrip('/')}/{name}" == bridge
+               for name, namespace in self._node.get_node_names_and_namespaces()):
+            return f"; the node '{bridge}' is there, but not configured: its log says why"
+        return f"; there is no node '{bridge}'"
+
     def _missing(self, flow: Flow) -> tuple[list[str], float]:
         """Return the servers that this node does not see, and how long they are waited for."""
         there = {name for name, _ in get_action_names_and_types(self._node)}
@@ -142,7 +152,8 @@ class FlowCheck:
                 self._node, self._client, request, wait=self._wait, timeout=wait + ANSWER)
         except NoAnswer as error:
             raise FlowRefused(
-                ErrorCode.NOT_READY, f'the flow can not be checked: {error}') from error
+                ErrorCode.NOT_READY,
+                f'the flow can not be checked: {error}{self._why_not()}') from error
         if response.error_code:
             raise FlowRefused(to_code(response.error_code), response.error_msg)
         faults = []

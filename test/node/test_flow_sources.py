@@ -330,5 +330,6 @@ def test_the_command_says_what_it_waits_for_and_what_was_wrong(rig: Rig, tmp_pat
     found = rig.system.command('run', str(file), '--plain')
     assert found.returncode == 2
     assert 'waiting' in found.stdout and 'griper_cmd' in found.stdout
-    found = rig.system.command('run', str(file), '--namespace', 'nowhere', '--wait', '1.5')
-    assert found.returncode == 3 and 'waiting for up to 1.5 s' in found.stderr
+    found = rig.system.command('run', str(file), '--namespace', 'nowhere', '--wait', '5')
+    assert found.returncode == 3 and 'waiting for up to 5 s' in found.stderr
+    assert "there is '/action_lifecycle/execute_flow': --namespace /" in found.stderr

@@ -50,3 +50,34 @@ def test_the_error_of_an_earlier_try_is_not_why_an_action_succeeded(
     printed = capsys.readouterr().out
     assert why in printed
     assert ('no part' in printed) is (not after)
+
+
+def test_the_history_has_dates_and_can_be_that_of_one_flow(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / 'journal')
+    with Journal(path) as journal:
+        for flow_id, stamp in (('f', 1.8e9), ('g', 12.5)):
+            journal.append(Entry('transition', flow_id, 'pick', 1, 'start', 'assigned',
+                                 'in_progress', ros_time=stamp))
+    assert main(['history', 'pick', '--journal', path]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith('2027-01-1') and '.000  #1 f attempt 1' in first
+    assert second.strip().startswith('12.500 s  #2 g attempt 1')
+    assert main(['history', 'pick', '--flow', 'g', '--journal', path]) == 0
+    assert capsys.readouterr().out.splitlines() == [second]
+
+
+@pytest.mark.parametrize(('arguments', 'said'), [
+    (('history', 'pikc'), "no action 'pikc'; did you mean 'pick'?"),
+    (('history', 'pick', '--flow', 'h'), "no action 'pick' of flow 'h'"),
+    (('dialogue', 'grasp'), "no flow 'grasp'; did you mean 'grasp-60737f0d'?")])
+def test_a_name_that_the_journal_does_not_have_is_told_with_the_nearest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    path = str(tmp_path / 'journal')
+    with Journal(path) as journal:
+        journal.append(Entry(
+            'transition', 'grasp-60737f0d', 'pick', 1, 'start', 'assigned', 'in_progress'))
+    assert main([*arguments, '--journal', path]) == 3
+    assert said in capsys.readouterr().err
