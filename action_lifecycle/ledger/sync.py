@@ -128,15 +128,16 @@ class Synchronizer:
     def _check(self, cursor: Cursor, last: int) -> None:
         """Refuse a ledger that holds something else than this journal."""
         assert self._reader is not None
+        anew = f'to begin anew there, remove al:{{{self._ledger.robot}}}:*'
         if cursor.seq > last:
             raise LedgerRefused(
                 f"the ledger has row {cursor.seq} of robot '{self._ledger.robot}', the journal "
-                f'ends with {last}: another journal, or one from an older backup')
+                f'ends with {last}: another journal, or one from an older backup; {anew}')
         for row in self._reader.rows(after=cursor.seq - 1, limit=1) if cursor.seq else ():
             if row.seq == cursor.seq and row.hash != cursor.hash:
                 raise LedgerRefused(
                     f"row {row.seq} of robot '{self._ledger.robot}' has another hash in the "
-                    'ledger: it holds another journal')
+                    f'ledger: it holds another journal; {anew}')
 
     async def _bring(self, reader: JournalReader, cursor: Cursor) -> int:
         through = 0
@@ -157,8 +158,8 @@ class Synchronizer:
         with contextlib.suppress(JournalError):
             if self._reader is not None:
                 last = self._reader.last_seq()
-        if str(error) != self._status.last_error:
-            _LOG.warning('%s', error, exc_info=not isinstance(error, LifecycleError))
+        if str(error) != self._status.last_error and not isinstance(error, LifecycleError):
+            _LOG.warning('%s', error, exc_info=True)
         self._tell(self._status.ledger_seq, last, connected=False, last_error=str(error),
                    refused=isinstance(error, LedgerRefused))
 

@@ -42,7 +42,7 @@ from ..ledger.claim_watch import ClaimWatch
 from ..ledger.redis_connection import check_url, connect, explained, LedgerError
 from ..ledger.redis_consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
 from ..ledger.redis_ledger import RedisLedger, RETENTION
-from ..ledger.sync import LoopThread, Synchronizer, SyncStatus
+from ..ledger.sync import LONGEST_DELAY, LoopThread, Synchronizer, SyncStatus
 from ..lifecycle.states import ErrorCode
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode
@@ -213,7 +213,14 @@ class LedgerNode(ManagedNode):
 
     def _synced(self, status: SyncStatus) -> None:
         """Take a status from the thread of the network; the timer publishes it."""
-        self.status = status
+        before, self.status = self.status, status
+        logger = self.get_logger()
+        if status.connected and not before.connected:
+            logger.info(f"connected to the ledger as robot '{self.robot}': "
+                        f'{status.backlog} rows to bring')
+        elif status.last_error and status.last_error != before.last_error:
+            logger.warning(f'{status.last_error}; the robot goes on, tried again in at most '
+                           f'{LONGEST_DELAY:g} s')
 
     def _look(self) -> None:
         error = ''

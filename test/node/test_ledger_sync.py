@@ -32,8 +32,10 @@ from action_lifecycle_msgs.srv import GetAction, GetCheckpoint
 from diagnostic_msgs.msg import DiagnosticArray
 from isolation import domain_id
 import pytest
+from rcl_interfaces.msg import Log
 import rclpy
 from rclpy.context import Context
+from rclpy.logging import LoggingSeverity
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
 from unit.redis_ledger.redis_server import RedisServer
@@ -69,6 +71,9 @@ class Rig:
             DiagnosticArray, '/diagnostics',
             lambda message: self.levels.update({
                 status.name: status.level for status in message.status}), 10)
+        self.logged = []
+        self.other.create_subscription(
+            Log, '/rosout', lambda message: self.logged.append((message.level, message.msg)), 10)
         self.client = self.other.create_client(GetCheckpoint, '/ledger/get_checkpoint')
 
     def until(self, done, timeout=20.0):
@@ -128,6 +133,12 @@ def test_journal_arrives_and_server_may_go_and_come_back(start, journal, redis_s
     reader = RedisReader(redis_server.url)
     assert list(reader.rows()) == list(journal.rows())
     reader.close()
+    rig.until(lambda: any(
+        level == LoggingSeverity.WARN and text.endswith('; the robot goes on, tried again in at '
+                                                        'most 10 s')
+        for level, text in rig.logged))
+    rig.until(lambda: any(text.startswith("connected to the ledger as robot 'robot'")
+                          for _, text in rig.logged))
 
 
 def test_checkpoints_of_flows_and_operations_are_told(start, journal, redis_server):
