@@ -170,6 +170,7 @@ class Recipe:
         return {name: value for action in self.spec.actions if not action.fields.get('after')
                 for name, value in action.fields.get('parameters', {}).items()}
 
+
 def _literal(data: Any) -> Any:
     """Return data in which nothing is taken for a template any more."""
     if isinstance(data, str):
@@ -218,5 +219,3 @@ def source_of(flow: Flow, file: str) -> dict[str, Any]:
     parameters = json.dumps(flow.parameters, sort_keys=True)
     return {'name': flow.name, 'file': file, 'sha256': digest(flow.text), 'text': flow.text,
             'parameters': flow.parameters, 'parameters_sha256': digest(parameters)}
-
-
