@@ -32,7 +32,6 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import UInt32
 
-from .ending import destroy
 from .waiting import logs_of, rows_of, serve_until
 
 LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
@@ -148,5 +147,6 @@ class System:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait(5.0)
-        destroy(self.node)
+        # The node is left to the garbage collector, for later: Fast DDS 2.14 may hang when a
+        # publisher is destroyed while it takes in that other processes have ended.
         self.context.try_shutdown()

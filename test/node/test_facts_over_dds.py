@@ -19,8 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 import importlib.util
 import json
+import os
 from pathlib import Path
 import random
+import subprocess
+import sys
 import time
 
 from action_lifecycle.ros.stamps import to_time
@@ -29,13 +32,10 @@ from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Fact
 import numpy as np
 import pytest
-import rclpy
-from rclpy.context import Context
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from std_msgs.msg import Bool, Float64
+from std_msgs.msg import Float64
 
 from .bridge_rig import Rig
-from .ending import destroy
 from .test_fact_types import CASES
 
 CONFIRMED, STALE = ConfirmOutcome.Result.CONFIRMED, ConfirmOutcome.Result.STALE
@@ -162,6 +162,17 @@ def test_a_burst_of_2_khz_is_judged_sample_by_sample(rig: Rig) -> None:
     assert evidence.stamp.sec + evidence.stamp.nanosec * 1e-9 >= bad + 0.4
 
 
+OTHER_TYPE = """
+import rclpy
+from std_msgs.msg import Bool
+rclpy.init()
+node = rclpy.create_node('other')
+publisher = node.create_publisher(Bool, 'load', 1)
+node.create_timer(0.05, lambda: publisher.publish(Bool(data=True)))
+rclpy.spin(node)
+"""
+
+
 def test_a_publisher_that_comes_back_with_another_type_is_named_and_never_read(rig: Rig) -> None:
     from diagnostic_msgs.msg import DiagnosticArray
     told: list[DiagnosticArray] = []
@@ -171,19 +182,19 @@ def test_a_publisher_that_comes_back_with_another_type_is_named_and_never_read(r
     assert rig.result(rig.confirm('load > 0.5')).verdict == CONFIRMED
     rig.robot.destroy_timer(timer)
     rig.robot.destroy_publisher(first)
-    context = Context()  # another participant: DDS lets none have two types on one topic
-    rclpy.init(context=context, domain_id=rig.domain)
-    other = rclpy.create_node('other', context=context)
-    second = other.create_publisher(Bool, 'load', 1)
-    rig.robot.create_timer(0.05, lambda: second.publish(Bool(data=True)))
+    # Another process, for DDS lets no participant have two types on one topic.
+    other = subprocess.Popen([sys.executable, '-c', OTHER_TYPE],
+                             env={**os.environ, 'ROS_DOMAIN_ID': str(rig.domain)})
     handle = rig.confirm('load > 0.5', within=25.0, after=rig.now())
     words = "topic '/load' carries std_msgs/msg/Bool; the facts file says std_msgs/msg/Float64"
-    rig.until(lambda: any(words in status.message
-                          for array in told for status in array.status), 25.0)
-    handle.cancel_goal_async()
-    assert rig.result(handle).verdict != CONFIRMED
-    destroy(other)
-    context.shutdown()
+    try:
+        rig.until(lambda: any(words in status.message
+                              for array in told for status in array.status), 25.0)
+        handle.cancel_goal_async()
+        assert rig.result(handle).verdict != CONFIRMED
+    finally:
+        other.kill()
+        other.wait()
 
 
 def test_a_window_over_a_silent_topic_says_zero_hertz(rig: Rig) -> None:
