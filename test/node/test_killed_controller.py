@@ -57,7 +57,7 @@ actions:
       goal: {command: {position: 0.0, max_effort: 5.0}}
     stopped: {condition: speed < 0.01}
     confirm: {condition: gap < 0.01, within: 5.0}
-    retry: {times: 1, delay: 0.1}
+    retry: {times: 3, delay: 1.0}  # the first request to a new server may be lost: it is just found
 """
 
 
