@@ -57,7 +57,7 @@ actions:
       goal: {command: {position: 0.0, max_effort: 5.0}}
     stopped: {condition: speed < 0.01}
     confirm: {condition: gap < 0.01, within: 5.0}
-    retry: {times: 3, delay: 1.0}  # the first request to a new server may be lost: it is just found
+    retry: {times: 3, delay: 1.0}  # the first request to a server just found may be lost
 """
 
 
