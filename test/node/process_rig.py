@@ -85,8 +85,7 @@ class ProcessRig:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait(5.0)
-        # The node is left to the garbage collector, for later: Fast DDS 2.14 may hang when a
-        # publisher is destroyed while it takes in that other processes have ended.
+        self.node.destroy_node()
         self.executor.shutdown()
         self.context.try_shutdown()
         self.redis.close()
