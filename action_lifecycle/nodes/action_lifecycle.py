@@ -166,6 +166,7 @@ class ActionLifecycleNode(ManagedNode):
             lambda: list(self.orchestrator.resources.locked) if self.orchestrator else [])
         self._changes = self.add_publisher(
             msg.ActionStateChange, '~/state_changes', event_qos())
+        self._change = msg.ActionStateChange()  # filled anew each time
         self._actions = Latched(
             self, msg.ActionStatusArray, '~/actions', PUBLISH_PERIOD, self._actions_message)
         self._flows = Latched(
@@ -227,7 +228,7 @@ class ActionLifecycleNode(ManagedNode):
 
     def _action_changed(self, action: Action, row: Row) -> None:
         key = action.flow_id, action.action_id
-        self._changes.publish(change_to(row, self._last_seq.get(key, 0)))
+        self._changes.publish(change_to(row, self._last_seq.get(key, 0), self._change))
         self._last_seq[key] = row.seq
         if action.state is ActionState.TERMINATED:
             del self._last_seq[key]

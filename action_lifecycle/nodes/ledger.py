@@ -53,6 +53,8 @@ from ..ros.timers import sleep
 
 LOOK = 0.5
 """Seconds between looks at the journal and at how far the ledger is."""
+LOOK_ALONE = 1.0
+"""The same where there is no ledger."""
 
 ANSWER = 0.01  # s between looks whether the ledger has answered
 
@@ -117,7 +119,7 @@ class LedgerNode(ManagedNode):
         self.status = SyncStatus()
         self.sync = self.add_publisher(LedgerSync, '~/sync', state_qos())
         self.add_service(GetCheckpoint, '~/get_checkpoint', self.get_checkpoint)
-        self.add_timer(LOOK, self._look)
+        self.add_timer(LOOK if self.url else LOOK_ALONE, self._look)
         self.add_diagnostics('sync', self._sync_health)
         self._told: LedgerSync | None = None
         self.work: FleetWork | None = None

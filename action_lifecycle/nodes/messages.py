@@ -57,7 +57,7 @@ def to_seconds(time: Time) -> float:
 
 def to_uuid(text: str) -> UUID:
     """Return the message of a UUID in hex; empty: zeros."""
-    return UUID(uuid=list(uuid.UUID(text).bytes) if text else [0] * 16)
+    return UUID(uuid=list(uuid.UUID(text).bytes)) if text else UUID()
 
 
 def to_code(number: int) -> ErrorCode:
@@ -118,22 +118,36 @@ def motion_to(motion: MotionSpec) -> msg.Motion:
         server_timeout=motion.server_timeout, timeout=motion.timeout)
 
 
-def change_to(row: Row, previous_seq: int = 0) -> msg.ActionStateChange:
-    """Return the event of a journal row of kind transition."""
-    data = row.data
-    evidence = data.pop('evidence', [])
-    goal_id = str(data.pop('goal_id', ''))
+def change_to(
+    row: Row, previous_seq: int = 0, into: msg.ActionStateChange | None = None
+) -> msg.ActionStateChange:
+    """
+    Return the event of a journal row of kind transition.
+
+    `into`: a message to fill, every field of it; a new one costs as much as the rest.
+    """
+    change = msg.ActionStateChange() if into is None else into
+    data = {} if row.data_json == '{}' else row.data
     outcome = str(data.pop('outcome', ''))
-    code = ErrorCode[data.pop('error_code', 'NONE')]
-    return msg.ActionStateChange(
-        stamp=to_time(row.ros_time or 0.0), seq=row.seq, previous_seq=previous_seq,
-        flow_id=row.flow_id, action_id=row.action_id, attempt=row.attempt, event=row.event,
-        from_state=row.from_state, to_state=row.to_state, outcome=outcome,
-        ledger_status=ledger_status(
-            ActionState(row.to_state), Outcome(outcome) if outcome else None).value,
-        cause=row.cause, actor=row.actor, error_code=int(code), goal_id=to_uuid(goal_id),
-        evidence=[evidence_to(item) for item in evidence],
-        data_json=json.dumps(data, sort_keys=True))
+    change.stamp = to_time(row.ros_time or 0.0)
+    change.seq = row.seq
+    change.previous_seq = previous_seq
+    change.flow_id = row.flow_id
+    change.action_id = row.action_id
+    change.attempt = row.attempt
+    change.event = row.event
+    change.from_state = row.from_state
+    change.to_state = row.to_state
+    change.outcome = outcome
+    change.ledger_status = ledger_status(
+        ActionState(row.to_state), Outcome(outcome) if outcome else None).value
+    change.cause = row.cause
+    change.actor = row.actor
+    change.error_code = int(ErrorCode[data.pop('error_code', 'NONE')])
+    change.goal_id = to_uuid(str(data.pop('goal_id', '')))
+    change.evidence = [evidence_to(item) for item in data.pop('evidence', ())]
+    change.data_json = json.dumps(data, sort_keys=True) if data else '{}'
+    return change
 
 
 def status_to(

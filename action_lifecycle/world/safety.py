@@ -60,6 +60,9 @@ class SafetyStatus:
         return self.reason + (latched if self.state is Safety.STOPPED else '')
 
 
+_READY = SafetyStatus(Safety.READY)
+
+
 class _Guard:
     """One safety topic."""
 
@@ -104,7 +107,7 @@ class _Guard:
         if self.set:
             return SafetyStatus(Safety.STOPPED, ErrorCode.ESTOP,
                                 f"{self.label} topic '{topic}' says stop", topic)
-        if now >= self.expiry():
+        if now >= self.seen + self.spec.max_age and now >= self.expiry():
             return SafetyStatus(
                 Safety.STOPPED, ErrorCode.SAFETY_STALE, f"{self.label} topic '{topic}' has been "
                 f'silent for {self.spec.max_age:g} s', topic)
@@ -169,9 +172,9 @@ class SafetyMonitor:
         troubles = [trouble for guard in self._guards
                     if (trouble := guard.trouble(now)) is not None]
         troubles.sort(key=lambda trouble: -trouble.state)  # stopped before not ready
-        return troubles[0] if troubles else SafetyStatus(Safety.READY)
+        return troubles[0] if troubles else _READY
 
     def _set(self, status: SafetyStatus) -> None:
-        if status != self.status:
+        if status is not self.status and status != self.status:
             self.status = status
             self._on_change(status)

@@ -26,6 +26,7 @@ import time
 from typing import Any
 
 from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.ros.diagnostics import Health, OK
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.lifecycle_node import ManagedNode
 from action_lifecycle.ros.name_claim import WAITING
@@ -406,6 +407,24 @@ def test_what_holds_the_executor_is_told_by_name_once_and_counted(
     rig.other.create_subscription(DiagnosticArray, '/diagnostics', health.append, 10)
     rig.until(lambda: any('slow took' in status.message for array in health
                           for status in array.status if status.name == 'example: executor'))
+
+
+def test_diagnostics_are_asked_for_while_somebody_listens(rig: Rig) -> None:
+    asked: list[float] = []
+
+    def ask() -> Health:
+        asked.append(time.monotonic())
+        return Health(OK, 'fine')
+
+    rig.node.start()
+    rig.node.add_diagnostics('asked', ask)
+    rig.wait(sleep(rig.node, 2.2))  # two periods
+    assert not asked
+    health: list[Any] = []
+    rig.other.create_subscription(DiagnosticArray, '/diagnostics', health.append, 10)
+    rig.until(lambda: any(status.name == 'example: asked' and status.message == 'fine'
+                          for array in health for status in array.status))
+    assert asked
 
 
 def test_each_step_of_a_coroutine_is_timed_not_what_it_awaits(rig: Rig) -> None:
