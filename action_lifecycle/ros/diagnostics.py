@@ -45,7 +45,7 @@ class Diagnostics:
     """
     The tasks of one node; made in configure, gone with what else that made.
 
-    Nobody is asked while nobody listens to /diagnostics: that is half of what an idle robot costs.
+    Nobody is asked while nobody listens to /diagnostics: an idle robot has no CPU to waste.
     """
 
     def __init__(self, node: ManagedNode) -> None:
