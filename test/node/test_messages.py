@@ -1,0 +1,73 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The event of a change, as others read it."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from action_lifecycle.ledger import Entry, Row
+from action_lifecycle.ledger.journal_row import make_row
+from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
+from action_lifecycle.nodes.messages import change_to
+from hypothesis import given
+from hypothesis import strategies as st
+
+EVIDENCE = {'condition': 'held', 'expression': 'width > 0.01', 'verdict': 'true', 'stamp': 2.5,
+            'held': 0.2, 'facts': []}
+words = st.text('abc_', max_size=5)
+data = st.fixed_dictionaries({}, optional={
+    'evidence': st.lists(st.just(EVIDENCE), max_size=2), 'goal_id': st.just('0f' * 16),
+    'outcome': st.sampled_from([one.value for one in Outcome]),
+    'error_code': st.sampled_from([one.name for one in ErrorCode]), 'result': words})
+
+
+@st.composite
+def rows(draw: Any) -> Row:
+    states = st.sampled_from([one.value for one in ActionState])
+    entry = Entry(
+        'transition', draw(words), draw(words), draw(st.integers(0, 9)), draw(words),
+        draw(states), draw(states), draw(words), draw(words), draw(data),
+        ros_time=draw(st.none() | st.floats(0, 1e9)))
+    return make_row(entry, draw(st.integers(1, 99)), 'boot', 1.0, 2.0, '')
+
+
+@given(rows(), rows())
+def test_a_message_that_is_filled_anew_keeps_nothing_of_the_change_before(
+    before: Row, row: Row
+) -> None:
+    used = change_to(before, 7)
+    assert change_to(row, 0, used) is used
+    assert used == change_to(row, 0)
+
+
+def test_each_field_says_what_the_row_says() -> None:
+    entry = Entry(
+        'transition', 'f', 'pick', 2, 'fail', 'executing_motion', 'error', 'gripper', 'robot',
+        {'error_code': 'REFUTED', 'goal_id': '0f' * 16, 'evidence': [EVIDENCE], 'b': 1, 'a': 2},
+        ros_time=12.25)
+    change = change_to(make_row(entry, 5, 'boot', 1.0, 2.0, ''), 3)
+    assert (change.seq, change.previous_seq, change.attempt) == (5, 3, 2)
+    assert (change.flow_id, change.action_id, change.event) == ('f', 'pick', 'fail')
+    assert (change.from_state, change.to_state) == ('executing_motion', 'error')
+    assert (change.cause, change.actor, change.outcome) == ('gripper', 'robot', '')
+    assert (change.stamp.sec, change.stamp.nanosec) == (12, 250_000_000)
+    assert change.error_code == ErrorCode.REFUTED
+    assert bytes(change.goal_id.uuid) == b'\x0f' * 16
+    assert [one.expression for one in change.evidence] == ['width > 0.01']
+    assert math.isclose(change.evidence[0].held, 0.2)
+    assert json.loads(change.data_json) == {'a': 2, 'b': 1}
