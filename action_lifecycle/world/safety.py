@@ -107,7 +107,7 @@ class _Guard:
         if self.set:
             return SafetyStatus(Safety.STOPPED, ErrorCode.ESTOP,
                                 f"{self.label} topic '{topic}' says stop", topic)
-        if now >= self.seen + self.spec.max_age and now >= self.expiry():
+        if now >= self.expiry():
             return SafetyStatus(
                 Safety.STOPPED, ErrorCode.SAFETY_STALE, f"{self.label} topic '{topic}' has been "
                 f'silent for {self.spec.max_age:g} s', topic)
