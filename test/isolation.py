@@ -20,6 +20,7 @@ import fcntl
 import gc
 from pathlib import Path
 import random
+import re
 import tempfile
 
 _HELD = []  # files locked by this process until it ends
@@ -27,11 +28,12 @@ _HELD = []  # files locked by this process until it ends
 
 def domain_id() -> int:
     """
-    Return a ROS domain that no other test process on this machine uses.
+    Return a ROS domain that no other process on this machine uses.
 
-    Nodes of earlier tests are gone afterwards: rclpy leaves managed nodes and action servers to
-    the garbage collector, and Fast DDS finds no more than 32 participants of a process on
-    localhost.
+    What killed processes left of it in shared memory is removed: Fast DDS waits up to 1 s for each
+    port of it that nobody reads, with a publish on hold. Nodes of earlier tests are gone
+    afterwards: rclpy leaves managed nodes and action servers to the garbage collector, and Fast
+    DDS finds no more than 32 participants of a process on localhost.
     """
     gc.collect()
     folder = Path(tempfile.gettempdir()) / 'action_lifecycle_domains'
@@ -45,4 +47,23 @@ def domain_id() -> int:
             file.close()
         else:
             _HELD.append(file)
-            return domain
+            if _clear_ports(domain):
+                return domain
+
+
+def _clear_ports(domain: int) -> bool:
+    """Remove the files of Fast DDS's ports of a domain; False when one is in use."""
+    first = 7400 + 250 * domain  # by the RTPS specification
+    files = [path for path in Path('/dev/shm').glob('*fastrtps_port*')
+             if (port := re.search(r'port(\d+)', path.name))
+             and first <= int(port[1]) < first + 250]
+    for path in files:
+        if path.name.endswith(('_el', '_sl')):  # locked while a process listens
+            with path.open('rb') as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return False
+    for path in files:
+        path.unlink(missing_ok=True)
+    return True
