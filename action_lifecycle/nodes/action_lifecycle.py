@@ -22,6 +22,7 @@ from action_lifecycle_msgs import msg
 
 from .action_health import actions_health, journal_health
 from .apart import Apart
+from .change_event import change_event
 from .clock import NodeClock
 from .dialogue_queries import DialogueQueries
 from .edit_server import EditServer
@@ -33,7 +34,7 @@ from .job_services import JobServices
 from .large_flows import LargeFlows
 from .latched import Latched
 from .ledger_link import declare_ledger, durability, LedgerLink
-from .messages import change_to, flow_to, status_to, to_time
+from .messages import flow_to, status_to, to_time
 from .operators import KnownFacts, Operators
 from .plan_client import PlanClient, SteeringClient
 from .queries import Queries
@@ -166,7 +167,6 @@ class ActionLifecycleNode(ManagedNode):
             lambda: list(self.orchestrator.resources.locked) if self.orchestrator else [])
         self._changes = self.add_publisher(
             msg.ActionStateChange, '~/state_changes', event_qos())
-        self._change = msg.ActionStateChange()  # filled anew each time
         self._actions = Latched(
             self, msg.ActionStatusArray, '~/actions', PUBLISH_PERIOD, self._actions_message)
         self._flows = Latched(
@@ -228,7 +228,7 @@ class ActionLifecycleNode(ManagedNode):
 
     def _action_changed(self, action: Action, row: Row) -> None:
         key = action.flow_id, action.action_id
-        self._changes.publish(change_to(row, self._last_seq.get(key, 0), self._change))
+        self._changes.publish(change_event(row, self._last_seq.get(key, 0)))
         self._last_seq[key] = row.seq
         if action.state is ActionState.TERMINATED:
             del self._last_seq[key]

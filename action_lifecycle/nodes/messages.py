@@ -32,7 +32,7 @@ from ..ledger import Row
 from ..lifecycle.action import Action
 from ..lifecycle.ports import Evidence
 from ..lifecycle.spec import ConditionSpec, MotionSpec
-from ..lifecycle.states import ActionState, ErrorCode, ledger_status, Outcome
+from ..lifecycle.states import ActionState, ErrorCode, LEDGER_STATUS, ledger_status, Outcome
 from ..lifecycle.words import printable
 
 LONGEST_QUESTION = 500
@@ -41,13 +41,19 @@ _VERDICTS = {'unknown': msg.Evidence.UNKNOWN, 'true': msg.Evidence.TRUE,
              'false': msg.Evidence.FALSE}
 _VERDICT_NAMES = {number: name for name, number in _VERDICTS.items()}
 _VALIDITIES = {'unknown': msg.Fact.UNKNOWN, 'valid': msg.Fact.VALID, 'stale': msg.Fact.STALE}
+_PLAIN_STATUS = {state.value: status.value for state, status in LEDGER_STATUS.items()}
 _VALIDITY_NAMES = {number: name for name, number in _VALIDITIES.items()}
 
 
 def to_time(seconds: float) -> Time:
     """Return ROS time from seconds; what is before 0 becomes 0."""
-    nanoseconds = max(0, round(seconds * 1e9))
-    return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
+    sec, nanosec = sec_nanosec(seconds)
+    return Time(sec=sec, nanosec=nanosec)
+
+
+def sec_nanosec(seconds: float) -> tuple[int, int]:
+    """Return the fields of ROS time from seconds; what is before 0 becomes 0."""
+    return divmod(max(0, round(seconds * 1e9)), 1_000_000_000)
 
 
 def to_seconds(time: Time) -> float:
@@ -118,36 +124,25 @@ def motion_to(motion: MotionSpec) -> msg.Motion:
         server_timeout=motion.server_timeout, timeout=motion.timeout)
 
 
-def change_to(
-    row: Row, previous_seq: int = 0, into: msg.ActionStateChange | None = None
-) -> msg.ActionStateChange:
-    """
-    Return the event of a journal row of kind transition.
-
-    `into`: a message to fill, every field of it; a new one costs as much as the rest.
-    """
-    change = msg.ActionStateChange() if into is None else into
+def change_to(row: Row, previous_seq: int = 0) -> msg.ActionStateChange:
+    """Return the event of a journal row of kind transition."""
     data = {} if row.data_json == '{}' else row.data
     outcome = str(data.pop('outcome', ''))
-    change.stamp = to_time(row.ros_time or 0.0)
-    change.seq = row.seq
-    change.previous_seq = previous_seq
-    change.flow_id = row.flow_id
-    change.action_id = row.action_id
-    change.attempt = row.attempt
-    change.event = row.event
-    change.from_state = row.from_state
-    change.to_state = row.to_state
-    change.outcome = outcome
-    change.ledger_status = ledger_status(
-        ActionState(row.to_state), Outcome(outcome) if outcome else None).value
-    change.cause = row.cause
-    change.actor = row.actor
-    change.error_code = int(ErrorCode[data.pop('error_code', 'NONE')])
-    change.goal_id = to_uuid(str(data.pop('goal_id', '')))
-    change.evidence = [evidence_to(item) for item in data.pop('evidence', ())]
-    change.data_json = json.dumps(data, sort_keys=True) if data else '{}'
-    return change
+    return msg.ActionStateChange(
+        stamp=to_time(row.ros_time or 0.0), seq=row.seq, previous_seq=previous_seq,
+        flow_id=row.flow_id, action_id=row.action_id, attempt=row.attempt, event=row.event,
+        from_state=row.from_state, to_state=row.to_state, outcome=outcome,
+        ledger_status=status_of(row.to_state, outcome), cause=row.cause, actor=row.actor,
+        error_code=int(ErrorCode[data.pop('error_code', 'NONE')]),
+        goal_id=to_uuid(str(data.pop('goal_id', ''))),
+        evidence=[evidence_to(item) for item in data.pop('evidence', ())],
+        data_json=json.dumps(data, sort_keys=True) if data else '{}')
+
+
+def status_of(state: str, outcome: str) -> str:
+    """Return the ledger's status of a state, by the texts that the journal holds."""
+    return _PLAIN_STATUS.get(state) or ledger_status(
+        ActionState(state), Outcome(outcome) if outcome else None).value
 
 
 def status_to(
