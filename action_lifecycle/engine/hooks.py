@@ -28,8 +28,9 @@ needs data gives it a default, for it is also asked without an event.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 import inspect
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from .errors import LifecycleError, nearest
@@ -85,7 +86,7 @@ def find_hooks(graph: Graph, transition: Transition, listeners: Iterable[object]
         tuple(map(_by_name, before)),
         tuple(map(_by_name, after)),
         any(map(inspect.iscoroutinefunction, calls)),
-        any(inspect.signature(call).parameters for call in calls),
+        any(map(_parameters, calls)),
     )
 
 
@@ -130,10 +131,22 @@ def _nowhere(
 
 def _by_name(call: Callable[..., Any]) -> Hook:
     """Return a function that calls `call` with those values of a scope that it declares."""
-    parameters = inspect.signature(call).parameters.values()
+    parameters = _parameters(call)
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return lambda scope: call(**scope)
     names = [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
     if not names:
         return lambda scope: call()
     return lambda scope: call(**{name: scope[name] for name in names if name in scope})
+
+
+def _parameters(call: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
+    """Return what a callable declares; of a method, known once for all objects of its class."""
+    if isinstance(call, MethodType) and isinstance(call.__func__, FunctionType):
+        return _of_method(call.__func__)
+    return tuple(inspect.signature(call).parameters.values())
+
+
+@lru_cache(maxsize=1000)
+def _of_method(function: FunctionType) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(MethodType(function, 0)).parameters.values())
