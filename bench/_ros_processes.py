@@ -28,7 +28,7 @@ from typing import Any
 
 PERIOD = 0.01  # s between two changes of a process
 MOTION = 1.0  # s
-EVENTS = ('start', 'request_verification', 'postpone', 'ask_again')  # each but once an action, as in a flow
+EVENTS = ('start', 'request_verification', 'postpone', 'ask_again')  # of each action, once
 
 
 def serve(executor: Any, answer: Callable[[int], None]) -> None:
