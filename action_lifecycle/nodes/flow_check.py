@@ -81,6 +81,7 @@ class FlowCheck:
 
         `told` is called with what has to be waited for.
         """
+        await self._time(told)
         round_ = _Round(self._node.steady())
         missing, wait = self._missing(flow)
         if missing:
@@ -98,6 +99,17 @@ class FlowCheck:
                     flow, ('actions', action_id, *path), other, round_)
         if faults:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
+
+    async def _time(self, told: Callable[[str], None]) -> None:
+        """Wait until it is known what time it is, for nothing is stamped with zero."""
+        end = self._node.steady() + self._wait
+        if not self._node.now():
+            told(f'waiting for up to {self._wait:g} s for the time on /clock (use_sim_time)')
+        while not self._node.now():
+            if self._node.steady() > end:
+                raise FlowRefused(ErrorCode.NOT_READY,
+                                  'use_sim_time is set, but no time came on /clock')
+            await sleep(self._node, 0.05)
 
     def _alternatives(
         self, flow: Flow, action_id: str, action: ActionSpec, found: list[Fault]

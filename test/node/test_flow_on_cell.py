@@ -63,6 +63,24 @@ def finish(run: subprocess.Popen[str], timeout: float = 60.0) -> tuple[int, str]
     return run.returncode, output
 
 
+def test_a_flow_begins_when_the_time_is_known(system: System, tmp_path: Path) -> None:
+    system.start('world_model_bridge')
+    system.start('action_lifecycle_node', bridge_timeout=3.0)
+    code, output = finish(system.run(flow_file(tmp_path)))
+    assert code != 0 and 'use_sim_time is set, but no time came on /clock' in output, output
+    assert not system.rows(kind='flow')
+    system.kill('action_lifecycle_node')
+    system.start('action_lifecycle_node', bridge_timeout=30.0)
+    run = system.run(flow_file(tmp_path))
+    assert run.stdout is not None
+    told = next(line for line in run.stdout if 'waiting' in line)
+    assert 'for up to 30 s for the time on /clock' in told
+    system.start('sim_cell')
+    code, output = finish(run)
+    assert code == 0, output + system.logs()
+    assert all(row.ros_time > 0.0 for row in system.rows(action_id='move'))
+
+
 def test_an_outcome_that_is_there_after_a_crash_of_all_needs_no_second_motion(
     system: System, tmp_path: Path
 ) -> None:

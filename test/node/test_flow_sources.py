@@ -72,6 +72,18 @@ class Rig:
             time.sleep(0.1)  # not active yet
         raise AssertionError('the goal is not accepted')
 
+    def until_answered(self) -> None:
+        """Wait until answers of a node that was just started reach us: rclpy loses early ones."""
+        self.system.until(self.client.server_is_ready, 30.0, 'execute_flow')
+        for _ in range(10):
+            sent = self.client.send_goal_async(ExecuteFlow.Goal(flow='[', kind='yaml'))
+            end = time.monotonic() + 3.0
+            self.system.until(lambda sent=sent, end=end: sent.done() or time.monotonic() > end,
+                              5.0, 'an answer to the goal')
+            if sent.done():
+                return
+        raise AssertionError('no goal is answered')
+
     def result(self, sent: Any, timeout: float = 40.0) -> Any:
         self.system.until(sent.done, timeout, 'the result')
         return sent.result().result
@@ -241,6 +253,7 @@ def test_a_second_goal_for_a_flow_that_runs_may_be_refused(rig: Rig) -> None:
         rig.system.stop('action_lifecycle_node')
         rig.system.until(lambda: not rig.client.server_is_ready(), 20.0, 'it has gone')
         rig.start(second_goal)
+        rig.until_answered()
 
     restart('refuse')
     request = 'slow good good good'
