@@ -52,18 +52,18 @@ def domain_id() -> int:
 
 
 def _clear_ports(domain: int) -> bool:
-    """Remove the files of Fast DDS's ports of a domain; False when one is in use."""
+    """Remove the files of Fast DDS's ports of a domain; False when one is not to be had."""
     first = 7400 + 250 * domain  # by the RTPS specification
     files = [path for path in Path('/dev/shm').glob('*fastrtps_port*')
              if (port := re.search(r'port(\d+)', path.name))
              and first <= int(port[1]) < first + 250]
-    for path in files:
-        if path.name.endswith(('_el', '_sl')):  # locked while a process listens
-            with path.open('rb') as file:
-                try:
+    try:
+        for path in files:
+            if path.name.endswith(('_el', '_sl')):  # locked while a process listens
+                with path.open('rb') as file:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    return False
-    for path in files:
-        path.unlink(missing_ok=True)
+        for path in files:
+            path.unlink(missing_ok=True)
+    except OSError:  # locked, or another user's
+        return False
     return True
