@@ -64,14 +64,15 @@ class JournalRecorder:
         open until `unlock`.
         """
         data = dict(change.data)
-        now = self.clock.now()
-        entry = Entry(
-            'transition', action.flow_id, action.action_id, action.attempt_after(change.event),
-            change.event, change.source, change.target, str(data.pop('cause', '')),
-            str(data.pop('actor', '')), data, change.target == ActionState.TERMINATED, now)
-        locks = [Entry(kind='lock', action_id=name, event='lock', ros_time=now,
+        columns = {name: str(data.pop(name, '')) for name in _COLUMNS}
+        locks = [Entry(kind='lock', action_id=name, event='lock', ros_time=self.clock.now(),
                        cause=f'{action.flow_id}/{action.action_id} was not seen to stop')
                  for name in data.get('locked', ())]
+        entry = Entry(
+            kind='transition', flow_id=action.flow_id, action_id=action.action_id,
+            attempt=action.attempt_after(change.event), event=change.event,
+            from_state=change.source, to_state=change.target, data=data,
+            final=change.target == ActionState.TERMINATED, ros_time=self.clock.now(), **columns)
         if locks:
             self.row = self.journal.append_many([entry, *locks])[0]
         else:

@@ -75,8 +75,8 @@ class Facts:
         self._period = 1.0 / rate
 
     def timed(self, goal: Any = None) -> bool:
-        """Return whether ROS time is known: simulated, it is 0 until /clock has come."""
-        return self._node.now() > 0.0
+        """Return whether ROS time is known, so that goals can be taken."""
+        return self._node.timed()
 
     def changed(self) -> None:
         """Set the alarm: a question was asked or a sample has come."""

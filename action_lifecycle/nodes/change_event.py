@@ -67,8 +67,7 @@ def _tail(padding: int, data: dict[str, Any]) -> bytes:
     return b''.join((
         _code_and_goal(ErrorCode[data.pop('error_code', 'NONE')],
                        uuid.UUID(goal_id).bytes if goal_id else _ZEROS),
-        _ZEROS[:padding], _uint32(0),
-        _text(json.dumps(data, sort_keys=True) if data else '{}', 1)))
+        _ZEROS[:padding], _uint32(0), _text(json.dumps(data, sort_keys=True), 1)))
 
 
 def _text(text: str, alignment: int = 4) -> bytes:

@@ -103,9 +103,9 @@ class FlowCheck:
     async def _time(self, told: Callable[[str], None]) -> None:
         """Wait until it is known what time it is, for nothing is stamped with zero."""
         end = self._node.steady() + self._wait
-        if not self._node.now():
+        if not self._node.timed():
             told(f'waiting for up to {self._wait:g} s for the time on /clock (use_sim_time)')
-        while not self._node.now():
+        while not self._node.timed():
             if self._node.steady() > end:
                 raise FlowRefused(ErrorCode.NOT_READY,
                                   'use_sim_time is set, but no time came on /clock')

@@ -126,7 +126,7 @@ def motion_to(motion: MotionSpec) -> msg.Motion:
 
 def change_to(row: Row, previous_seq: int = 0) -> msg.ActionStateChange:
     """Return the event of a journal row of kind transition."""
-    data = {} if row.data_json == '{}' else row.data
+    data = row.data
     outcome = str(data.pop('outcome', ''))
     return msg.ActionStateChange(
         stamp=to_time(row.ros_time or 0.0), seq=row.seq, previous_seq=previous_seq,
@@ -136,7 +136,7 @@ def change_to(row: Row, previous_seq: int = 0) -> msg.ActionStateChange:
         error_code=int(ErrorCode[data.pop('error_code', 'NONE')]),
         goal_id=to_uuid(str(data.pop('goal_id', ''))),
         evidence=[evidence_to(item) for item in data.pop('evidence', ())],
-        data_json=json.dumps(data, sort_keys=True) if data else '{}')
+        data_json=json.dumps(data, sort_keys=True))
 
 
 def status_of(state: str, outcome: str) -> str:

@@ -133,6 +133,10 @@ class ManagedNode(TransitionNode):
         seconds: float = self.get_clock().now().nanoseconds * 1e-9
         return seconds
 
+    def timed(self) -> bool:
+        """Return whether ROS time is known: simulated, it is 0 until /clock has come."""
+        return self.now() > 0.0
+
     def steady(self) -> float:
         """Return steady time in s; never jumps, means nothing outside this boot."""
         return time.monotonic()

@@ -175,6 +175,6 @@ class SafetyMonitor:
         return troubles[0] if troubles else _READY
 
     def _set(self, status: SafetyStatus) -> None:
-        if status is not self.status and status != self.status:
+        if status != self.status:
             self.status = status
             self._on_change(status)
