@@ -35,6 +35,7 @@ import time
 from typing import Any
 
 from action_lifecycle.ledger import Entry, Journal, JournalReader, Row
+from action_lifecycle.ledger.loop_thread import end
 from action_lifecycle.ledger.redis_ledger import RedisLedger
 from action_lifecycle.ledger.sync import BATCH_ROWS, Synchronizer, SyncStatus
 import redis
@@ -70,8 +71,7 @@ async def sync(path: Path, url: str) -> None:
 
     running = asyncio.ensure_future(Synchronizer(path, RedisLedger(url), told).run())
     await done.wait()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    await end(running)
 
 
 def pipeline(client: Any, rows: list[Row]) -> None:

@@ -31,6 +31,7 @@ from typing import Any, Protocol
 import uuid
 
 from .checkpoints import recover_checkpoint
+from .loop_thread import end
 from .operation_states import OperationState as State
 from .operations import OperationStateMachine, TTL, uuid7
 from .redis_connection import script_text, server_errors
@@ -133,9 +134,7 @@ class OperationConsumer:
                     _LOG.exception('stream %s', self._stream)
                     await asyncio.sleep(AGAIN)
         finally:
-            for asking in self._asking.values():
-                asking.cancel()
-            await asyncio.gather(*self._asking.values(), return_exceptions=True)
+            await end(*self._asking.values())
 
     async def _create_group(self) -> None:
         from redis import ResponseError
@@ -283,31 +282,28 @@ class OperationConsumer:
     ) -> Any:
         """Do `work` and show signs of life; raises Lost when the request is another's."""
         working = asyncio.ensure_future(work)
-        renewing = asyncio.ensure_future(self._renew(request, working, operation))
         try:
-            return await working
-        except asyncio.CancelledError:
-            if renewing.done():
-                raise Lost(f'operation {request.trace_id} was taken over') from None
-            raise
+            while True:
+                await asyncio.wait([working], timeout=self._min_idle / 3)
+                if working.done() or not await self._is_held(request, operation):
+                    break
         finally:
-            renewing.cancel()
+            await end(working)
+        if working.cancelled():
+            raise Lost(f'operation {request.trace_id} was taken over')
+        return working.result()
 
-    async def _renew(
-        self, request: Request, working: asyncio.Future[Any], operation: Operation | None
-    ) -> None:
-        """Renew the claim on a request; when it is another's, stop working on it."""
-        while True:
-            await asyncio.sleep(self._min_idle / 3)
-            now = time.monotonic()
-            with contextlib.suppress(*server_errors()):
-                if not await self._is_renewed(request):
-                    working.cancel()
-                    return
-                for key in trace(request.trace_id), checkpoint(request.trace_id):
-                    await self._redis.expire(key, TTL)  # which brings no missing key back
-                if operation is not None:
-                    operation.held_until = now + self._min_idle
+    async def _is_held(self, request: Request, operation: Operation | None) -> bool:
+        """Renew the claim on a request; False when it is another's."""
+        now = time.monotonic()
+        with contextlib.suppress(*server_errors()):
+            if not await self._is_renewed(request):
+                return False
+            for key in trace(request.trace_id), checkpoint(request.trace_id):
+                await self._redis.expire(key, TTL)  # which brings no missing key back
+            if operation is not None:
+                operation.held_until = now + self._min_idle
+        return True
 
     async def _is_renewed(self, request: Request) -> bool:
         """Begin the time anew after which others may claim a request; False if one has."""

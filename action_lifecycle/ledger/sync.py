@@ -22,15 +22,13 @@ restart or an older backup, is filled again, and two who sync at once bring no r
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from collections.abc import Callable
 import contextlib
 import logging
 import os
 import random
-import threading
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .clock import elapsed, SystemClock
 from .journal_reader import JournalReader
@@ -187,31 +185,3 @@ def _batch(reader: JournalReader, after: int) -> list[Row]:
         if size > BATCH_SIZE:
             break
     return rows
-
-
-class LoopThread:
-    """An asyncio loop in a thread of its own, for clients of the network."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name='network clients', daemon=True)
-        self._thread.start()
-
-    def submit(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
-        """Run a coroutine there."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def stop(self) -> None:
-        """Cancel what runs there, wait until it has ended, and end the thread."""
-        self.submit(_cancel_others()).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-
-async def _cancel_others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)

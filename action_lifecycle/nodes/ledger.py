@@ -39,10 +39,11 @@ from .queries import Queries
 from ..ledger import JournalError, JournalReader
 from ..ledger.checkpoints import CHECKPOINT_SCHEMA_VERSION, read_checkpoint
 from ..ledger.claim_watch import ClaimWatch
+from ..ledger.loop_thread import LoopThread
 from ..ledger.redis_connection import check_url, connect, explained, LedgerError
 from ..ledger.redis_consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
 from ..ledger.redis_ledger import RedisLedger, RETENTION
-from ..ledger.sync import LONGEST_DELAY, LoopThread, Synchronizer, SyncStatus
+from ..ledger.sync import LONGEST_DELAY, Synchronizer, SyncStatus
 from ..lifecycle.states import ErrorCode
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode

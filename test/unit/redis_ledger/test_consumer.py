@@ -26,6 +26,7 @@ import time
 
 from action_lifecycle.engine.resources import config_file
 from action_lifecycle.ledger import RedisLedger, RedisTasks, SmartLedger
+from action_lifecycle.ledger.loop_thread import end
 from action_lifecycle.ledger.redis_connection import connect, PASSWORD, USERNAME
 from action_lifecycle.ledger.redis_consumer import OperationConsumer, submit
 import pytest
@@ -86,9 +87,7 @@ def run(server, work_or_works, until, *texts, name=''):
             for worker in workers:
                 assert not worker.done(), worker.exception()
             await asyncio.sleep(0.02)
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+        await end(*workers)
         await client.connection_pool.disconnect()
         return traces
     return asyncio.run(main())
@@ -117,6 +116,33 @@ def test_work_that_takes_longer_than_the_idle_time_is_not_taken_over(redis_serve
     works = [Work(), Work()]
     run(redis_server, works, acked(redis_server, 1), 'slow')
     assert [sum(work.performed for work in works), sum(work.gathered for work in works)] == [1, 1]
+
+
+def test_work_that_was_taken_over_is_stopped_even_if_it_overlooks_the_first_try(redis_server):
+    client = redis_server.client
+
+    class Deaf(Work):
+        overlooked = 0
+        ended = False
+
+        async def perform(self, operation, gathered):
+            if self.performed:
+                return await super().perform(operation, gathered)
+            self.performed = 1
+            pending, = client.xpending_range('requests', 'robots', '-', '+', 1)
+            client.xclaim('requests', 'robots', 'other', 0, [pending['message_id']])
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                self.overlooked += 1  # as redis-py 4.3 does now and then
+            try:
+                await asyncio.sleep(60)
+            finally:
+                self.ended = True
+
+    work = Deaf()
+    run(redis_server, work, lambda: work.ended and acked(redis_server, 1)(), 'a')
+    assert (work.overlooked, work.performed) == (1, 2)
 
 
 def test_request_that_always_fails_is_one_dead_letter_after_three_tries(redis_server):
@@ -342,8 +368,7 @@ def test_user_of_the_example_may_do_all_that_a_robot_does_and_no_more(redis_serv
         while not await client.exists(f'sg:result:{{{trace}}}'):
             assert time.monotonic() < deadline and not worker.done()
             await asyncio.sleep(0.02)
-        worker.cancel()
-        await asyncio.gather(worker, return_exceptions=True)
+        await end(worker)
         with pytest.raises(redis.exceptions.NoPermissionError):
             await client.hset('al:{robot8}:meta', 'seq', 1)
         with pytest.raises(redis.exceptions.NoPermissionError):

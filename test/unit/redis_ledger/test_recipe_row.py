@@ -21,8 +21,9 @@ from pathlib import Path
 import time
 
 from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.ledger.loop_thread import LoopThread
 from action_lifecycle.ledger.redis_ledger import RedisLedger
-from action_lifecycle.ledger.sync import LoopThread, Synchronizer
+from action_lifecycle.ledger.sync import Synchronizer
 
 
 def test_a_recipe_stays_in_the_ledger_with_all_it_holds(redis_server, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ import time
 from action_lifecycle.engine import load_graph
 from action_lifecycle.engine.resources import config_file
 from action_lifecycle.ledger import Entry, Journal, SystemClock, verify_journal
+from action_lifecycle.ledger.loop_thread import LoopThread
 from action_lifecycle.ledger.projection import Projection
 from action_lifecycle.ledger.redis_connection import (
     check_url,
@@ -38,7 +39,7 @@ from action_lifecycle.ledger.redis_connection import (
     USERNAME,
 )
 from action_lifecycle.ledger.redis_ledger import LedgerRefused, RedisLedger, RedisReader
-from action_lifecycle.ledger.sync import LoopThread, Synchronizer
+from action_lifecycle.ledger.sync import Synchronizer
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest

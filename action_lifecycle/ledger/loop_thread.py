@@ -1,0 +1,64 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A thread for clients of the network, and how what runs there is ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import Future
+import threading
+from typing import Any
+
+AGAIN = 1.0  #: s
+
+
+class LoopThread:
+    """An asyncio loop in a thread of its own, for clients of the network."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name='network clients', daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        """Run a coroutine there."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def stop(self) -> None:
+        """Cancel what runs there, wait until it has ended, and end the thread."""
+        self.submit(_end_others()).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def end(*tasks: asyncio.Future[Any]) -> None:
+    """
+    Cancel tasks and wait until they have ended, whatever with.
+
+    If need be more than once: a task may overlook that it was canceled, as in redis-py 4.3, where
+    a cancellation is lost that comes while it looks whether a connection has something to read.
+    """
+    ended = asyncio.gather(*tasks, return_exceptions=True)
+    while not ended.done():
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait([ended], timeout=AGAIN)
+
+
+async def _end_others() -> None:
+    await end(*asyncio.all_tasks() - {asyncio.current_task()})
