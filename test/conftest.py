@@ -19,10 +19,13 @@ from __future__ import annotations
 from importlib.util import find_spec
 import logging
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
+# How long an example takes says nothing, on a machine that does other things, too.
+settings.register_profile(
+    'new', deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
 # The same examples in every run; `make soak` takes new ones each time.
-settings.register_profile('repeatable', derandomize=True)
+settings.register_profile('repeatable', settings.get_profile('new'), derandomize=True)
 settings.load_profile('repeatable')
 
 # What these would test can't be imported without its extra, or without ROS.

@@ -73,7 +73,7 @@ def drives(draw: Any) -> tuple[Graph, list[list[str]], list[str]]:
     return graph, draw(st.lists(events, min_size=8, max_size=8)), draw(events)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(drives())
 def test_eight_threads_leave_a_legal_path(
     drive: tuple[Graph, list[list[str]], list[str]]

@@ -314,8 +314,8 @@ class Case:
                 if action.state is ActionState.TERMINATED and action.outcome is not None}
 
 
-@settings(max_examples=ROUNDS, deadline=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=ROUNDS,
+          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(seed=st.integers(min_value=0, max_value=2**32))
 def test_flows_end_as_the_reference_says(
     tmp_path_factory: pytest.TempPathFactory, seed: int
@@ -323,7 +323,7 @@ def test_flows_end_as_the_reference_says(
     Case(seed, tmp_path_factory.mktemp('flow') / 'journal').run()
 
 
-@settings(max_examples=ROUNDS, deadline=None)
+@settings(max_examples=ROUNDS)
 @given(st.data())
 def test_order_and_cycles_are_those_of_graphlib(data: st.DataObject) -> None:
     from action_lifecycle.flow.dag import CycleError, Dag, topological_order

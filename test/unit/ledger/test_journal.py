@@ -173,8 +173,8 @@ def test_same_action_name_in_two_flows_are_two_actions(journal, walk):
     assert [row.flow_id for row in journal.open_actions()] == ['second']
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture],
-          deadline=None)
+@settings(max_examples=60,
+          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.dictionaries(TEXT, JSON, max_size=4), texts=st.lists(TEXT, min_size=7, max_size=7),
        attempt=st.integers(0, 2**40), ros_time=st.none() | st.floats(0, 2e9), final=st.booleans())
 def test_any_json_survives_and_keeps_the_hash(tmp_path, data, texts, attempt, ros_time, final):

@@ -205,8 +205,8 @@ APPENDS = st.tuples(
 STEPS = st.lists(APPENDS | st.floats(0, 1) | st.just('restart') | st.just('index'), max_size=40)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture],
-          deadline=None)
+@settings(max_examples=40,
+          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=STEPS, batch=st.sampled_from([1, 3, 1000]))
 def test_any_history_keeps_what_is_open_and_stays_verifiable(tmp_path_factory, steps, batch):
     path = tmp_path_factory.mktemp('any') / 'any.journal'

@@ -325,8 +325,8 @@ STEPS = st.lists(st.tuples(st.sampled_from('fg'), st.sampled_from('abc'), st.boo
                  max_size=40)
 
 
-@settings(max_examples=25, deadline=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25,
+          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=STEPS, compact=st.booleans())
 def test_any_history_gives_the_same_answers_from_journal_and_ledger(
         redis_server, tmp_path_factory, steps, compact):

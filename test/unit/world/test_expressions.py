@@ -55,7 +55,7 @@ logic = st.recursive(comparisons, lambda inner: st.one_of(
     inner.map(lambda part: f'(not ({part}))')), max_leaves=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(logic, st.lists(numbers, min_size=3, max_size=3))
 def test_known_facts_give_what_python_gives(text: str, values: list[float]) -> None:
     expression = compile_expression(text, NAMES, condition=True)
@@ -90,7 +90,7 @@ def test_unknown_facts_follow_kleene(text: str) -> None:
         assert result is kleene(text, known), (text, known)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(logic, st.lists(st.one_of(st.none(), numbers), min_size=3, max_size=3))
 def test_an_unknown_fact_never_decides(text: str, values: list[float | None]) -> None:
     """Whatever is decided without a fact is what every value of that fact would give."""
@@ -228,7 +228,7 @@ def test_texts_can_not_be_blown_up(text: str) -> None:
     assert value_of(text, t=Text('text'), n=Texts([Text('a'), Text('b')])) is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet='gap 0123456789.()[]+-*/<>=!&|^%~,:\'"_abxyzlambdifor\n', max_size=40))
 def test_no_text_does_more_than_give_a_value_or_a_fault(text: str) -> None:
     try:

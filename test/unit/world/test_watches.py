@@ -62,7 +62,7 @@ def obvious(samples: dict[int, tuple[int, float]], hold: int, within: int, after
     raise AssertionError
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(SAMPLES, st.integers(0, 40), st.integers(0, 100), st.integers(-1, 60), st.integers(1, 40))
 def test_confirm_decides_as_the_slow_model_does(
     steps: list[tuple[int, int, float]], hold: int, spare: int, after: int, max_age: int,
