@@ -382,7 +382,7 @@ def test_ten_thousand_actions_start_and_are_told_of_in_little_time(
     assert len(run.runners.made()) == 8 and len(run.shown()) == 8 < SHOWN
     began = time.process_time()
     counts: Any = run.counts()
-    assert time.process_time() - began < 0.01 and counts['running'] == 8
+    assert time.process_time() - began < 0.1 and counts['running'] == 8
     clock.run(0.1)
     process.orchestrator.cancel('f', 'ann', 'enough')
     for motion in robot.motions:

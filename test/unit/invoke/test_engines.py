@@ -172,7 +172,8 @@ def test_closing_ends_the_wait_for_the_next_try(eventually: Callable[..., Any], 
                    lambda: True, replies.put, 100))
     eventually(path.exists)
     one.close()
-    assert replies.get(timeout=10).error == 'the engine was closed'
+    # the second one: it was closed before it had the answer of the first try
+    assert replies.get(timeout=10).error in ('the engine was closed', 'ConnectionError: not yet')
     assert replies.empty()
 
 
