@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 import functools
+import math
 from typing import Any
 
 from action_lifecycle_msgs import msg
@@ -35,6 +36,7 @@ from ..world.facts import ConstantFact, TopicFact
 from ..world.facts_file import QosSpec
 
 NAMED = 10  #: facts without a value that diagnostics name
+LATE = 0.05  #: s by which a hold may be judged late; samples may wait to be read meanwhile
 
 
 class Facts:
@@ -44,7 +46,9 @@ class Facts:
         self, node: ManagedNode, facts: FactSet, *, rate: float, linger: float,
         on_trouble: Callable[[], None],
     ) -> None:
-        self.model = WorldModel(facts)
+        # simulated time goes in steps, which may be longer
+        simulated = node.get_parameter('use_sim_time').value
+        self.model = WorldModel(facts, late=math.inf if simulated else LATE)
         self._node = node
         if LARGE_TYPES.intersection(facts.topic_types().values()):
             keep_memory()

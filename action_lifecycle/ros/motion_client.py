@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+import math
 from typing import Any
 import uuid
 
@@ -45,6 +46,8 @@ WATCH = 0.2  #: s between two looks whether a server is still there
 ANSWER = 5.0  #: s within which a server has to accept or reject
 SETTLE = 0.02  #: s for a second, different answer to the same goal to show up
 ASK_TWICE = 0.5  #: s after which a server that does not know a goal is asked once more
+ASK_AGAIN = 5.0
+"""s after which a result is asked for again, then after twice as long: its answer may be lost."""
 UNANSWERED = 8
 """Goals that wait for a server's answer at once: by default it holds ten, and loses more."""
 
@@ -156,6 +159,8 @@ class MotionGoal:
         self._canceling = False
         self._timer: Timeout | None = None
         self._asked_twice = False
+        self._pause = ASK_AGAIN
+        self._ask_at = math.inf
         self._answered = False
         client.on_second_answer[bytes(self._goal_id.uuid)] = self._answered_twice
 
@@ -243,12 +248,14 @@ class MotionGoal:
         self._may_run = True
         self._servers = self._client.servers
         self._on_state('executing')
-        self._later(WATCH, self._watch)
         self._ask_result()
         if self._canceling:
             self._client.cancel(self._goal_id)
 
     def _ask_result(self) -> None:
+        self._ask_at = self._node.steady() + self._pause
+        self._pause *= 2
+        self._later(WATCH, self._watch)
         self._client.ask_result(self._goal_id).add_done_callback(
             self._node.guarded(self._result))
 
@@ -257,7 +264,7 @@ class MotionGoal:
             self._on_feedback(feedback)
 
     def _result(self, future: Any) -> None:
-        if self.done.done():
+        if self.done.done() or self._answered:
             return
         answer = future.result()
         ended = self._node.now()
@@ -289,12 +296,14 @@ class MotionGoal:
 
     def _watch(self) -> None:
         """Look whether the server is there; one that has started anew does not know the goal."""
-        if self._client.server_is_ready() and self._client.servers & self._servers:
-            self._later(WATCH, self._watch)
-        else:
+        if not (self._client.server_is_ready() and self._client.servers & self._servers):
             self._fail(ErrorCode.SERVER_VANISHED,
                        f"server '{self._client.server}' went away during the motion",
                        stopped=False)
+        elif self._node.steady() >= self._ask_at:
+            self._ask_result()
+        else:
+            self._later(WATCH, self._watch)
 
     # -- ending
 

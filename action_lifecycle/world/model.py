@@ -65,10 +65,16 @@ WatchT = TypeVar('WatchT', bound=Watch)
 
 
 class WorldModel:
-    """The facts as they are, and the open questions about them."""
+    """
+    The facts as they are, and the open questions about them.
 
-    def __init__(self, facts: FactSet) -> None:
+    `late`: s after which somebody who judges what was due may have samples from before that wait
+    to be handed in; what is judged later than that confirms no hold, it begins anew.
+    """
+
+    def __init__(self, facts: FactSet, *, late: float = math.inf) -> None:
         self.facts = facts
+        self.late = late
         self.now = -math.inf
         self._frames = Frames()
         self._sources: dict[str, Source] = {}
@@ -131,6 +137,8 @@ class WorldModel:
         while dues and dues[0][0] <= now:
             due, _, watch = heapq.heappop(dues)
             if watch.open and due == watch.due:
+                if now - due > self.late:
+                    watch.begin_anew(now)
                 self._judge(watch, due)
 
     @property

@@ -16,8 +16,9 @@
 Whether motions may run: the e-stop and the other safety topics. It fails closed.
 
 A topic that was never seen: not ready, nothing starts. One that says stop, or was seen and then
-fell silent: stopped, latched with the first reason until somebody clears it. This is a software
-guard against mistakes, not a certified safety function; an emergency stop is wired.
+fell silent: stopped, latched with the first reason until somebody clears it. Only one that says
+stop takes the place of a silence, which an orderly end forgets. This is a software guard against
+mistakes, not a certified safety function; an emergency stop is wired.
 
 Times are seconds of a steady clock: a watchdog must not stand still with a paused simulation.
 """
@@ -61,6 +62,7 @@ class SafetyStatus:
 
 
 _READY = SafetyStatus(Safety.READY)
+_ORDER = ErrorCode.ESTOP, ErrorCode.SAFETY_STALE, ErrorCode.SAFETY_NOT_READY
 
 
 class _Guard:
@@ -151,6 +153,10 @@ class SafetyMonitor:
         """Judge the topics at `now`."""
         if self.status.state != Safety.STOPPED:
             self._set(self._judge(now))
+        elif self.status.code is ErrorCode.SAFETY_STALE:
+            status = self._judge(now)
+            if status.code is ErrorCode.ESTOP:
+                self._set(status)
 
     def next_deadline(self) -> float:
         """Return when silence would stop the robot; infinite while it is stopped."""
@@ -171,8 +177,7 @@ class SafetyMonitor:
     def _judge(self, now: float) -> SafetyStatus:
         troubles = [trouble for guard in self._guards
                     if (trouble := guard.trouble(now)) is not None]
-        troubles.sort(key=lambda trouble: -trouble.state)  # stopped before not ready
-        return troubles[0] if troubles else _READY
+        return min(troubles, key=lambda trouble: _ORDER.index(trouble.code), default=_READY)
 
     def _set(self, status: SafetyStatus) -> None:
         if status != self.status:

@@ -129,6 +129,9 @@ class Watch:
         for judged in self.conditions:
             judged.verdict, judged.since = Verdict.UNKNOWN, math.inf
 
+    def begin_anew(self, now: float) -> None:
+        """Count what must last from `now`: what came before may not be known yet."""
+
     def judge(self, now: float) -> None:
         """Judge every condition, and answer if that is possible now."""
         changed = now >= self.due
@@ -165,6 +168,11 @@ class Confirm(Watch):
 
     At the `within` of a condition, it and those whose time was up before must be.
     """
+
+    def begin_anew(self, now: float) -> None:
+        for judged in self.conditions:
+            if judged.verdict is Verdict.TRUE:
+                judged.since = now
 
     def decide(self, now: float) -> Outcome | None:
         missing = [judged for judged in self.conditions if not self._held(judged, now)]

@@ -240,6 +240,37 @@ def test_a_late_caller_gets_the_answer_of_the_time_that_was_due(model: WorldMode
     assert answers.results[0].stamp == pytest.approx(1.3)
 
 
+def test_a_hold_that_is_judged_late_begins_anew() -> None:
+    model = WorldModel(FACTS, late=0.05)
+    model.ingest('present', messages.flag(True), 1.0)
+    model.confirm([Condition('a', 'present', 0.4, 0.8)], 1.0, missed := Answers())
+    model.confirm([Condition('a', 'present', 0.4, 3.0)], 1.0, held := Answers())
+    model.advance(1.44)  # 40 ms late
+    assert missed.outcome == held.outcome == Outcome.CONFIRMED
+
+    model.confirm([Condition('a', 'present', 0.4, 0.8)], 2.0, missed := Answers())
+    model.confirm([Condition('a', 'present', 0.4, 3.0)], 2.0, held := Answers())
+    model.advance(2.6)  # whatever came since 2.0 waits to be handed in
+    assert missed.outcome is None and held.outcome is None
+    model.ingest('present', messages.flag(False), 2.601)
+    model.ingest('present', messages.flag(True), 2.602)
+    model.advance(2.8)
+    assert missed.outcome == Outcome.TIMED_OUT
+    model.advance(3.001)
+    assert held.outcome is None
+    model.advance(3.003)
+    assert held.outcome == Outcome.CONFIRMED
+
+
+def test_time_that_was_up_before_it_was_noticed_confirms_nothing() -> None:
+    model = WorldModel(FACTS, late=0.05)
+    model.ingest('present', messages.flag(True), 1.0)
+    model.confirm([Condition('a', 'present', 0.4, 0.8)], 1.0, answers := Answers())
+    model.ingest('present', messages.flag(True), 5.0)  # nobody called advance in between
+    assert answers.outcome == Outcome.TIMED_OUT
+    assert answers.results[0].stamp == pytest.approx(1.8)
+
+
 def test_a_canceled_question_never_answers(model: WorldModel) -> None:
     answers = Answers()
     watch = model.confirm([Condition('a', 'gap > 0.01', 0.0, 1.0)], 1.0, answers)

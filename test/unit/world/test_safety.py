@@ -111,6 +111,24 @@ def test_the_first_reason_stays(watcher: Watcher) -> None:
     assert len(watcher.changes) == 2  # ready, stopped
 
 
+@pytest.mark.parametrize('pressed', ['estop', 'door'])
+def test_a_stop_that_is_said_takes_the_place_of_a_silence(watcher: Watcher, pressed: str) -> None:
+    watcher.door(True, 1.0)
+    watcher.estop(False, 1.0)
+    watcher.monitor.advance(2.0)
+    assert watcher.monitor.status.code == ErrorCode.SAFETY_STALE
+    if pressed == 'estop':
+        watcher.estop(True, 3.0)
+        watcher.estop(False, 3.1)
+    else:
+        watcher.door(False, 3.0)  # while the e-stop is still silent
+        watcher.door(True, 3.1)
+    assert watcher.monitor.status.code == ErrorCode.ESTOP
+    assert watcher.monitor.status.topic == pressed
+    assert [status.code for status in watcher.changes] == [
+        ErrorCode.NONE, ErrorCode.SAFETY_STALE, ErrorCode.ESTOP]
+
+
 def test_clearing_is_refused_while_the_reason_is_there(watcher: Watcher) -> None:
     watcher.estop(True, 1.0)
     assert watcher.state == Safety.STOPPED
