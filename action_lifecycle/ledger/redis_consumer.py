@@ -174,7 +174,7 @@ class OperationConsumer:
         tries = pending[0]['times_delivered']
         fields = fields or {}  # none: the stream has been trimmed meanwhile
         request = Request(message_id, fields.get('trace_id') or message_id, fields, tries)
-        if tries == 1 and fields and not await self._is_old(message_id):
+        if fields and not await self._is_old(message_id):  # also when its delivery was lost once
             await self._machine.receive(
                 request.trace_id, {'msg_id': message_id, 'stream': self._stream})
         state = await self._machine.state(request.trace_id)

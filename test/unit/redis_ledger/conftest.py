@@ -16,6 +16,8 @@
 
 from __future__ import annotations
 
+from action_lifecycle.ledger import RedisLedger
+from action_lifecycle.ledger.redis_connection import connect, connect_blocking
 import pytest
 
 from .redis_server import RedisServer
@@ -29,8 +31,10 @@ def _server():
 
 
 @pytest.fixture
-def redis_server(_server):
-    """Give a server that runs, is empty and has its usual settings."""
+def redis_server(_server, monkeypatch):
+    """Give a server that runs, is empty and has its usual settings, and may be slow to answer."""
+    for connecting in connect, connect_blocking, RedisLedger.__init__:
+        monkeypatch.setitem(connecting.__kwdefaults__, 'timeout', 10.0)
     _server.client.flushall()
     yield _server
     _server.mend()

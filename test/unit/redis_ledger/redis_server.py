@@ -50,7 +50,7 @@ class RedisServer:
     def start(self):
         self.process = subprocess.Popen(
             [SERVER, '--port', '0', '--unixsocket', f'{self.folder}/s', '--dir',
-             str(self.folder), '--save', '', '--appendonly', 'yes', '--appendfsync', 'always',
+             str(self.folder), '--save', '', '--appendonly', 'yes', '--appendfsync', 'no',
              '--daemonize', 'no'],
             stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         self.until_ready()

@@ -84,11 +84,11 @@ class Syncing:
 
     def until(self, wanted, timeout=20.0):
         deadline = time.monotonic() + timeout
-        while not (self.statuses and wanted(self.statuses[-1])):
+        while not (self.statuses and wanted(last := self.statuses[-1])):
             assert time.monotonic() < deadline, self.statuses[-3:]
             assert not self.running.done(), self.running.exception()
             time.sleep(0.01)
-        return self.statuses[-1]
+        return last
 
     def until_synced(self):
         last = self.journal.last_seq()
