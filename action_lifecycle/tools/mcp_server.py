@@ -121,6 +121,7 @@ class McpServer:
 
     async def _limited(self, call: Any, what: str) -> Any:
         """Await an answer; what goes wrong is a ToolError, and may end the server."""
+        end = self._end  # of this life: another call may begin the next one
         try:
             return await asyncio.wait_for(call, self._time_limit)
         except asyncio.TimeoutError:
@@ -131,26 +132,26 @@ class McpServer:
             link = _link(error)
             if link is not None:
                 raise AuthRequiredError(self.name, *link) from error
-            gone = self._keeper is None or self._keeper.done() or await self._ends_soon()
+            gone = end is None or end.is_set() or await self._ends_soon(end)
             raise ToolError(
                 f"MCP server '{self.name}' ended during '{what}'; whether it was done is not known"
                 if gone else f"MCP server '{self.name}', '{what}': {error!s:.2000}") from error
 
-    async def _ends_soon(self) -> bool:
+    async def _ends_soon(self, end: asyncio.Event) -> bool:
         """Say whether the server is found to have ended, now that a call failed."""
-        assert self._keeper is not None
-        done, _ = await asyncio.wait([self._keeper], timeout=0.2)
-        return bool(done)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(end.wait(), 0.2)
+        return end.is_set()
 
     async def _open(self) -> Any:
         """Return the session; one that has ended is replaced."""
         if self._opening is None:
             self._opening = asyncio.Lock()
         async with self._opening:
-            if self._session is not None and self._keeper is not None \
-                    and not self._keeper.done():
+            if self._session is not None and self._end is not None and not self._end.is_set():
                 return self._session
-            self._session = self._tools = None
+            await self.close()  # what is left of the last life
+            self._tools = None
             ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             self._end = asyncio.Event()
             self.starts += 1
@@ -182,6 +183,7 @@ class McpServer:
                 ready.set_exception(ToolError(
                     f"MCP server '{self.name}' can not be started: {_innermost(error)}"))
         finally:
+            end.set()
             if not ready.done():
                 ready.set_exception(ToolError(f"MCP server '{self.name}' ended at its start"))
             ready.exception()
