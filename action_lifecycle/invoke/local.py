@@ -207,7 +207,7 @@ class _Process:
         try:
             self._connection.send_bytes(message)
         except OSError:
-            raise self._died() from None
+            raise self._died(limit) from None
         return self.answer(limit)
 
     def answer(self, limit: float) -> bytes:
@@ -216,12 +216,12 @@ class _Process:
         try:
             while not self._connection.poll(min(_LOOK, max(0.0, deadline - time.monotonic()))):
                 if not self.lives():  # something that the task had started holds the pipe
-                    raise self._died()
+                    raise self._died(limit)
                 if time.monotonic() >= deadline:
-                    raise _Lost(f'it took longer than {limit:g} s; its worker process was killed')
+                    raise _late(limit)
             return self._connection.recv_bytes(MAX_MESSAGE)
         except (EOFError, OSError):
-            raise self._died() from None
+            raise self._died(limit) from None
 
     def kill(self) -> None:
         """Kill the process and what it started."""
@@ -234,10 +234,16 @@ class _Process:
         self._process.wait()
         self._connection.close()
 
-    def _died(self) -> _Lost:
+    def _died(self, limit: float) -> _Lost:
         try:
             code = self._process.wait(timeout=_LOOK)
         except subprocess.TimeoutExpired:
             return _Lost('its worker process stopped in the middle of a message')
+        if code == -signal.SIGALRM:  # it ended itself while this process stood still
+            return _late(limit)
         how = f'was killed by signal {-code}' if code < 0 else f'ended with exit code {code}'
         return _Lost(f'its worker process {how}')
+
+
+def _late(limit: float) -> _Lost:
+    return _Lost(f'it took longer than {limit:g} s; its worker process was killed')

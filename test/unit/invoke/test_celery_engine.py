@@ -117,7 +117,7 @@ def test_a_message_that_comes_again_during_and_after_the_task_changes_nothing(
 def test_a_broker_that_is_restarted_loses_nothing_that_it_keeps_on_disk(
     rig: CeleryRig, tmp_path: Path, eventually: Eventually
 ) -> None:
-    rig.start_worker()
+    rig.start_worker(concurrency=1)  # so none begins just then: that would be an error
     path = tmp_path / 'tries'
     with CeleryEngine(rig.url) as engine:
         running = submit(engine, 'note_and_wait_for', str(path))

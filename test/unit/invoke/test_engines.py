@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 import os
 from pathlib import Path
 import queue
@@ -24,6 +25,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 from typing import Any
 
 from action_lifecycle.engine import LifecycleError
@@ -181,10 +183,20 @@ def test_a_task_over_its_limit_is_killed_with_what_it_started(
     eventually: Callable[..., Any], engine: Engine, tmp_path: Path
 ) -> None:
     path = tmp_path / 'pids'
-    outcome = ask(engine, 'hang', str(path), limit=1.0)
-    assert outcome.error == 'it took longer than 1 s; its worker process was killed'
+    outcome = ask(engine, 'hang', str(path), limit=4.0)
+    assert outcome.error == 'it took longer than 4 s; its worker process was killed'
     for pid in map(int, path.read_text().split()):
         eventually(lambda pid=pid: not is_running(pid))
+
+
+def test_a_worker_that_ends_itself_while_the_engine_stands_still_took_too_long(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with LocalEngine(workers=1) as one:
+        monkeypatch.setattr(local, 'time', SimpleNamespace(monotonic=lambda: 0.0))
+        error = 'it took longer than 0.5 s; its worker process was killed'
+        assert ask(one, 'time:sleep', 60, limit=0.5).error == error
+        assert ask(one, 'echo', 1) == Outcome(1)
 
 
 def test_a_worker_that_can_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,9 +232,10 @@ def test_workers_end_when_the_process_of_the_engine_is_killed(
 import sys, time
 from action_lifecycle.invoke import Job, LocalEngine
 engine = LocalEngine(workers=2)
-engine.submit(Job('tasks_of_tests:hang', None, {'actor_input': sys.argv[1]}, 2.0,
-                  lambda: True, print))
-engine.submit(Job('tasks_of_tests:echo', None, {'actor_input': 1}, None, lambda: True, print))
+engine.submit(Job('tasks_of_tests:hang', None, {'actor_input': sys.argv[1]}, 5.0,
+                  lambda: True, lambda outcome: None))
+engine.submit(Job('tasks_of_tests:echo', None, {'actor_input': 1}, None,
+                  lambda: True, lambda outcome: None))
 while len(engine.pids) < 2:
     time.sleep(0.01)
 print(*engine.pids, flush=True)
@@ -242,4 +255,5 @@ time.sleep(60)
     assert len(pids) == 2
     for pid in pids:
         eventually(lambda pid=pid: not is_running(pid))
-    os.kill(int(path.read_text().split()[1]), signal.SIGKILL)  # what the hanging task started
+    with suppress(ProcessLookupError):
+        os.kill(int(path.read_text().split()[1]), signal.SIGKILL)  # what the hanging task started

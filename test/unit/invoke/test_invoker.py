@@ -73,6 +73,28 @@ transitions:
 """
 
 
+class Held:
+    """An engine that replies to nothing while an event is fired."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.go = threading.Event()
+
+    def submit(self, job: Job) -> None:
+        def reply(outcome: Outcome) -> None:
+            self.go.wait(30)
+            job.reply(outcome)
+        self.engine.submit(job._replace(reply=reply))
+
+    def send(self, session: Any, *event: str) -> Any:
+        """Return the reply of a session to an event, which can't know an end of its work."""
+        self.go.clear()
+        try:
+            return session.send(*event)
+        finally:
+            self.go.set()
+
+
 def one(work: Any, failed: str = '') -> str:
     """Return the graph with this work."""
     text = ONE % json.dumps(work)
@@ -97,8 +119,9 @@ def task(name: str, **more: Any) -> dict[str, Any]:
 def test_work_gives_its_output_to_the_next_state(
     engine: Engine, talk: Any, work: Any, given: Any, text: str
 ) -> None:
-    session = talk(one(work), engine)
-    assert session.send('search', given).next_events == ('poll',)
+    held = Held(engine)
+    session = talk(one(work), held)
+    assert held.send(session, 'search', given).next_events == ('poll',)
     reply = session.finish()
     assert (reply.output, reply.next_events, reply.progress, reply.error) == (
         text, ('search', 'stop'), None, '')
@@ -107,8 +130,9 @@ def test_work_gives_its_output_to_the_next_state(
 def test_from_invoker_to_invoker_nothing_is_seen_but_the_end(
     engine: Engine, talk: Any
 ) -> None:
-    session = talk(TWO, engine)
-    replies = [session.send('search', 'red cup')]
+    held = Held(engine)
+    session = talk(TWO, held)
+    replies = [held.send(session, 'search', 'red cup')]
     while replies[-1].next_events == ('poll',):
         replies.append(session.poll())
     steps = [reply.progress for reply in replies if reply.progress is not None]
@@ -170,12 +194,13 @@ def test_the_closing_event_is_never_admitted_from_elsewhere(
 def test_a_failure_clears_the_progress_and_offers_the_next_events(
     engine: Engine, talk: Any
 ) -> None:
-    session = talk(one([task('echo'), task('fail')]), engine)
-    session.send('search', 'x')
+    held = Held(engine)
+    session = talk(one([task('echo'), task('fail')]), held)
+    held.send(session, 'search', 'x')
     reply = session.finish()
     assert reply.error == "task 'tasks_of_tests:fail': ValueError: no way with x"
     assert (reply.progress, reply.next_events) == (None, ('search', 'apologise'))
-    assert session.send('search', 'y').progress.done == 0
+    assert held.send(session, 'search', 'y').progress.done == 0
     assert session.finish().error.endswith('no way with y')
     assert session.send('apologise', 'by hand').error == ''
 
