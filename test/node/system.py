@@ -39,6 +39,13 @@ SHARE = Path(get_package_share_directory('action_lifecycle'))
 FACTS = SHARE / 'config' / 'facts' / 'cell.yaml'
 
 
+def _patient(facts: str) -> str:
+    """Return facts of an e-stop that does not stop when a process stands still for a while."""
+    patient = facts.replace('mode: heartbeat, max_age: 1.0', 'mode: heartbeat, max_age: 10.0')
+    assert patient != facts
+    return patient
+
+
 class System:
     """Processes on a ROS domain of their own, with one journal."""
 
@@ -50,6 +57,8 @@ class System:
             **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder),
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'PYTHONFAULTHANDLER': '1'}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.facts = folder / 'cell.yaml'
+        self.facts.write_text(_patient(FACTS.read_text(encoding='utf-8')), encoding='utf-8')
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.context = Context()
         rclpy.init(context=self.context, domain_id=self.domain)
@@ -57,6 +66,7 @@ class System:
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.motions: dict[str, int] = {}
+        self.clients: dict[str, Any] = {}
 
     def start(self, name: str, **parameters: Any) -> subprocess.Popen[bytes]:
         """Start a process by its executable; `use_sim_time` and what it needs are given."""
@@ -66,7 +76,7 @@ class System:
         if name in ('action_lifecycle_node', 'ledger'):
             given['journal_path'] = str(self.journal_path)
         if name == 'world_model_bridge':
-            given['facts_file'] = str(FACTS)
+            given['facts_file'] = str(self.facts)
         arguments = ['--ros-args']
         for key, value in {**given, **parameters}.items():
             text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -77,18 +87,28 @@ class System:
                 stderr=subprocess.STDOUT)
         return self.processes[name]
 
-    def start_all(self, facts_file: Path = FACTS, **cell: Any) -> None:
+    def start_all(self, facts_file: Path | None = None, **cell: Any) -> None:
         """Start the cell and the three nodes, and watch the cell's count of motions."""
         self.start('sim_cell', **cell)
-        self.start('world_model_bridge', facts_file=facts_file)
+        self.start('world_model_bridge', facts_file=facts_file or self.facts)
         for name in ('ledger', 'action_lifecycle_node'):
             self.start(name)
+        self.count_motions()
+
+    def count_motions(self) -> None:
+        """Watch the cell's count of motions."""
         for controller in ('arm_controller', 'gripper_controller'):
             self.node.create_subscription(
                 UInt32, f'{controller}/motions_started',
                 lambda message, controller=controller: self.motions.__setitem__(
                     controller, message.data),
                 rclpy.qos.QoSProfile(depth=1, durability=1))
+
+    def client(self, kind: type, name: str) -> Any:
+        """Return the one client of a service: an early answer to a new one may be lost."""
+        if name not in self.clients:
+            self.clients[name] = self.node.create_client(kind, name)
+        return self.clients[name]
 
     def kill(self, name: str) -> None:
         """End a process as a power switch would."""
@@ -104,12 +124,13 @@ class System:
         process.wait(timeout)
         return time.monotonic() - started
 
-    def run(self, flow: Path, *arguments: str) -> subprocess.Popen[str]:
-        """Run a flow by the console command."""
+    def run(self, flow: Path, *arguments: str, stdout: Any = subprocess.PIPE
+            ) -> subprocess.Popen[str]:
+        """Run a flow by the console command; give a file when nobody reads what it tells."""
         return subprocess.Popen(
             [str(LIB / 'action_lifecycle'), 'run', str(flow), '--plain', '--wait', '30',
-             *arguments], env=self.environment, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True)
+             *arguments], env=self.environment, stdout=stdout, stderr=subprocess.STDOUT,
+            text=True)
 
     def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a console command to its end."""

@@ -25,18 +25,20 @@ from lifecycle_msgs.srv import ChangeState
 import pytest
 
 from .system import System
-from .test_flow_on_cell import finish, flow_file, MOVE
+from .test_flow_on_cell import finish, flow_file
 
 
 @pytest.fixture
 def system(tmp_path: Path) -> Iterator[System]:
     system = System(tmp_path)
+    for name in ('action_lifecycle', 'world_model_bridge'):
+        system.client(ChangeState, f'{name}/change_state')
     yield system
     system.close()
 
 
 def change(system: System, name: str, transition: int) -> Any:
-    client = system.node.create_client(ChangeState, f'{name}/change_state')
+    client = system.client(ChangeState, f'{name}/change_state')
     system.until(client.service_is_ready, 10, f'{name} is there')
     call = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
     system.until(call.done, 10, f'{name} answers')
@@ -47,7 +49,7 @@ def test_the_action_node_stops_the_motion_and_asks_when_it_is_active_again(
     system: System, tmp_path: Path
 ) -> None:
     system.start_all()
-    run = system.run(flow_file(tmp_path, seconds=20))
+    run = system.run(flow_file(tmp_path, seconds=20, within=2.0))
     system.until_state('move', 'executing_motion')
     system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
     assert change(system, 'action_lifecycle', Transition.TRANSITION_DEACTIVATE)
@@ -70,7 +72,7 @@ def test_a_deactivated_bridge_stops_the_motion_and_is_asked_again_when_it_is_act
     system: System, tmp_path: Path
 ) -> None:
     system.start_all()
-    run = system.run(flow_file(tmp_path, MOVE.replace('within: 2.0', 'within: 8.0'), seconds=20))
+    run = system.run(flow_file(tmp_path, seconds=20, within=8.0))
     system.until_state('move', 'executing_motion')
     system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
     for _ in ('in motion', 'while the sensors are asked'):
@@ -83,7 +85,8 @@ def test_a_deactivated_bridge_stops_the_motion_and_is_asked_again_when_it_is_act
     assert run.poll() is None
     system.until_state('move', 'fallback_requested')
     (failed,) = (row.data for row in system.rows(action_id='move') if row.event == 'fail')
-    assert (failed['error_code'], failed['sensors_said']) == ('INTERRUPTED', 'refuted'), failed
+    assert failed['error_code'] == 'INTERRUPTED', failed
+    assert failed['sensors_said'] in ('refuted', 'stale'), failed  # stale: the cell stood still
     assert system.motions['arm_controller'] == 1
     run.terminate()
     finish(run, 20.0)

@@ -40,7 +40,7 @@ actions:
         trajectory:
           joint_names: [x_joint]
           points: [{positions: ['{{ x }}'], time_from_start: {sec: 8}}]
-    confirm: {condition: 'abs(tool[0] - x) < 0.01', hold: 0.2, within: 2.0}
+    confirm: {condition: 'abs(tool[0] - x) < 0.01', hold: 0.2, within: 20.0}
   never: {after: {look: {condition: 'tool[0] > 9'}}, confirm: 'tool[0] > -9'}
 """
 BACK = """\
@@ -56,7 +56,7 @@ BACK = """\
           trajectory:
             joint_names: [x_joint]
             points: [{positions: ['{{ to }}'], time_from_start: {sec: 1}}]
-      confirm: {condition: 'abs(tool[0] - to) < 0.01', hold: 0.2, within: 2.0}
+      confirm: {condition: 'abs(tool[0] - to) < 0.01', hold: 0.2, within: 20.0}
     look_again: {after: [back], confirm: 'tool[0] > -9'}
 """
 
@@ -64,12 +64,13 @@ BACK = """\
 @pytest.fixture
 def system(tmp_path: Path) -> Iterator[System]:
     system = System(tmp_path)
+    system.client(EditFlow, 'action_lifecycle/edit_flow')
     yield system
     system.close()
 
 
 def edit(system: System, flow_id: str, text: str) -> Any:
-    client = system.node.create_client(EditFlow, 'action_lifecycle/edit_flow')
+    client = system.client(EditFlow, 'action_lifecycle/edit_flow')
     system.until(client.service_is_ready, 10, 'edit_flow')
     answer = client.call_async(EditFlow.Request(
         flow_id=flow_id, edit_yaml=text, author='ann', reason='once more'))
@@ -111,6 +112,7 @@ def test_edits_are_checked_by_the_robot_and_survive_kill_9(
                 if row.to_state == 'terminated'}
     assert outcomes == {'look': 'succeeded', 'move': 'succeeded', 'never': 'skipped',
                         'back': 'succeeded', 'look_again': 'succeeded'}
+    system.until(lambda: system.motions['arm_controller'] >= 2, 5, 'the count of motions')
     assert system.motions['arm_controller'] == 2
     last = system.until(lambda: [row for row in system.rows(flow_id=flow_id, kind='flow')
                                  if row.final], 10, 'the end of the flow')[0]

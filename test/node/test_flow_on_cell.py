@@ -41,7 +41,7 @@ actions:
   move:
     motion:
 """ + ARM + """\
-    confirm: {condition: 'abs(tool[0] - X) < 0.01', hold: 0.2, within: 2.0}
+    confirm: {condition: 'abs(tool[0] - X) < 0.01', hold: 0.2, within: WITHIN}
 """
 
 
@@ -52,9 +52,12 @@ def system(tmp_path: Path) -> Iterator[System]:
     system.close()
 
 
-def flow_file(folder: Path, text: str = MOVE, x: float = 0.3, seconds: int = 1) -> Path:
+def flow_file(folder: Path, text: str = MOVE, x: float = 0.3, seconds: int = 1,
+              within: float = 20.0) -> Path:
     path = folder / 'flow.yaml'
-    path.write_text(text.replace('X', str(x)).replace('SECONDS', str(seconds)))
+    for key, value in (('X', x), ('SECONDS', seconds), ('WITHIN', within)):
+        text = text.replace(key, str(value))
+    path.write_text(text)
     return path
 
 
@@ -73,8 +76,8 @@ def test_a_flow_begins_when_the_time_is_known(system: System, tmp_path: Path) ->
     system.start('action_lifecycle_node', bridge_timeout=30.0)
     run = system.run(flow_file(tmp_path))
     assert run.stdout is not None
-    told = next(line for line in run.stdout if 'waiting' in line)
-    assert 'for up to 30 s for the time on /clock' in told
+    told = next(line for line in run.stdout if '/clock' in line)
+    assert 'waiting for up to 30 s for the time on /clock' in told
     system.start('sim_cell')
     code, output = finish(run)
     assert code == 0, output + system.logs()
@@ -114,11 +117,11 @@ def test_interrupted_in_motion_the_node_stops_it_and_leaves_the_action_as_it_is(
     system: System, tmp_path: Path
 ) -> None:
     system.start_all()
-    run = system.run(flow_file(tmp_path, seconds=20))
+    run = system.run(flow_file(tmp_path, seconds=20, within=2.0))
     system.until_state('move', 'executing_motion')
     system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
-    seconds = system.stop('action_lifecycle_node', signal.SIGINT)
-    assert seconds < 5.0, system.logs()
+    seconds = system.stop('action_lifecycle_node', signal.SIGINT, 20.0)
+    assert seconds < 15.0, system.logs()
     assert finish(run)[0] != 0
     rows = system.rows(action_id='move')
     assert rows[-1].to_state == 'executing_motion', [row.event for row in rows]
@@ -142,8 +145,8 @@ def test_ctrl_c_on_all_nodes_at_once_leaves_the_action_as_it_is(
     started = time.monotonic()
     for node in nodes:
         node.send_signal(signal.SIGINT)
-    assert [node.wait(10.0) for node in nodes] == [0, 0, 0], system.logs()
-    assert time.monotonic() - started < 5.0
+    assert [node.wait(20.0) for node in nodes] == [0, 0, 0], system.logs()
+    assert time.monotonic() - started < 15.0
     finish(run)
     assert system.rows()[-1].to_state in ('executing_motion', 'sensor_confirm'), system.logs()
     assert not [row for row in system.rows() if row.kind == 'lock']
@@ -157,7 +160,7 @@ def test_ctrl_c_on_run_cancels_and_waits_until_it_stands(
     system.until_state('move', 'executing_motion')
     system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
     run.send_signal(signal.SIGINT)
-    code, output = finish(run, 15.0)
+    code, output = finish(run, 30.0)
     assert code == 1, output
     row = system.rows(action_id='move')[-1]
     assert row.to_state == 'terminated' and row.data['outcome'] == 'canceled'

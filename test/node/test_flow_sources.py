@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import json
 from pathlib import Path
+import signal
 import subprocess
 import sys
 import time
@@ -50,7 +51,7 @@ class Rig:
             self.system.node, ExecuteFlow, 'action_lifecycle/execute_flow')
 
     def start(self, second_goal: str = 'attach') -> None:
-        self.system.start('action_lifecycle_node', planner='planner/plan', planner_timeout=2.0,
+        self.system.start('action_lifecycle_node', planner='planner/plan', planner_timeout=6.0,
                           second_goal=second_goal)
 
     def planner(self) -> None:
@@ -116,6 +117,7 @@ class Rig:
 @pytest.fixture(scope='module')
 def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     rig = Rig(tmp_path_factory.mktemp('sources'))
+    rig.until_answered()
     rig.run(GOOD, 'yaml')  # by then the nodes have found the servers that planners are told of
     yield rig
     rig.system.close()
@@ -172,13 +174,25 @@ def test_a_cycle_fails_at_once(rig: Rig) -> None:
 
 
 def test_a_slow_planner_is_asked_again_and_holds_up_nobody(rig: Rig) -> None:
-    slow = rig.send('slow good')
-    rig.system.until(lambda: rig.asked('slow good'), 10.0, 'the planner is asked')
-    started = time.monotonic()
-    other = rig.run(GOOD, 'yaml')
-    assert other.error_code == ErrorCode.NONE and time.monotonic() - started < 20.0
+    def asks() -> int:
+        return sum(row.event == 'asked'
+                   for row in rig.system.rows(kind='plan', action_id='slow'))
+
+    planner = rig.system.processes['planner']
+    planner.send_signal(signal.SIGSTOP)  # until it was asked again
+    try:
+        slow = rig.send('late good', flow_id='slow')
+        rig.system.until(lambda: asks() == 1, 20.0, 'it is asked')
+        started = time.monotonic()
+        other = rig.run(GOOD, 'yaml')
+        assert other.error_code == ErrorCode.NONE and time.monotonic() - started < 20.0
+        assert not slow.done()
+        rig.system.until(lambda: asks() == 2, 20.0, 'it is asked again')
+    finally:
+        planner.send_signal(signal.SIGCONT)
     assert rig.result(slow).error_code == ErrorCode.NONE
-    assert len(rig.asked('slow good')) == 2
+    rig.system.until(lambda: len(rig.asked('late good')) >= 2, 5.0, 'the planner has read both')
+    assert len(rig.asked('late good')) == 2
 
 
 def test_a_planner_that_dies_is_waited_for(rig: Rig) -> None:
@@ -203,14 +217,14 @@ def test_killed_while_the_planner_thinks_the_node_asks_again_and_runs_it_once(ri
 
 
 def test_a_canceled_request_is_given_up(rig: Rig) -> None:
-    rig.system.until(rig.client.server_is_ready, 30.0, 'execute_flow')
+    rig.until_answered()
     sent = rig.client.send_goal_async(ExecuteFlow.Goal(flow='slow slow slow', kind='request'))
     rig.system.until(sent.done, 10.0, 'an answer')
     handle = sent.result()
     result = handle.get_result_async()
     rig.system.until(lambda: rig.asked('slow slow slow'), 10.0, 'the planner is asked')
     handle.cancel_goal_async()
-    assert rig.result(result, 5.0).error_code == ErrorCode.CANCELED
+    assert rig.result(result, 15.0).error_code == ErrorCode.CANCELED
 
 
 def test_a_planner_steers_a_flow_and_its_edits_are_checked_too(rig: Rig) -> None:
@@ -226,6 +240,7 @@ def test_a_planner_steers_a_flow_and_its_edits_are_checked_too(rig: Rig) -> None
 def test_feedback_tells_each_lasting_state_and_its_progress_never_falls_back(rig: Rig) -> None:
     told: list[Any] = []
     rig.run('steer once more', told=lambda message: told.append(message.feedback))
+    rig.system.until(lambda: told and told[-1].progress == 1.0, 5.0, 'the last feedback')
     progress = [feedback.progress for feedback in told]
     assert progress == sorted(progress) and progress[-1] == 1.0
     totals = [feedback.status.total for feedback in told]
@@ -327,6 +342,7 @@ def test_a_scheduled_flow_starts_by_itself_also_after_kill_9(rig: Rig) -> None:
 
 
 def test_a_job_is_taken_away(rig: Rig) -> None:
+    rig.until_answered()
     result = rig.run('scheduled', flow_id='later')
     assert json.loads(result.summary_json)['job']['id'] == 'later'
     answer = rig.call(CancelJob, 'cancel_job', CancelJob.Request(id='latr', actor='test'))

@@ -61,7 +61,7 @@ actions:
           joint_names: [x_joint]
           points: [{positions: [GOAL], time_from_start: {sec: SECONDS}}]
     stopped: {condition: speed < 0.01, hold: 0.1}
-    confirm: {condition: 'abs(tool[0] - x) < 0.01', hold: HOLD, within: 3.0}
+    confirm: {condition: 'abs(tool[0] - x) < 0.01', hold: HOLD, within: 8.0}
     on_resume: POLICY
 """
 ARM, NODE, BRIDGE = 'arm_controller', 'action_lifecycle_node', 'world_model_bridge'
@@ -153,6 +153,7 @@ class Robot(System):
         self.until_in(flow, 'terminated', 40.0)
         rows = self.rows(flow_id=flow, action_id='move', kind='transition')
         assert rows[-1].data['outcome'] == 'succeeded', [(row.event, row.cause) for row in rows]
+        self.until(lambda: self.motions[ARM] - before >= motions, 5.0, 'the count of motions')
         assert self.motions[ARM] - before == motions
         assert any(row.data.get('evidence') for row in rows)
 
@@ -236,8 +237,9 @@ def test_killed_when_the_motion_has_ended_and_nobody_has_read_it(
 
 @victims
 def test_killed_while_the_sensors_are_asked(robot: Robot, victim: str) -> None:
-    flow, _, before = robot.begin(f'confirming_{victim}', hold=1.5)
-    robot.until_in(flow, 'sensor_confirm')
+    flow, _, before = robot.begin(f'confirming_{victim}', hold=4.0)
+    robot.until(lambda: any(row.to_state == 'sensor_confirm' for row in robot.rows(flow_id=flow)),
+                30.0, f'{flow}: the sensors are asked')
     robot.kill_all(victim)
     robot.start_again(victim)
     robot.succeeded(flow, before)

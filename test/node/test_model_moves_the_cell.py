@@ -23,6 +23,8 @@ from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.srv import Plan
+from lifecycle_msgs.msg import State
+from lifecycle_msgs.srv import GetState
 import pytest
 from rclpy.action import ActionClient
 from unit.llm.endpoint import Endpoint
@@ -37,14 +39,14 @@ flow: open_it
 actions:
   open:
     motion: {GRIPPER}, goal: {{command: {{position: 0.05, max_effort: 10.0}}}}}}
-    confirm: gap > 0.04
+    confirm: {{condition: gap > 0.04, within: 20.0}}
 """
 TOOLS = f"""\
 actions:
   gripper:
     {GRIPPER[1:]}
     time_limit: 30
-    action: {{confirm: gap > 0.04, resources: [gripper]}}
+    action: {{confirm: {{condition: gap > 0.04, within: 20.0}}, resources: [gripper]}}
 """.replace(', type:', '\n    type:')
 
 
@@ -62,8 +64,9 @@ def system(tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv('OPENAI_MODEL', 'small')
     (tmp_path / 'tools.yaml').write_text(TOOLS)
     system = System(tmp_path)
-    system.start_all()
-    system.kill('action_lifecycle_node')
+    for name in ('sim_cell', 'world_model_bridge', 'ledger'):
+        system.start(name)
+    system.count_motions()
     system.start('action_lifecycle_node', planner='/language_model/plan')
     system.start('language_model', tools_file=str(tmp_path / 'tools.yaml'))
     yield system
@@ -97,7 +100,16 @@ def test_goals_of_a_model_are_refused_like_any_others(
         {'next_state': 'plan'}, planned(FLOW.replace('0.05', '0.5')),
         {'next_state': 'plan'}, planned(FLOW)])
     client = ActionClient(system.node, ExecuteFlow, 'action_lifecycle/execute_flow')
-    system.until(client.server_is_ready, 40, 'the action node')
+    ask = system.node.create_client(Plan, '/language_model/plan')
+    state = system.node.create_client(GetState, 'action_lifecycle/get_state')
+
+    def active() -> bool:
+        """Ask once; the answer may get lost while both still discover each other."""
+        answer = state.call_async(GetState.Request())
+        system.executor.spin_until_future_complete(answer, 0.5)
+        return answer.done() and answer.result().current_state.id == State.PRIMARY_STATE_ACTIVE
+
+    system.until(lambda: client.server_is_ready() and active(), 40, 'the action node')
     sent = client.send_goal_async(ExecuteFlow.Goal(flow='Open the gripper.', kind='request'))
     system.until(sent.done, 20, 'the goal is taken')
     result = sent.result().get_result_async()
@@ -117,7 +129,6 @@ def test_goals_of_a_model_are_refused_like_any_others(
     endpoint.always = answering([
         {'next_state': 'use_tool'}, goal('wide'), goal(0.5), {'next_state': 'use_tool'},
         goal(0.06), {'next_state': 'plan'}, planned(FLOW)])
-    ask = system.node.create_client(Plan, '/language_model/plan')
     system.until(ask.service_is_ready, 20, 'the service of the planner')
     call = ask.call_async(Plan.Request(request='Open it, then plan.'))
     system.until(call.done, 90, 'the plan')

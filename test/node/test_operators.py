@@ -33,7 +33,7 @@ ASKS = """\
 flow: asks
 actions:
   look:
-    confirm: {condition: gap > 9.0, within: 0.3}
+    confirm: {condition: gap > 9.0, within: 4.0, max_age: 5.0}
     fallback:
       - strategy: ask
         question: 'The gap is {{ facts.gap|round(2) }} m: {{ error }}'
@@ -211,6 +211,11 @@ def listed(system: System, flow_id: str) -> list[dict[str, Any]]:
 def test_a_judge_that_is_not_there_is_told_before_anything_begins(
     system: System, old: str, new: str, message: str
 ) -> None:
+    def ended() -> bool:
+        return all(row.final for row in {
+            row.flow_id: row for row in system.rows(kind='flow')}.values())
+
+    system.until(ended, 20, 'the flows before it have ended')
     before = len(system.rows())
     process = run(system, JUDGES.replace(old, new), 'refused')
     output, _ = process.communicate(timeout=40)

@@ -33,6 +33,10 @@ def serve_until(
         executor.spin_once(timeout_sec=0.02)
         if value := done():
             return value
+    for _ in range(50):  # what came while this process stood still
+        executor.spin_once(timeout_sec=0.02)
+        if value := done():
+            return value
     raise AssertionError(f'{what}: not within {timeout:g} s\n{logs_of(folder)}')
 
 
