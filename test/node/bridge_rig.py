@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import json
+import math
 import os
 from pathlib import Path
 import time
@@ -29,7 +30,7 @@ from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.qos import action_qos, state_qos
 from action_lifecycle.ros.stamps import to_time, to_uuid
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
-from action_lifecycle_msgs.msg import Condition, Motion, SafetyState, WorldState
+from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion, SafetyState, WorldState
 from action_lifecycle_msgs.srv import Check, ClearStop, Evaluate
 from control_msgs.action import GripperCommand
 from isolation import domain_id
@@ -46,7 +47,7 @@ from .ending import destroy
 
 GRIPPER = 'control_msgs/action/GripperCommand'
 FACTS = """
-estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 0.4}
+estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 4.0}
 facts:
   gap: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=gripper]',
         max_age: 0.5, unit: m}
@@ -69,6 +70,7 @@ class Gripper:
         self.behaviour: str = 'succeed'
         self.goals: list[Any] = []
         self.ids: list[bytes] = []
+        self.asked = 0  #: goals that came
         self.canceled = 0
         self.refuse_cancel = False
         self.release: Any = Future()
@@ -77,6 +79,7 @@ class Gripper:
             cancel_callback=self.on_cancel)
 
     async def decide(self, goal: Any) -> GoalResponse:
+        self.asked += 1
         if self.behaviour == 'never_answer':
             await self.release
         return GoalResponse.REJECT if self.behaviour == 'reject' else GoalResponse.ACCEPT
@@ -201,7 +204,7 @@ class Rig:
     def order(self, *goals: Any, **fields: Any) -> ExecuteMotion.Goal:
         """Return a request; each goal is the data of a GripperCommand goal, or a Motion."""
         steps = [goal if isinstance(goal, Motion) else Motion(
-            server='gripper', type=GRIPPER, goal_json=json.dumps(goal), server_timeout=1.0,
+            server='gripper', type=GRIPPER, goal_json=json.dumps(goal), server_timeout=10.0,
             timeout=20.0) for goal in goals]
         fields.setdefault('goal_id', to_uuid(uuid.uuid4().hex))
         return ExecuteMotion.Goal(steps=steps, **fields)
@@ -216,7 +219,7 @@ class Rig:
         handle = self.send(self.order(*goals, **fields))
         return self.wait(handle.get_result_async(), timeout).result
 
-    def confirm(self, expression: str, *, hold: float = 0.0, within: float = 2.0,
+    def confirm(self, expression: str, *, hold: float = 0.0, within: float = 8.0,
                 after: float = 0.0, max_age: float = 0.0, feedback: Any = None, **parameters: Any
                 ) -> Any:
         """Send a question, return the accepted goal's handle."""
@@ -232,6 +235,23 @@ class Rig:
 
     def result(self, handle: Any, timeout: float = 10.0) -> Any:
         return self.wait(handle.get_result_async(), timeout).result
+
+    def until_it_answers(self, client: Any, goal: Any) -> None:
+        """Wait until a bridge that has just started hears a goal it can't use, and is heard."""
+        asked: list[Any] = []
+        last = -math.inf
+
+        def ask() -> bool:
+            nonlocal last
+            if time.monotonic() > last + 1.0 and client.server_is_ready():
+                last = time.monotonic()
+                client.send_goal_async(goal).add_done_callback(
+                    lambda sent: asked.append(sent.result().get_result_async()))
+            return any(result.done() for result in asked)
+
+        self.until(ask, 20.0)
+        answer = next(result for result in asked if result.done())
+        assert answer.result().result.error_code == ErrorCode.INVALID_REQUEST
 
     def call(self, client: Any, request: Any) -> Any:
         self.until(client.service_is_ready)

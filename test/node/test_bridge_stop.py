@@ -27,6 +27,7 @@ import signal
 import subprocess
 import sys
 
+from action_lifecycle_msgs.action import ExecuteMotion
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
 import pytest
@@ -92,7 +93,7 @@ def test_an_estop_stays_latched_over_kill_9_and_ctrl_c_until_it_is_cleared(
         assert (told.error_code, told.topic) == (ErrorCode.ESTOP, '/estop')
         assert "'/estop' says stop (from before the restart); latched" in told.reason
         assert all(message.state == SafetyState.STOPPED for message in rig.safety)
-    rig.until(rig.motion.server_is_ready)
+    rig.until_it_answers(rig.motion, ExecuteMotion.Goal())
     refused = rig.execute(OPEN)
     assert refused.error_code == ErrorCode.ESTOP and not rig.gripper.goals
     assert rig.call(rig.clear_client, ClearStop.Request(actor='anna', reason='looked')).accepted

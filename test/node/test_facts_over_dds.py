@@ -22,6 +22,7 @@ import json
 import os
 from pathlib import Path
 import random
+import re
 import subprocess
 import sys
 import time
@@ -112,33 +113,42 @@ def test_a_lossy_topic_confirms_by_what_arrives(rig: Rig) -> None:
         rig.publish_gap(0.03, stamp=stamp)
 
     rig.robot.create_timer(0.01, sample)
-    handle = rig.confirm('gap > 0.02', hold=0.4, within=5.0, after=rig.now())
+    handle = rig.confirm('gap > 0.02', hold=0.4, within=8.0, after=rig.now())
     assert rig.result(handle).verdict == CONFIRMED
 
 
 def test_a_gap_in_a_lossy_topic_resets_the_hold(rig: Rig) -> None:
-    handle = rig.confirm('gap > 0.02', hold=0.6, within=1.0, after=rig.now())
-    rig.until(rig.joints.get_subscription_count)
-    for _ in range(2):
-        rig.publish_gap(0.03)
-        rig.spin(0.4)  # longer than max_age: it might have been anything
-    result = rig.result(handle)
-    assert result.error_code == ErrorCode.CONFIRM_STALE, result.error_msg
-    assert 'gap 0.03 stale: /joint_states has been silent for 0.' in result.error_msg
+    words = 'gap 0.03 stale: /joint_states has been silent for 0.'
+    said = list[str]()
+    while not said or (words not in said[-1] and len(said) < 3):  # the machine may be busy
+        handle = rig.confirm('gap > 0.02', hold=0.6, within=1.0, after=rig.now())
+        rig.until(rig.joints.get_subscription_count)
+        for _ in range(2):
+            rig.publish_gap(0.03)
+            rig.spin(0.4)  # longer than max_age: it might have been anything
+        result = rig.result(handle)
+        assert result.verdict != CONFIRMED
+        said.append(result.error_msg)
+    assert words in said[-1], said
+    assert result.error_code == ErrorCode.CONFIRM_STALE
 
 
 def test_a_stalled_publisher_that_repeats_its_last_sample_goes_stale(rig: Rig) -> None:
     frozen = rig.now()
     rig.robot.create_timer(0.02, lambda: rig.publish_gap(0.03, stamp=frozen))
-    result = rig.result(rig.confirm('gap > 0.02', hold=0.5, within=1.0))
-    assert result.verdict == STALE
-    assert '/joint_states has been silent for 1' in result.error_msg
+    verdicts = list[int]()
+    while STALE not in verdicts and len(verdicts) < 3:  # the machine may be busy
+        result = rig.result(rig.confirm('gap > 0.02', hold=0.5, within=1.0))
+        verdicts.append(result.verdict)
+    assert verdicts[-1] == STALE and CONFIRMED not in verdicts, verdicts
+    silence = re.search(r'/joint_states has been silent for ([0-9.]+)', result.error_msg)
+    assert silence is not None and float(silence[1]) >= 1.0, result.error_msg
 
 
 def test_a_burst_of_2_khz_is_judged_sample_by_sample(rig: Rig) -> None:
     """A topic at 2 kHz with one bad sample in it: the hold starts again."""
     publisher = rig.robot.create_publisher(Float64, 'load', QoSProfile(depth=1000))
-    handle = rig.confirm('load > 0.5', hold=0.4, within=10.0)
+    handle = rig.confirm('load > 0.5', hold=4.0, within=30.0)
     rig.until(publisher.get_subscription_count)
     rig.spin(1.2)  # until the bridge has fitted its QoS: reliable
     bad = 0.0
@@ -146,8 +156,7 @@ def test_a_burst_of_2_khz_is_judged_sample_by_sample(rig: Rig) -> None:
     done = handle.get_result_async()
     sent = 0
     while not done.done():
-        at = time.monotonic() - start
-        if bad == 0.0 and at > 0.3:
+        if sent == 200:
             bad = rig.now()
             publisher.publish(Float64(data=0.0))
         publisher.publish(Float64(data=1.0))
@@ -156,10 +165,11 @@ def test_a_burst_of_2_khz_is_judged_sample_by_sample(rig: Rig) -> None:
         left = start + sent / 2000 - time.monotonic()
         if left > 0:
             rig.executor.spin_once(timeout_sec=left)
-        assert at < 8.0
+        assert time.monotonic() < start + 25.0
+    assert bad
     evidence = done.result().result.evidence[0]
     assert done.result().result.verdict == CONFIRMED
-    assert evidence.stamp.sec + evidence.stamp.nanosec * 1e-9 >= bad + 0.4
+    assert evidence.stamp.sec + evidence.stamp.nanosec * 1e-9 >= bad + 4.0
 
 
 OTHER_TYPE = """
@@ -200,8 +210,8 @@ def test_a_publisher_that_comes_back_with_another_type_is_named_and_never_read(r
 def test_a_window_over_a_silent_topic_says_zero_hertz(rig: Rig) -> None:
     publisher = rig.robot.create_publisher(Float64, 'load', 10)
     timer = rig.robot.create_timer(0.02, lambda: publisher.publish(Float64(data=1.0)))
-    assert rig.result(rig.confirm('rate > 30', within=3.0)).verdict == CONFIRMED
-    handle = rig.confirm('rate < 1', within=3.0)
+    assert rig.result(rig.confirm('rate > 30')).verdict == CONFIRMED
+    handle = rig.confirm('rate < 1')
     rig.robot.destroy_timer(timer)
     assert rig.result(handle).verdict == CONFIRMED
 
