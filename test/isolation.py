@@ -18,17 +18,27 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import os
 from pathlib import Path
 import random
 import re
 import tempfile
+import time
+from typing import IO
 
-_HELD = []  # files locked by this process until it ends
+KEPT = 30  # more than the tests of a module take while its fixtures use their domain
+TRIES = 10  # a second apart
+
+_HELD: list[IO[str]] = []  # files locked by this process until it ends
+_OF_TESTS: list[IO[str]] = []  # those that tests have locked, the oldest first
 
 
 def domain_id() -> int:
     """
     Return a ROS domain that no other process on this machine uses.
+
+    What a test is given is kept for as long as it may use it, not longer: there are 200 in all,
+    and others run tests on this machine too. What is asked for at import is kept until the end.
 
     What killed processes left of it in shared memory is removed: Fast DDS waits up to 1 s for each
     port of it that nobody reads, with a publish on hold. Nodes of earlier tests are gone
@@ -38,17 +48,23 @@ def domain_id() -> int:
     gc.collect()
     folder = Path(tempfile.gettempdir()) / 'action_lifecycle_domains'
     folder.mkdir(exist_ok=True)
-    while True:
-        domain = random.randint(1, 200)
-        file = (folder / str(domain)).open('w')
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-        else:
-            _HELD.append(file)
+    if len(_OF_TESTS) > KEPT:
+        _OF_TESTS.pop(0).close()
+    held = _OF_TESTS if 'PYTEST_CURRENT_TEST' in os.environ else _HELD
+    for _ in range(TRIES):
+        for domain in random.sample(range(1, 201), 200):
+            file = (folder / str(domain)).open('w')
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.close()
+                continue
             if _clear_ports(domain):
+                held.append(file)
                 return domain
+            file.close()
+        time.sleep(1.0)
+    raise RuntimeError(f'no ROS domain is free: processes hold all of {folder}')
 
 
 def _clear_ports(domain: int) -> bool:

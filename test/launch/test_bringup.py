@@ -25,7 +25,7 @@ from typing import Any
 from action_msgs.msg import GoalStatus, GoalStatusArray
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
+from lifecycle_msgs.srv import ChangeState, GetState
 from node.launched import NODES, Robot
 import pytest
 from rcl_interfaces.srv import GetParameters
@@ -64,6 +64,14 @@ class Watched(Robot):
         task = self.health.get(name, DiagnosticStatus())
         return {entry.key: entry.value for entry in task.values}.get(key, '')
 
+    def ask(self, client: Any, request: Any) -> Any:
+        """Ask until it answers: that may get lost while both still discover each other."""
+        def once() -> Any:
+            answer = client.call_async(request)
+            self.executor.spin_until_future_complete(answer, 0.5)
+            return answer.result() if answer.done() else None
+        return self.until(once, 30.0, f'{client.srv_name} answers')
+
 
 @pytest.fixture(scope='module')
 def robot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
@@ -84,16 +92,17 @@ def robot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
 def test_parameters_come_from_the_file_and_from_the_arguments(robot: Watched) -> None:
     def value(node: str, name: str) -> Any:
         client = robot.node.create_client(GetParameters, f'{node}/get_parameters')
-        robot.until(client.service_is_ready, 20.0, node)
-        answer = client.call_async(GetParameters.Request(names=[name]))
-        robot.until(answer.done, 20.0, name)
-        return answer.result().values[0]
+        return robot.ask(client, GetParameters.Request(names=[name])).values[0]
 
     assert value('world_model_bridge', 'facts_rate').double_value == 7.0
     assert value('ledger', 'ledger_url').string_value == NO_REDIS
     launch = robot.launches[0]
-    assert "'facts_raet' is not known and changes nothing; did you mean" in launch.text
-    assert re.search(r'\[DEBUG\].*\[action_lifecycle\]: activate: done', launch.text)
+    robot.until(
+        lambda: "'facts_raet' is not known and changes nothing; did you mean" in launch.text,
+        20.0, 'the unknown parameter is told of')
+    robot.until(
+        lambda: re.search(r'\[DEBUG\].*\[action_lifecycle\]: activate: done', launch.text),
+        20.0, 'what is told for debugging')
 
 
 def test_each_task_of_the_page_is_told_and_no_other(robot: Watched) -> None:
@@ -134,27 +143,33 @@ def test_status_of_flow_and_motion_is_that_of_any_action(robot: Watched) -> None
 
 
 def test_each_change_of_state_is_one_line_of_the_log(robot: Watched) -> None:
-    told = re.findall(r'\[INFO\].*\[action_lifecycle\]: \S+/grip #1: (\w+) → (\w+)',
-                      robot.launches[0].text)
-    assert told == [(row.from_state, row.to_state)
-                    for row in robot.rows(action_id='grip', kind='transition')]
+    def told() -> list[tuple[str, str]]:
+        return re.findall(r'\[INFO\].*\[action_lifecycle\]: \S+/grip #1: (\w+) → (\w+)',
+                          robot.launches[0].text)
+
+    changes = [(row.from_state, row.to_state)
+               for row in robot.rows(action_id='grip', kind='transition')]
+    robot.until(lambda: len(told()) >= len(changes), 20.0, 'all are told')
+    assert told() == changes
 
 
 def test_without_autostart_a_lifecycle_manager_brings_the_nodes_up(robot: Watched) -> None:
     robot.launch(autostart='false', compose='true', namespace='manual',
                  journal_path=robot.folder / 'manual')
 
-    def change(name: str, number: int) -> bool:
-        client = robot.node.create_client(ChangeState, f'manual/{name}/change_state')
-        robot.until(client.service_is_ready, 30.0, name)
+    def change(client: Any, number: int) -> bool:
+        robot.until(client.service_is_ready, 30.0, client.srv_name)
         answer = client.call_async(ChangeState.Request(transition=Transition(id=number)))
-        robot.until(answer.done, 20.0, name)
+        robot.until(answer.done, 20.0, client.srv_name)
         return bool(answer.result().success)
 
     for name in NODES:
-        assert not change(name, Transition.TRANSITION_ACTIVATE), 'it was configured already'
-        assert change(name, Transition.TRANSITION_CONFIGURE)
-        assert change(name, Transition.TRANSITION_ACTIVATE)
+        client = robot.node.create_client(ChangeState, f'manual/{name}/change_state')
+        later = robot.node.create_client(GetState, f'manual/{name}/get_state')
+        robot.ask(later, GetState.Request())  # a node that answers this one knows the other too
+        assert not change(client, Transition.TRANSITION_ACTIVATE), 'it was configured already'
+        assert change(client, Transition.TRANSITION_CONFIGURE)
+        assert change(client, Transition.TRANSITION_ACTIVATE)
 
 
 def test_an_estop_is_told_by_both_nodes_that_heed_it(robot: Watched) -> None:

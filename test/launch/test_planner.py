@@ -52,5 +52,5 @@ def test_words_become_a_flow_that_runs(robot: Robot, endpoint: Endpoint) -> None
     robot.flows.send_goal_async(ExecuteFlow.Goal(kind='request', flow='hold it'))
     robot.until(lambda: robot.goals, 40.0, 'the flow of the model has come to its motion')
     robot.finish()
-    assert launch.pids('language_model') and endpoint.requests
     assert launch.end() == 128 + signal.SIGINT
+    assert launch.pids('language_model') and endpoint.requests

@@ -24,6 +24,12 @@ import signal
 from node.launched import Robot
 import pytest
 
+PARAMETERS = """\
+/**:
+  action_lifecycle:
+    ros__parameters: {bridge_timeout: 60.0}
+"""
+
 
 @pytest.fixture
 def robot(tmp_path: Path) -> Iterator[Robot]:
@@ -38,10 +44,15 @@ def robot(tmp_path: Path) -> Iterator[Robot]:
 def test_a_killed_process_is_back_active_and_goes_on_with_the_motion(
     robot: Robot, front_end: str, compose: str, victims: tuple[tuple[str, ...], ...]
 ) -> None:
-    launch = robot.launch(f'bringup.launch.{front_end}', use_respawn='true', compose=compose)
+    parameters = robot.folder / 'parameters.yaml'
+    parameters.write_text(PARAMETERS)
+    launch = robot.launch(f'bringup.launch.{front_end}', use_respawn='true', compose=compose,
+                          params_file=parameters)
     robot.until_active()
     robot.begin()
     for together in victims:
+        robot.until(lambda together=together: all(map(launch.pids, together)), 15.0,
+                    'the launch has told of all')
         before = {name: launch.pids(name) for name in together}
         for pids in before.values():
             os.kill(pids[-1], signal.SIGKILL)

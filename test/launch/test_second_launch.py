@@ -40,7 +40,7 @@ def test_a_second_launch_on_a_journal_is_refused_and_the_first_goes_on(
     first = robot.launch(compose='true')
     robot.until_active()
     second = robot.launch(compose='true', namespace=namespace)
-    (pid,) = first.pids('composed')
+    (pid,) = robot.until(lambda: first.pids('composed'), 20.0, 'the first has told its process')
     refusals = [
         f'configure: {robot.journal_path}: already open for writing by pid {pid} on host ',
         *(f'configure: /{name}: there is a node of this name on this machine, in domain '

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import os
 from pathlib import Path
+import re
 import signal
 import subprocess
 import sys
@@ -253,13 +254,15 @@ def test_many_cycles_leave_nothing_behind(rig: Rig) -> None:
 
 def test_timeouts_come_in_order_and_not_when_they_are_canceled(rig: Rig) -> None:
     order: list[int] = []
-    timeouts = [Timeout(rig.node, delay, lambda number=number: order.append(number))
+    scheduler = rig.node.scheduler
+    begin = scheduler.now()  # of all: this loop may be held up for longer than they differ
+    timeouts = [scheduler.at(begin + delay, lambda number=number: order.append(number))
                 for number, delay in enumerate((0.15, 0.05, 0.1, 0.2))]
     timeouts[2].cancel()
 
     def bug() -> None:
         raise ZeroDivisionError
-    Timeout(rig.node, 0.08, bug)
+    scheduler.at(begin + 0.08, bug)
     rig.until(lambda: len(order) == 3)
     assert order == [1, 0, 3]
 
@@ -292,8 +295,8 @@ def test_an_alarm_and_a_delay_in_ros_time_survive_a_jump_back() -> None:
 
 PROCESS = """
 import sys, time
+from action_lifecycle.ros import process
 from action_lifecycle.ros.lifecycle_node import ManagedNode
-from action_lifecycle.ros.process import run
 from action_lifecycle.ros.timers import Timeout
 
 def tell(word):
@@ -317,17 +320,21 @@ class Slow(ManagedNode):
     def cleanup(self):
         tell('cleanup')
 
-sys.exit(run(Slow, args=['--ros-args', '-p', 'autostart:=true']))
+if len(sys.argv) > 2:
+    process.STOP_TIME = float(sys.argv[2])
+sys.exit(process.run(Slow, args=['--ros-args', '-p', 'autostart:=true']))
 """
+LONG_TIME = 60.0  # s, for STOP_TIME: what does not wait for it ends long before, on any machine
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Any]:
     processes: list[subprocess.Popen[str]] = []
 
-    def start(needs: float) -> subprocess.Popen[str]:
+    def start(needs: float, *stop_time: float) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, '-c', PROCESS, str(needs)], stdout=subprocess.PIPE, text=True,
+            [sys.executable, '-c', PROCESS, *map(str, (needs, *stop_time))],
+            stdout=subprocess.PIPE, text=True,
             env={**os.environ, 'ROS_DOMAIN_ID': str(domain_id()),
                  'ROS_LOG_DIR': str(tmp_path)})
         processes.append(process)
@@ -351,12 +358,12 @@ def told(process: subprocess.Popen[str]) -> dict[str, float]:
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_waits_until_what_moves_has_stopped(start: Any, number: int) -> None:
-    process = start(0.5)
+    process = start(0.5, LONG_TIME)
     process.send_signal(number)
     times = told(process)
     assert list(times) == ['halt', 'stopped', 'cleanup']
     assert times['stopped'] - times['halt'] >= 0.5
-    assert times['cleanup'] - times['stopped'] < STOP_TIME / 2
+    assert times['cleanup'] - times['stopped'] < 25
 
 
 def test_it_waits_for_what_never_stops_until_its_time_is_up_or_a_second_signal(
@@ -367,15 +374,15 @@ def test_it_waits_for_what_never_stops_until_its_time_is_up_or_a_second_signal(
 
     The latter depends on the machine and its load, so only the waiting is measured.
     """
-    stubborn, urged = start(60.0), start(60.0)
+    stubborn, urged = start(60.0), start(60.0, LONG_TIME)
     stubborn.send_signal(signal.SIGINT)
     urged.send_signal(signal.SIGINT)
     begin = float(urged.stdout.readline().split()[1])
     urged.send_signal(signal.SIGINT)
-    assert told(urged)['cleanup'] - begin < STOP_TIME / 2
+    assert told(urged)['cleanup'] - begin < 25
     times = told(stubborn)
     assert list(times) == ['halt', 'cleanup']
-    assert times['cleanup'] - times['halt'] == pytest.approx(STOP_TIME, abs=1.0)
+    assert STOP_TIME <= times['cleanup'] - times['halt'] < 30
 
 
 @pytest.mark.parametrize(('version', 'choice', 'expected'), [
@@ -392,18 +399,25 @@ def test_the_executor_is_chosen_by_the_version_of_rclpy(
 def test_what_holds_the_executor_is_told_by_name_once_and_counted(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Whatever else holds the executor, on a machine that is busy, is counted and told of too."""
     told: list[str] = []
     monkeypatch.setattr(rig.node.watchdog, '_tell', told.append)
     rig.node.start()
+    ran: list[float] = []
 
     def slow() -> None:
         time.sleep(0.03)
+        ran.append(time.monotonic())
 
     for _ in range(3):
         Timeout(rig.node, 0.0, slow)
-    rig.until(lambda: rig.node.watchdog.count == 3)
-    assert len(told) == 1 and 'slow held the executor for 3' in told[0]
+    rig.until(lambda: len(ran) == 3)
+    assert rig.node.watchdog.count >= 3
+    (took,) = (found for text in told
+               if (found := re.search(r'slow held the executor for (\d+) ms', text)))
+    assert int(took[1]) >= 30
     health: list[Any] = []
+    rig.node.add_timer(0.1, slow)  # again and again: the slowest is told, it may be another once
     rig.other.create_subscription(DiagnosticArray, '/diagnostics', health.append, 10)
     rig.until(lambda: any('slow took' in status.message for array in health
                           for status in array.status if status.name == 'example: executor'))

@@ -62,7 +62,8 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
 
         session = Session(
             StateHandler(graph=load_graph(graph, name='g.yaml')), ['context'],
-            chooser=ServiceChooser(node, machine='m'), choice_timeout=2.0)
+            chooser=ServiceChooser(node, machine='m'),
+            choice_timeout=2.0 if answer is None else 30.0)
         return asyncio.run(session.run(5)), requests
 
     yield run

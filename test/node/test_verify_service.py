@@ -113,7 +113,7 @@ def test_a_checker_that_hangs_holds_nothing_up() -> None:
 
     started = time.monotonic()
     call = _Check('hangs', REQUEST, heard.append, lambda callback: callback())
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < 5  # it hangs for 10 s
     call.cancel()
     leave.set()
     time.sleep(0.05)
