@@ -215,9 +215,8 @@ def test_a_confirmation_is_asked_anew_after_the_bridge_was_killed(rig: KilledRig
 def test_ctrl_c_stops_the_motion_and_ends_in_time(rig: KilledRig, confirmed: bool) -> None:
     rig.gripper.behaviour = 'wait' if confirmed else 'hang'
     rig.gripper.refuse_cancel = not confirmed
-    took = list[float]()
-    while not took or (took[-1] >= 5.0 and len(took) < 3):  # the machine may be busy
-        if took:
+    for _ in range(3):  # the machine may be busy, and a result told meanwhile is lost
+        if rig.process is None or rig.process.poll() is not None:
             rig.start()
         rig.gripper.let_go()
         before, sent = rig.gripper.canceled, len(rig.gripper.goals)
@@ -228,12 +227,14 @@ def test_ctrl_c_stops_the_motion_and_ends_in_time(rig: KilledRig, confirmed: boo
         begin = time.monotonic()
         rig.process.send_signal(signal.SIGINT)
         rig.until(lambda: rig.process.poll() is not None)
-        took.append(time.monotonic() - begin)
+        took = time.monotonic() - begin
         assert rig.process.returncode == 0
         assert rig.gripper.canceled > before
-        rig.until(result.done)
-        answer = result.result().result
-        assert answer.stopped == confirmed
-        assert answer.error_code == (
-            ErrorCode.INTERRUPTED if confirmed else ErrorCode.STOP_UNCONFIRMED)
-    assert took[-1] < 5.0, took
+        rig.spin(0.5)
+        if took < 5.0 and result.done():
+            break
+    assert took < 5.0 and result.done()
+    answer = result.result().result
+    assert answer.stopped == confirmed
+    assert answer.error_code == (
+        ErrorCode.INTERRUPTED if confirmed else ErrorCode.STOP_UNCONFIRMED)

@@ -94,18 +94,23 @@ def test_the_mujoco_cell_offers_the_interface_on_a_live_graph(tmp_path: Path) ->
         limit = time.monotonic() + 20.0
         while not set(graph.count) >= set(CELL['topics']) and time.monotonic() < limit:
             graph.spin(0.2)
-        graph.count.clear()
-        graph.spin(LOOKED)
+        for _ in range(3):  # the machine may be busy
+            graph.count.clear()
+            graph.spin(LOOKED)
+            slow = [topic for topic, spec in CELL['topics'].items()
+                    if graph.count[topic] < 0.5 * LOOKED * spec['rate']]
+            if not slow:
+                break
         types = dict(graph.node.get_topic_names_and_types())
         actions = dict(get_action_names_and_types(graph.node))
     finally:
         graph.close()
         cell.send_signal(signal.SIGINT)
         cell.wait(10.0)
+    assert not slow
     for topic, spec in CELL['topics'].items():
         name = '/' + topic.lstrip('/')
         assert types[name] == [spec['type']]
-        assert graph.count[topic] >= 0.5 * LOOKED * spec['rate'], topic  # on a busy machine
         if 'frame' in spec:
             assert graph.frames[topic] == spec['frame'], topic
     assert {f'/{name}': [kind] for name, kind in CELL['actions'].items()} == actions

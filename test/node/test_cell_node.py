@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -55,6 +56,8 @@ TOPICS = {
     'arm_controller/motions_started': (UInt32, LATCHED),
     'gripper_controller/motions_started': (UInt32, LATCHED),
 }
+SERVICES = {
+    'estop/set': SetBool, 'cell/set_parameters': SetParameters, 'cell/save_picture': Trigger}
 
 
 @pytest.fixture(scope='module')
@@ -78,7 +81,7 @@ def _start(environment, *parameters):
 
 
 class Client:
-    """Talks to the cell; `last` and `count` have what each topic said."""
+    """Talks to the cell; `last`, `count` and `times` (stamps in s) have what each topic said."""
 
     def __init__(self):
         self.context = rclpy.Context()
@@ -87,12 +90,15 @@ class Client:
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self.last, self.count = {}, dict.fromkeys(TOPICS, 0)
+        self.times = {topic: [] for topic in TOPICS}
         for topic, (kind, qos) in TOPICS.items():
             self.node.create_subscription(
                 kind, topic, lambda message, topic=topic: self._hear(topic, message), qos)
         self.arm = ActionClient(
             self.node, FollowJointTrajectory, 'arm_controller/follow_joint_trajectory')
         self.gripper = ActionClient(self.node, GripperCommand, 'gripper_controller/gripper_cmd')
+        self.services = {name: self.node.create_client(kind, name)
+                         for name, kind in SERVICES.items()}
         self.until(lambda: 'joint_states' in self.last, 20.0)
         self.until(lambda: self.arm.server_is_ready() and self.gripper.server_is_ready())
 
@@ -104,6 +110,10 @@ class Client:
     def _hear(self, topic, message):
         self.last[topic] = message
         self.count[topic] += 1
+        if '/clock' in self.last:
+            clock = self.last['/clock'].clock
+            stamp = message.header.stamp if hasattr(message, 'header') else clock
+            self.times[topic].append(stamp.sec + stamp.nanosec * 1e-9)
 
     def until(self, condition, seconds=10.0):
         deadline = time.monotonic() + seconds
@@ -115,12 +125,9 @@ class Client:
         self.until(future.done, seconds)
         return future.result()
 
-    def call(self, kind, name, request, seconds=10.0):
-        client = self.node.create_client(kind, name)
-        self.until(client.service_is_ready)
-        response = self.answer(client.call_async(request), seconds)
-        self.node.destroy_client(client)
-        return response
+    def call(self, name, request):
+        self.until(self.services[name].service_is_ready)
+        return self.answer(self.services[name].call_async(request))
 
     def send_move(self, seconds, feedback=None, **axes):
         goal = FollowJointTrajectory.Goal()
@@ -149,7 +156,7 @@ class Client:
         return getattr(self.last['joint_states'], field)[index]
 
     def press(self, pressed):
-        assert self.call(SetBool, 'estop/set', SetBool.Request(data=pressed)).success
+        assert self.call('estop/set', SetBool.Request(data=pressed)).success
         self.until(lambda: self.last['estop'].data == pressed)
 
 
@@ -159,7 +166,7 @@ def process(isolated, tmp_path_factory):
     process = _start(isolated, 'seed:=3', 'real_time_factor:=2.0', f'picture_path:={picture}')
     yield process
     process.send_signal(signal.SIGINT)
-    assert process.wait(2.0) == 0
+    assert process.wait(20.0) == 0
     assert process.stderr.read().count('Traceback') == 0
 
 
@@ -171,16 +178,20 @@ def client(process):
 
 
 def test_topics_come_at_their_rates_and_in_simulated_time(client):
-    before = dict(client.count)
-    started = client.last['/clock'].clock.sec if '/clock' in client.last else 0
-    client.until(lambda: client.count['/clock'] > before['/clock'] + 250)
-    rates = {topic: client.count[topic] - before[topic] for topic in TOPICS}
-    assert rates['joint_states'] == pytest.approx(250, abs=10)
-    assert rates['gripper/wrench'] == pytest.approx(250, abs=10)
-    assert rates['estop'] == pytest.approx(20, abs=3)
-    assert rates['camera/part_a/pose'] == pytest.approx(20, abs=3)
-    stamp = client.last['joint_states'].header.stamp
-    assert started <= stamp.sec <= client.last['/clock'].clock.sec + 1
+    client.until(lambda: client.times['/clock'])
+    started = client.times['/clock'][-1]
+    for times in client.times.values():
+        times.clear()
+    client.until(lambda: min(len(client.times['estop']),
+                             len(client.times['camera/part_a/pose'])) > 30, 20.0)
+    # The median, as a client that stands still loses samples; those of estop have no stamps.
+    for topic, rate, error in (('joint_states', 125, 0.01), ('gripper/wrench', 125, 0.01),
+                               ('estop', 10, 0.1), ('camera/part_a/pose', 10, 0.01)):
+        times = client.times[topic]
+        spaces = [later - earlier for earlier, later in zip(times, times[1:])]
+        assert statistics.median(spaces) == pytest.approx(1 / rate, rel=error), topic
+    times = client.times['joint_states']
+    assert started - 0.1 <= times[0] and times[-1] <= client.times['/clock'][-1] + 0.1
 
 
 def test_pick_and_place_is_seen_by_sensors_and_counted(client):
@@ -189,8 +200,9 @@ def test_pick_and_place_is_seen_by_sensors_and_counted(client):
     feedback = []
     handle = client.send_move(0.8, feedback.append, x=-0.2, y=-0.12)
     assert client.answer(handle.get_result_async()).status == GoalStatus.STATUS_SUCCEEDED
+    client.until(lambda: feedback)
     assert feedback[-1].feedback.joint_names == ['x_joint', 'y_joint', 'z_joint', 'yaw_joint']
-    assert feedback[-1].feedback.desired.positions[0] < -0.05
+    client.until(lambda: feedback[-1].feedback.desired.positions[0] < -0.05)
     client.move(0.6, z=0.052)
     assert client.grip(0.0, 15.0).stalled
     client.move(0.6, z=0.2)
@@ -228,11 +240,15 @@ def test_tf_has_the_tool_and_the_parts(client):
 
 
 def test_cancel_is_reported_at_standstill(client):
-    client.move(1.2, x=-0.3)
-    handle = client.send_move(1.5, x=0.3)
-    client.until(lambda: client.joint(0, 'velocity') > 0.3)
-    result = handle.get_result_async()
-    assert len(client.answer(handle.cancel_goal_async()).goals_canceling) == 1
+    for _ in range(3):  # the motion may end while the client stands still
+        client.move(1.2, x=-0.3)
+        handle = client.send_move(1.5, x=0.3)
+        result = handle.get_result_async()
+        client.until(lambda result=result: client.joint(0, 'velocity') > 0.3 or result.done())
+        canceling = client.answer(handle.cancel_goal_async()).goals_canceling
+        if canceling:
+            break
+    assert len(canceling) == 1
     assert client.answer(result).status == GoalStatus.STATUS_CANCELED
     seen = client.count['joint_states']
     client.until(lambda: client.count['joint_states'] > seen + 10)
@@ -241,7 +257,7 @@ def test_cancel_is_reported_at_standstill(client):
 
 
 def test_new_goal_preempts_the_running_one(client):
-    first = client.send_move(1.5, y=0.2)
+    first = client.send_move(15.0, y=0.2)
     second = client.send_move(1.0, y=0.0)
     outcome = client.answer(first.get_result_async())
     assert outcome.status == GoalStatus.STATUS_ABORTED
@@ -258,8 +274,8 @@ def test_goal_outside_the_limits_is_rejected_and_moves_nothing(client):
 
 def test_estop_aborts_rejects_and_releases(client):
     client.move(1.2, x=0.0)
-    handle = client.send_move(1.5, x=-0.3)
-    client.until(lambda: client.joint(0, 'velocity') < -0.2)
+    handle = client.send_move(15.0, x=-0.3)
+    client.until(lambda: client.joint(0, 'velocity') < -0.015)
     client.press(True)
     outcome = client.answer(handle.get_result_async())
     assert outcome.status == GoalStatus.STATUS_ABORTED
@@ -274,13 +290,15 @@ def _set(client, name, value):
     parameter = Parameter(name=name, value=ParameterValue(
         type=ParameterType.PARAMETER_STRING, string_value=value))
     request = SetParameters.Request(parameters=[parameter])
-    return client.call(SetParameters, 'cell/set_parameters', request).results[0]
+    return client.call('cell/set_parameters', request).results[0]
 
 
 def test_muted_topic_falls_silent_and_a_wrong_name_is_refused(client):
     assert _set(client, 'muted_topics', 'estop, gripper/wrench').successful
-    before = dict(client.count)
-    client.until(lambda: client.count['joint_states'] > before['joint_states'] + 100)
+    for _ in range(2):  # what was sent before may be heard first
+        before = dict(client.count)
+        client.until(
+            lambda before=before: client.count['joint_states'] > before['joint_states'] + 100)
     assert client.count['estop'] - before['estop'] <= 1
     refused = _set(client, 'muted_topics', 'estp')
     assert not refused.successful
@@ -290,7 +308,7 @@ def test_muted_topic_falls_silent_and_a_wrong_name_is_refused(client):
 
 
 def test_picture_is_saved_while_the_cell_goes_on(client):
-    trigger = client.node.create_client(Trigger, 'cell/save_picture')
+    trigger = client.services['cell/save_picture']
     client.until(trigger.service_is_ready)
     answer = trigger.call_async(Trigger.Request())
     client.move(1.0, x=0.1)
@@ -320,10 +338,10 @@ def test_without_clock_stamps_are_system_time_and_sigterm_ends_it(isolated, clie
         now = time.time()
         seen = other.count['joint_states']
         other.until(lambda: other.count['joint_states'] > seen + 5)
-        assert other.last['joint_states'].header.stamp.sec == pytest.approx(now, abs=2.0)
+        assert now - 2.0 <= other.last['joint_states'].header.stamp.sec <= time.time() + 1.0
         assert other.count['/clock'] == 0
         other.move(0.8, x=0.1)
     finally:
         other.close()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(2.0) == 0
+        assert process.wait(20.0) == 0
