@@ -23,6 +23,7 @@ import sys
 import time
 from typing import Any
 
+from lifecycle_msgs.srv import GetState
 import rclpy
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.executors import SingleThreadedExecutor
@@ -34,6 +35,8 @@ from ..engine.errors import LifecycleError
 
 TELL = 3.0
 """Seconds after which it is said what is waited for."""
+AGAIN = 1.0
+"""Seconds after which a question that was not answered is asked again."""
 LAST_DOMAIN = 232
 """The highest domain that has ports for its participants."""
 
@@ -84,16 +87,46 @@ class Client:
         return f' on the ROS domain {self.node.context.get_domain_id()}; there is ' + (
             ', '.join(found) or 'no such thing in any namespace')
 
-    def call(self, service: type, name: str, request: Any, wait: float) -> Any:
-        """Call a service and return its response."""
+    def call(
+        self, service: type, name: str, request: Any, wait: float, *, again: bool = True,
+    ) -> Any:
+        """
+        Call a service and return its response; `again`: it may be asked more than once.
+
+        For a server loses what it answers to a client that it has not discovered yet.
+        """
         client = self._clients.get(name)
         if client is None:
             client = self._clients[name] = self.node.create_client(service, name)
         self.until(client.service_is_ready, wait, f"service '{client.srv_name}' is not there",
                    client.srv_name)
-        future = client.call_async(request)
-        self.until(future.done, wait, f"service '{client.srv_name}' does not answer")
-        return future.result()
+        return self._ask(client, request, wait, AGAIN if again else wait)
+
+    def until_heard(self, node: str, wait: float) -> None:
+        """
+        Wait until a managed node's answers arrive, those of services known so far too.
+
+        What was made here earlier, the node discovers earlier.
+        """
+        client = self.node.create_client(GetState, f'{node}/get_state')
+        self.until(client.service_is_ready, wait, f"service '{client.srv_name}' is not there",
+                   client.srv_name)
+        self._ask(client, GetState.Request(), wait, AGAIN)
+        self.node.destroy_client(client)
+
+    def _ask(self, client: Any, request: Any, wait: float, again: float) -> Any:
+        asked: list[Any] = []
+        ask_at = time.monotonic()
+
+        def answered() -> bool:
+            nonlocal ask_at
+            if time.monotonic() >= ask_at:
+                ask_at += again
+                asked.append(client.call_async(request))
+            return any(future.done() for future in asked)
+
+        self.until(answered, wait, f"service '{client.srv_name}' does not answer")
+        return next(future.result() for future in asked if future.done())
 
 
 @contextlib.contextmanager

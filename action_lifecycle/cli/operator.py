@@ -101,7 +101,8 @@ class Questions:
     ) -> Any:
         """Answer; returns the response of the node that asked."""
         return self.client.call(Respond, question.asker + SERVICE, Respond.Request(
-            id=question.request.id, answer=answer, actor=actor, comment=comment), wait)
+            id=question.request.id, answer=answer, actor=actor, comment=comment), wait,
+            again=False)
 
 
 def operator(options: argparse.Namespace) -> int:

@@ -131,6 +131,7 @@ class _Following:
         name = self.client.node.resolve_topic_name(f'{NODE}/execute_flow')
         self.client.until(self.action.server_is_ready, self.wait,
                           f"the action '{name}' is not there", name)
+        self.client.until_heard(NODE, self.wait)
         old = signal.signal(signal.SIGINT, self._interrupted)
         try:
             sent = self.action.send_goal_async(goal, self._feedback)

@@ -1,0 +1,117 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the middleware has lost on its way back is asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+import threading
+from typing import Any
+
+from action_lifecycle.cli import client as cli_client
+from action_lifecycle.cli.client import connect
+from action_lifecycle.cli.exits import NotThere
+from action_lifecycle.ros import motion_client
+from isolation import domain_id
+from lifecycle_msgs.srv import GetState
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+
+from .bridge_rig import Rig
+
+
+@pytest.fixture
+def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    monkeypatch.setattr(motion_client, 'ASK_AGAIN', 0.3)
+    rig = Rig(tmp_path)
+    rig.gap = 0.02
+    rig.start()
+    yield rig
+    rig.close()
+
+
+@pytest.mark.parametrize('lost', [0, 1, 2])
+def test_a_motion_ends_although_answers_to_its_result_are_lost(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, lost: int
+) -> None:
+    answers: list[Any] = []
+    send = rig.gripper.server._send_result_response
+
+    def lose(*answer: Any) -> None:
+        answers.append(answer)
+        if len(answers) > lost:
+            send(*answer)
+
+    monkeypatch.setattr(rig.gripper.server, '_send_result_response', lose)
+    result = rig.execute({'command': {'position': 0.01}})
+    assert (result.outcome, result.error_msg) == ('executed', '')
+    assert len(answers) == lost + 1 and len(rig.gripper.goals) == 1
+
+
+class Losing:
+    """A node whose answers to get_state are lost, but for the last of so many."""
+
+    def __init__(self, domain: int, lost: int) -> None:
+        self.asked = 0
+        context = Context()
+        rclpy.init(context=context, domain_id=domain)
+        self.node = rclpy.create_node('losing', context=context)
+        self.service = self.node.create_service(GetState, 'losing/get_state', self._answer)
+        send = self.service.send_response
+        self.service.send_response = lambda *answer: (
+            send(*answer) if self.asked > lost else None)  # type: ignore[method-assign]
+        self.executor = SingleThreadedExecutor(context=context)
+        self.executor.add_node(self.node)
+        self.thread = threading.Thread(target=self.executor.spin)
+        self.thread.start()
+
+    def _answer(self, request: Any, response: Any) -> Any:
+        self.asked += 1
+        response.current_state.label = 'here'
+        return response
+
+    def close(self) -> None:
+        self.executor.shutdown()
+        self.thread.join()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.node.context)
+
+
+@pytest.fixture
+def losing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Losing]:
+    domain = domain_id()
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
+    monkeypatch.setattr(cli_client, 'AGAIN', 0.3)
+    losing = Losing(domain, lost=2)
+    yield losing
+    losing.close()
+
+
+def test_a_command_asks_again_and_waits_until_it_is_heard(losing: Losing) -> None:
+    with connect('') as client:
+        client.until_heard('losing', 20.0)
+        assert losing.asked >= 3
+        answer = client.call(GetState, 'losing/get_state', GetState.Request(), 20.0)
+        assert answer.current_state.label == 'here'
+
+
+def test_what_may_be_asked_but_once_is(losing: Losing) -> None:
+    with connect('') as client:
+        with pytest.raises(NotThere, match='does not answer'):
+            client.call(GetState, 'losing/get_state', GetState.Request(), 2.0, again=False)
+        assert losing.asked == 1
