@@ -35,7 +35,7 @@ from .process_rig import ProcessRig
 from .waiting import rows_of
 
 STREAM = 'flows'
-IDLE = 9.0  #: s until a silent robot counts as lost
+IDLE = 7.5  #: s until a silent robot counts as lost
 FLOW = """\
 flow: shared
 actions:
