@@ -61,7 +61,7 @@ actions:
           joint_names: [x_joint]
           points: [{positions: [GOAL], time_from_start: {sec: SECONDS}}]
     stopped: {condition: speed < 0.01, hold: 0.1}
-    confirm: {condition: 'abs(tool[0] - x) < 0.01', hold: HOLD, within: 8.0}
+    confirm: {condition: 'abs(tool[0] - x) < 0.01', hold: HOLD, within: WITHIN}
     on_resume: POLICY
 """
 ARM, NODE, BRIDGE = 'arm_controller', 'action_lifecycle_node', 'world_model_bridge'
@@ -96,17 +96,17 @@ class Robot(System):
     def _asked(self, message: OperatorRequestArray) -> None:
         self.requests = list(message.requests)
 
-    def begin(self, name: str, *, seconds: int = 1, hold: float = 0.1, goal: str = '',
-              policy: str = 'ask') -> tuple[str, float, int]:
+    def begin(self, name: str, *, seconds: int = 1, hold: float = 0.1, within: float = 3.0,
+              goal: str = '', policy: str = 'ask') -> tuple[str, float, int]:
         """Start a flow to the other side; returns its id, where it goes, the motions so far."""
         x = -0.2 if self.x > 0 else 0.2
         text = FLOW
-        for key, value in (('FLOW', name), ('SECONDS', seconds), ('HOLD', hold),
+        for key, value in (('FLOW', name), ('SECONDS', seconds), ('HOLD', hold), ('WITHIN', within),
                            ('POLICY', policy), ('GOAL', goal or x), ('X', x)):
             text = text.replace(key, str(value))
         before = self.motions[ARM]
         goal_message = ExecuteFlow.Goal(flow=text, flow_id=name)
-        for _ in range(30):  # of a server that was killed just now, DDS tells no better
+        for _ in range(10):  # of a server that was killed just now, DDS tells no better
             self.until(self.flows.server_is_ready, 20.0, 'the action node')
             sent = time.monotonic()
             self.flows.send_goal_async(goal_message)
@@ -237,7 +237,7 @@ def test_killed_when_the_motion_has_ended_and_nobody_has_read_it(
 
 @victims
 def test_killed_while_the_sensors_are_asked(robot: Robot, victim: str) -> None:
-    flow, _, before = robot.begin(f'confirming_{victim}', hold=4.0)
+    flow, _, before = robot.begin(f'confirming_{victim}', hold=4.0, within=8.0)
     robot.until(lambda: any(row.to_state == 'sensor_confirm' for row in robot.rows(flow_id=flow)),
                 30.0, f'{flow}: the sensors are asked')
     robot.kill_all(victim)
