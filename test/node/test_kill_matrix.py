@@ -101,8 +101,9 @@ class Robot(System):
         """Start a flow to the other side; returns its id, where it goes, the motions so far."""
         x = -0.2 if self.x > 0 else 0.2
         text = FLOW
-        for key, value in (('FLOW', name), ('SECONDS', seconds), ('HOLD', hold), ('WITHIN', within),
-                           ('POLICY', policy), ('GOAL', goal or x), ('X', x)):
+        for key, value in (('FLOW', name), ('SECONDS', seconds), ('HOLD', hold),
+                           ('WITHIN', within), ('POLICY', policy), ('GOAL', goal or x),
+                           ('X', x)):
             text = text.replace(key, str(value))
         before = self.motions[ARM]
         goal_message = ExecuteFlow.Goal(flow=text, flow_id=name)
