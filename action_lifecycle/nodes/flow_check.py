@@ -159,9 +159,7 @@ class FlowCheck:
         declared = max((step.server_timeout for step in action.motion), default=0.0)
         wait = max(0.0, min(declared, LONGEST, round_.started + declared - self._node.steady()))
         try:
-            request.wait = wait
-            response = await call_service(
-                self._node, self._client, request, wait=self._wait, timeout=wait + ANSWER)
+            response = await self._ask(request, wait)
         except NoAnswer as error:
             raise FlowRefused(
                 ErrorCode.NOT_READY,
@@ -184,6 +182,22 @@ class FlowCheck:
         if not response.faults:
             round_.sound.add(question)
         return faults
+
+    async def _ask(self, request: Check.Request, wait: float) -> Check.Response:
+        """Ask, at first for what is there now: so it is soon found out that an answer was lost."""
+        if wait:
+            try:
+                response: Check.Response = await call_service(
+                    self._node, self._client, request, wait=self._wait, timeout=ANSWER)
+                if not response.faults:
+                    return response
+            except NoAnswer:
+                if not self._client.service_is_ready():
+                    raise
+        request.wait = wait
+        response = await call_service(
+            self._node, self._client, request, wait=self._wait, timeout=wait + ANSWER)
+        return response
 
 
 def _hooks_faults(flow: Flow) -> Iterator[Fault]:
