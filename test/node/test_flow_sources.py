@@ -330,7 +330,8 @@ def test_a_verified_flow_is_executed_again_from_its_recipe_until_it_changes(
 
 def test_a_scheduled_flow_starts_by_itself_also_after_kill_9(rig: Rig) -> None:
     text = GOOD.replace('flow: planned', 'flow: often').replace(
-        'actions:', 'schedule: {every: 2.0, times: 2, clock: wall, missed: all}\nactions:')
+        'actions:',
+        'schedule: {every: 2.0, times: 2, clock: wall, missed: all, overlap: queue}\nactions:')
     result = rig.run(text, 'yaml', flow_id='job')
     assert result.error_code == ErrorCode.NONE and 'job' in json.loads(result.summary_json)
     (job,) = rig.call(ListJobs, 'list_jobs', ListJobs.Request()).jobs
