@@ -101,6 +101,18 @@ def test_an_estop_stays_latched_over_kill_9_and_ctrl_c_until_it_is_cleared(
     rig.told(SafetyState.READY)
 
 
+def test_an_estop_pressed_in_a_silence_is_kept_over_an_orderly_end(rig: StoppedRig) -> None:
+    rig.begin(SafetyState.READY)
+    rig.beating = False
+    assert rig.told(SafetyState.STOPPED).error_code == ErrorCode.SAFETY_STALE
+    rig.estop.publish(Bool(data=True))
+    rig.until(lambda: rig.safety[-1].error_code == ErrorCode.ESTOP)
+    rig.end(signal.SIGINT)
+    assert rig.stop_file.exists()
+    rig.beating = True
+    assert rig.begin(SafetyState.STOPPED).error_code == ErrorCode.ESTOP
+
+
 def test_a_silence_is_kept_over_kill_9_and_forgotten_by_an_orderly_end(rig: StoppedRig) -> None:
     rig.begin(SafetyState.READY)
     rig.beating = False

@@ -24,7 +24,13 @@ from typing import Any
 from action_lifecycle.cli import client as cli_client
 from action_lifecycle.cli.client import connect
 from action_lifecycle.cli.exits import NotThere
+from action_lifecycle.flow.loading import parse_flow
+from action_lifecycle.nodes import flow_check
+from action_lifecycle.nodes.flow_check import FlowCheck
 from action_lifecycle.ros import motion_client
+from action_lifecycle.ros.lifecycle_node import ManagedNode
+from action_lifecycle.ros.transitions import SUCCESS
+from action_lifecycle_msgs.srv import Check
 from isolation import domain_id
 from lifecycle_msgs.srv import GetState
 import pytest
@@ -33,6 +39,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 
 from .bridge_rig import Rig
+from .ending import destroy
 
 
 @pytest.fixture
@@ -115,3 +122,50 @@ def test_what_may_be_asked_but_once_is(losing: Losing) -> None:
         with pytest.raises(NotThere, match='does not answer'):
             client.call(GetState, 'losing/get_state', GetState.Request(), 2.0, again=False)
         assert losing.asked == 1
+
+
+FLOW = """
+flow: one
+actions:
+  move:
+    motion: {server: arm, type: control_msgs/action/GripperCommand, server_timeout: 30.0}
+    confirm: gap > 0.01
+"""
+
+
+class Checking(ManagedNode):
+    """A node that checks flows."""
+
+    def configure(self) -> None:
+        self.check = FlowCheck(self, 'bridge', 10.0)
+
+
+def test_a_flow_whose_check_is_lost_is_checked_again_before_its_servers_would_be_given_up(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow_check, 'ANSWER', 0.5)
+    context = Context()
+    rclpy.init(context=context, domain_id=domain_id())
+    waits: list[float] = []
+
+    def answer(request: Any, response: Any) -> Any:
+        waits.append(request.wait)
+        return response
+
+    bridge = rclpy.create_node('bridge', context=context)
+    service = bridge.create_service(Check, 'bridge/check', answer)
+    send = service.send_response
+    service.send_response = lambda *one: (
+        send(*one) if len(waits) > 1 else None)  # type: ignore[method-assign]
+    node = Checking('checking', context=context)
+    executor = SingleThreadedExecutor(context=context)
+    for one in (bridge, node):
+        executor.add_node(one)
+    assert node.trigger_configure() == SUCCESS
+    checked = executor.create_task(node.check.check(parse_flow(FLOW, 'f.yaml')))
+    executor.spin_until_future_complete(checked, 20.0)
+    assert checked.done() and checked.exception() is None
+    assert waits[:2] == [0.0, 0.0]
+    executor.shutdown()
+    destroy(node, bridge)
+    rclpy.try_shutdown(context=context)
