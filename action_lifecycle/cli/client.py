@@ -100,7 +100,18 @@ class Client:
             client = self._clients[name] = self.node.create_client(service, name)
         self.until(client.service_is_ready, wait, f"service '{client.srv_name}' is not there",
                    client.srv_name)
-        return self._ask(client, request, wait, AGAIN if again else wait)
+        asked: list[Any] = []
+        ask_at = time.monotonic()
+
+        def answered() -> bool:
+            nonlocal ask_at
+            if time.monotonic() >= ask_at:
+                ask_at += AGAIN if again else wait
+                asked.append(client.call_async(request))
+            return any(future.done() for future in asked)
+
+        self.until(answered, wait, f"service '{client.srv_name}' does not answer")
+        return next(future.result() for future in asked if future.done())
 
     def until_heard(self, node: str, wait: float) -> None:
         """
@@ -108,25 +119,7 @@ class Client:
 
         What was made here earlier, the node discovers earlier.
         """
-        client = self.node.create_client(GetState, f'{node}/get_state')
-        self.until(client.service_is_ready, wait, f"service '{client.srv_name}' is not there",
-                   client.srv_name)
-        self._ask(client, GetState.Request(), wait, AGAIN)
-        self.node.destroy_client(client)
-
-    def _ask(self, client: Any, request: Any, wait: float, again: float) -> Any:
-        asked: list[Any] = []
-        ask_at = time.monotonic()
-
-        def answered() -> bool:
-            nonlocal ask_at
-            if time.monotonic() >= ask_at:
-                ask_at += again
-                asked.append(client.call_async(request))
-            return any(future.done() for future in asked)
-
-        self.until(answered, wait, f"service '{client.srv_name}' does not answer")
-        return next(future.result() for future in asked if future.done())
+        self.call(GetState, f'{node}/get_state', GetState.Request(), wait)
 
 
 @contextlib.contextmanager

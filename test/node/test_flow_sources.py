@@ -33,6 +33,7 @@ from rclpy.action import ActionClient
 
 from .planner_process import GOOD
 from .system import System
+from .waiting import until_answered
 
 
 class Rig:
@@ -74,16 +75,9 @@ class Rig:
         raise AssertionError('the goal is not accepted')
 
     def until_answered(self) -> None:
-        """Wait until answers of a node that was just started reach us: rclpy loses early ones."""
+        """Wait until the node is there and its answers reach us."""
         self.system.until(self.client.server_is_ready, 30.0, 'execute_flow')
-        for _ in range(10):
-            sent = self.client.send_goal_async(ExecuteFlow.Goal(flow='[', kind='yaml'))
-            end = time.monotonic() + 3.0
-            self.system.until(lambda sent=sent, end=end: sent.done() or time.monotonic() > end,
-                              5.0, 'an answer to the goal')
-            if sent.done():
-                return
-        raise AssertionError('no goal is answered')
+        until_answered(self.system.until, self.client)
 
     def result(self, sent: Any, timeout: float = 40.0) -> Any:
         self.system.until(sent.done, timeout, 'the result')

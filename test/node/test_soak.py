@@ -43,6 +43,7 @@ from rclpy.action import ActionClient, ActionServer, CancelResponse
 from sensor_msgs.msg import JointState
 
 from .process_rig import ProcessRig
+from .waiting import until_answered
 
 ROUNDS = int(os.environ.get('SOAK_ROUNDS', '3'))
 FIRST = int(os.environ.get('SOAK_FIRST', '0'))
@@ -148,17 +149,6 @@ class Soak(ProcessRig):
         self.client.send_goal_async(ExecuteFlow.Goal(
             flow=FLOW, kind='yaml', flow_id=flow_id)).add_done_callback(answered)
 
-    def until_heard(self) -> None:
-        """Wait until the node, just started perhaps, answers a goal, one that it refuses."""
-        for _ in range(10):
-            sent = self.client.send_goal_async(ExecuteFlow.Goal(flow='[', kind='yaml'))
-            end = time.monotonic() + 3.0
-            self.until(lambda sent=sent, end=end: sent.done() or time.monotonic() > end,
-                       5.0, 'an answer to the goal')
-            if sent.done():
-                return
-        raise AssertionError('no goal is answered')
-
     def quiet(self) -> None:
         """Wait until what was asked for has ended, or was lost with a node, and nothing comes."""
         seq, since = -1, time.monotonic()
@@ -252,7 +242,7 @@ def test_whatever_is_killed_nothing_is_lost_and_all_agree(soak: Soak) -> None:
         if number % 3:
             soak.until(lambda: soak.client.server_is_ready() and soak.sync.state
                        == LedgerSync.CONNECTED, 30.0, 'all nodes are there')
-            soak.until_heard()
+            until_answered(soak.until, soak.client)
         moment = rng.uniform(0.0, 0.6)
         for index in range(FLOWS):
             soak.submit(f'round{number}.{index}')

@@ -22,6 +22,7 @@ import time
 from typing import Any
 
 from action_lifecycle.ledger import JournalError, JournalReader, Row
+from action_lifecycle_msgs.action import ExecuteFlow
 
 
 def serve_until(
@@ -38,6 +39,22 @@ def serve_until(
         if value := done():
             return value
     raise AssertionError(f'{what}: not within {timeout:g} s\n{logs_of(folder)}')
+
+
+def until_answered(serve_until: Callable[..., Any], client: Any) -> None:
+    """
+    Wait until a node answers a goal for a flow, one that it refuses.
+
+    rclpy loses what a node that was just started answers. `serve_until(done, timeout, what)`.
+    """
+    for _ in range(10):
+        sent = client.send_goal_async(ExecuteFlow.Goal(flow='[', kind='yaml'))
+        end = time.monotonic() + 3.0
+        serve_until(lambda sent=sent, end=end: sent.done() or time.monotonic() > end,
+                    5.0, 'an answer to the goal')
+        if sent.done():
+            return
+    raise AssertionError('no goal is answered')
 
 
 def logs_of(folder: Path) -> str:

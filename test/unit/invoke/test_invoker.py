@@ -31,14 +31,14 @@ from action_lifecycle.engine import load_graph, Machine, TransitionNotAllowed
 from action_lifecycle.invoke import (
     Engine,
     Invoker,
-    Job,
     LocalEngine,
-    Outcome,
     Progress,
     WireError,
     WorkError,
 )
 import pytest
+
+from .engine_doubles import Held, Twice
 
 ONE = """\
 initial: ask
@@ -71,28 +71,6 @@ transitions:
   - {event: show, from: think, to: seen}
   - {event: drop, from: [look, think], to: seen}
 """
-
-
-class Held:
-    """An engine that replies to nothing while an event is fired."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.go = threading.Event()
-
-    def submit(self, job: Job) -> None:
-        def reply(outcome: Outcome) -> None:
-            self.go.wait(30)
-            job.reply(outcome)
-        self.engine.submit(job._replace(reply=reply))
-
-    def send(self, session: Any, *event: str) -> Any:
-        """Return the reply of a session to an event, which can't know an end of its work."""
-        self.go.clear()
-        try:
-            return session.send(*event)
-        finally:
-            self.go.set()
 
 
 def one(work: Any, failed: str = '') -> str:
@@ -232,22 +210,6 @@ def test_a_worker_killed_in_its_task_ends_in_an_error_and_harms_no_other_session
     assert reply.next_events == ('search', 'apologise')
     (tmp_path / 'go').touch()
     assert other.finish().error == ''
-
-
-class Twice:
-    """An engine that delivers everything twice: it performs it twice, and repeats the reply."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.replies = 0
-
-    def submit(self, job: Job) -> None:
-        def reply(outcome: Outcome) -> None:
-            self.replies += 1
-            job.reply(outcome)
-            job.reply(outcome)
-        for _ in range(2):
-            self.engine.submit(job._replace(reply=reply, wanted=lambda: True))
 
 
 def test_a_task_that_is_delivered_twice_fires_the_next_event_once(

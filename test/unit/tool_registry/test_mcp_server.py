@@ -32,6 +32,8 @@ from action_lifecycle.tools import AuthRequiredError, McpServer, ToolError, Tool
 from action_lifecycle.tools.mcp_server import _link
 import pytest
 
+from .pauses import longest_pause
+
 pytest.importorskip('mcp')
 
 SERVER = Path(__file__).parent / 'servers' / 'lamp_server.py'
@@ -86,10 +88,7 @@ def test_answers_are_judged_by_the_schema_of_the_tool_in_limited_time(
         monkeypatch.setattr(json_schema, 'TIME_LIMIT', 1.0)
         for _ in range(3):  # all may stand still in one of them
             asked = asyncio.ensure_future(registry.call_tool('slow', {}))
-            longest, last = 0.0, time.monotonic()
-            while not asked.done():
-                await asyncio.sleep(0.01)
-                longest, last = max(longest, time.monotonic() - last), time.monotonic()
+            longest = await longest_pause(asked)
             with pytest.raises(LifecycleError, match='longer than 1 s to judge by'):
                 await asked
             if longest < 0.5:

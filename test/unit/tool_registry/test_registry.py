@@ -30,6 +30,8 @@ from action_lifecycle.tools import MAX_RESULT, Tool, ToolError, ToolRegistry
 from action_lifecycle.tools.python import schema_of
 import pytest
 
+from .pauses import longest_pause
+
 OBJECT = {'type': 'object', 'properties': {}}
 
 
@@ -232,10 +234,7 @@ def test_a_schema_that_takes_for_ever_is_an_error_and_holds_up_nothing_else(
 
     async def both() -> float:
         asked = asyncio.ensure_future(registry.call_tool('it', {'a': value}))
-        longest, last = 0.0, time.monotonic()
-        while not asked.done():
-            await asyncio.sleep(0.01)
-            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+        longest = await longest_pause(asked)
         with pytest.raises(SchemaError, match='longer than 1 s to judge by'):
             await asked
         return longest
