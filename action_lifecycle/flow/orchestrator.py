@@ -137,6 +137,7 @@ class Orchestrator:
             run.error_code, run.error_msg = why_failed(run)
             self.flow_changed(run)
         else:
+            self.open(run)
             self.begin(run)
             self.flow_changed(run)
             self.dispatch()
@@ -177,11 +178,18 @@ class Orchestrator:
         if not run.dependencies.dag.after:
             run.dependencies = Dependencies(after)
 
-    def begin(self, run: FlowRun) -> None:
-        """Have the flow's actions claim what they need, as they become ready."""
+    def open(self, run: FlowRun) -> None:  # noqa: A003
+        """Let the scheduler and the extensions know the flow; none of its actions starts yet."""
         self.starter.scheduler.limit(run.flow_id, run.flow.max_motions)
         for extension in self.extensions:
             extension.began(run)
+
+    def begin(self, run: FlowRun) -> None:
+        """
+        Have the flow's actions claim what they need, as they become ready.
+
+        After a restart, actions that had started must have been resumed before.
+        """
         for name in run.flow.actions:
             self.starter.watch_deadline(run, name)
         self.steering.completed(run, [])  # the planner was asked, and has not answered
@@ -241,7 +249,8 @@ class Orchestrator:
                 run.runners[name].skip('scheduler', f"'{blamed}' {outcome.value}")
         if run.canceled_by is not None:
             for name in ready:
-                run.runners[name].cancel(*run.canceled_by)
+                if run.progress(name) == 'waiting':
+                    run.runners[name].cancel(*run.canceled_by)
         elif not self.steering.busy(run):  # else all that is ready is looked for afterwards
             self.starter.claim(run, ready)
 
@@ -366,6 +375,7 @@ class Orchestrator:
         if event == 'cancel':
             actor, cause = str(data.get('actor', '')), str(data.get('cause', 'canceled'))
             self.note(flow_id, 'cancel_action', {'action': action_id}, actor, cause)
+            self.starter.withdraw(run, action_id)
             runner.cancel(actor, cause)
         else:
             if 'parameters' in data:  # refused here, not when the action is started with them

@@ -100,6 +100,8 @@ class Restored:
         action.apply(row.event, row.to_state, data)
         action.dated(row.seq, row.ros_time or 0.0, row.to_state)
         self._last[row.action_id] = row
+        if row.final:  # a later attempt is another one than the one that was canceled
+            self.run.canceled_actions.pop(row.action_id, None)
         if row.event in ATTEMPT_EVENTS:
             self._began[row.action_id] = row
 
@@ -118,12 +120,13 @@ class Restored:
                 orchestrator.starter.resume(run, action.action_id)
             else:
                 run.completions.append(runner)
-        orchestrator.begin(run)
-        for runner in started:
+        orchestrator.open(run)
+        for runner in started:  # before anything may cancel them: their goals are out there
             if runner.action.state is not ActionState.TERMINATED:
                 row = self._last[runner.action.action_id]
                 runner.resume(journal.elapsed_since(row), journal.elapsed_since(
                     self._began.get(runner.action.action_id, row)))
+        orchestrator.begin(run)
         orchestrator.advance(run)
         for name, (actor, reason) in run.canceled_actions.items():
             if name in run.runners:

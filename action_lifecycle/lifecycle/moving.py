@@ -35,7 +35,7 @@ class Moving(Driver):
 
     _halted: Callable[[], None] | None = None
     _following = False
-    _asked_for = False  #: the motion's goal may have left
+    _sent = True  #: the goal may have left; another process may have sent it
 
     def _go(self, required: Sequence[Evidence] = ()) -> None:
         # Under a name of its own: it shows that the action may begin, not that it is done.
@@ -48,19 +48,21 @@ class Moving(Driver):
             self._fire('request_verification', **kept)
 
     def _enter_executing_motion(self) -> None:
-        self._asked_for = False
+        self._sent = False
         self.action.recorder.barrier(self._unless_changed(self._send))
 
     def _send(self, resume: bool = False) -> None:
         action, spec = self.action, self.action.spec
         self._following = resume
-        self._asked_for = True
+        self._sent = True
         self._motion = self.world.execute(MotionRequest(
             flow_id=action.flow_id, action_id=action.action_id, attempt=action.attempt,
             goal_id=action.goal_id, steps=spec.motion, parameters=spec.parameters,
             maintain=spec.maintain, confirm=spec.confirm, stopped=spec.stopped,
             stop_timeout=spec.stop_timeout, resume=resume,
         ), self._unless_changed(self._moved))
+        if self._canceled_by is not None:  # before the motion could be followed
+            self._cancel_motion(self._motion)
 
     def _moved(self, result: MotionResult) -> None:
         self._motion = None
@@ -153,7 +155,7 @@ class Moving(Driver):
         if self._canceled_by is not None:
             return
         self._canceled_by = code, reason, actor
-        if not self._asked_for:
+        if not self._sent:
             self._moved(MotionResult('canceled', self.clock.now(), 'nothing was sent'))
         elif self._motion is not None:
             self._cancel_motion(self._motion)

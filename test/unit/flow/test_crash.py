@@ -226,3 +226,70 @@ def test_while_the_journal_refuses_nothing_changes_and_later_it_goes_on(
     clock.run(30.0)
     assert run.state == 'FINISH'
     assert robot.executed('pick') == 1
+
+
+# What was canceled is stopped in the next life, too
+
+
+def crash_after_cancel(start: Start, clock: Clock, robot: Robot, whole: bool) -> Process:
+    """Cancel a flow or its action in mid-motion; the process dies before the stop is seen."""
+    robot.by_hand.add('motion')
+    process = start()
+    process.submit(one(', resources: [arm]'))
+    clock.run(1.0)
+    if whole:
+        process.orchestrator.cancel('f', 'ann', 'enough')
+    else:
+        process.orchestrator.fire('f', 'pick', 'cancel', actor='ann', cause='enough')
+    process.kill()
+    process = start()
+    process.orchestrator.restore()
+    return process
+
+
+@pytest.mark.parametrize('whole', [True, False], ids=['flow', 'action'])
+def test_a_canceled_motion_is_stopped_by_the_next_life_before_its_end_is_recorded(
+    start: Start, clock: Clock, robot: Robot, whole: bool
+) -> None:
+    process = crash_after_cancel(start, clock, robot, whole)
+    (action,) = process.orchestrator.runs['f'].actions
+    clock.run(0.0)
+    assert action.state is ActionState.EXECUTING_MOTION
+    assert process.orchestrator.resources.held_by('f', 'pick') == ['arm']
+    followed = robot.motions[-1]
+    assert followed.request.resume and followed.canceled
+    followed.end('canceled')
+    clock.run(1.0)
+    assert action.outcome is Outcome.CANCELED
+    assert process.orchestrator.resources.free('arm')
+
+
+@pytest.mark.parametrize('whole', [True, False], ids=['flow', 'action'])
+def test_a_canceled_motion_that_the_next_life_can_not_stop_locks_its_resources(
+    start: Start, clock: Clock, robot: Robot, whole: bool
+) -> None:
+    process = crash_after_cancel(start, clock, robot, whole)
+    clock.run(30.0)
+    (action,) = process.orchestrator.runs['f'].actions
+    assert action.error_code is ErrorCode.STOP_UNCONFIRMED
+    assert 'arm' in process.orchestrator.resources.locked
+    process.submit(one(', resources: [arm]'), 'next')
+    clock.run(30.0)
+    assert robot.executed('pick') == 1
+
+
+def test_the_cancel_of_an_attempt_that_has_ended_does_not_cancel_the_next_one(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    process.submit('flow: two\nactions:\n'
+                   f'  pick: {{{MOTION}}}\n  wait: {{{MOTION}}}\n')
+    process.orchestrator.fire('f', 'pick', 'cancel', actor='ann', cause='enough')
+    clock.run(0.0)
+    runner = process.orchestrator.runs['f'].runners['pick']
+    assert runner.action.outcome is Outcome.CANCELED
+    runner.fire('reassign')
+    process.kill()
+    process = start()
+    run = process.orchestrator.restore()[0]
+    assert not run.canceled_actions
