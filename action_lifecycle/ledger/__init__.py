@@ -26,7 +26,7 @@ from typing import Any, TYPE_CHECKING
 from .clock import Clock, elapsed, SystemClock
 from .journal import Journal
 from .journal_export import export_rows
-from .journal_reader import JournalReader
+from .journal_reader import CheckedRow, JournalReader
 from .journal_row import Entry, JournalError, Row
 from .journal_verify import JournalFault, verify_journal
 from .projection import Projection
@@ -45,10 +45,10 @@ _WITH_REDIS = {
 }
 
 __all__ = [
-    'Clock', 'Entry', 'Journal', 'JournalError', 'JournalFault', 'JournalReader', 'MemoryTasks',
-    'OperationStateMachine', 'Projection', 'RedisLedger', 'RedisReader', 'RedisTasks', 'Row',
-    'SmartLedger', 'SystemClock', 'elapsed', 'export_rows', 'recover_checkpoint', 'verify_journal',
-    'write_checkpoint_and_transition',
+    'CheckedRow', 'Clock', 'Entry', 'Journal', 'JournalError', 'JournalFault', 'JournalReader',
+    'MemoryTasks', 'OperationStateMachine', 'Projection', 'RedisLedger', 'RedisReader',
+    'RedisTasks', 'Row', 'SmartLedger', 'SystemClock', 'elapsed', 'export_rows',
+    'recover_checkpoint', 'verify_journal', 'write_checkpoint_and_transition',
 ]
 
 

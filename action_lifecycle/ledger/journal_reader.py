@@ -26,7 +26,7 @@ import contextlib
 import os
 import sqlite3
 import threading
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 from urllib.parse import quote
 
 from .journal_compaction import LAST_SNAPSHOT, plan_removal, Removal
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 PAGE = 500
 BUSY_S = 5.0
 
+# in the messages of SQLite about a damaged file
+_OF_DAMAGE = ('malformed', 'not a database', 'no such table', 'no such column', 'no such index',
+              'Could not decode', 'unsupported file format', 'disk I/O error')
+
 
 @contextlib.contextmanager
 def explained(path: str) -> Iterator[None]:
@@ -47,9 +51,23 @@ def explained(path: str) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError) as error:
         text = str(error)
-        if 'malformed' in text or 'not a database' in text:
-            text = f'damaged: {text}'
+        if any(words in text for words in _OF_DAMAGE):
+            raise damaged(path, text) from error
         raise JournalError(f'{path}: {text}') from error
+
+
+def damaged(path: str, what: str) -> JournalError:
+    """Return the error that says how the journal at `path` is damaged, and what to do."""
+    return JournalError(
+        f"{path}: damaged: {what}; 'action_lifecycle journal verify {path}' lists the damage, "
+        "docs/journal.md says what to do about it ('A damaged journal')")
+
+
+class CheckedRow(NamedTuple):
+    """A row as it is stored, and what is wrong with it: '' if it is as it was written."""
+
+    row: Row
+    fault: str
 
 
 class JournalReader:
@@ -83,7 +101,34 @@ class JournalReader:
         self, *, flow_id: str | None = None, action_id: str | None = None,
         kind: str | None = None, after: int = 0, limit: int | None = None,
     ) -> Iterator[Row]:
-        """Yield the rows that match, in order, that have a sequence number above `after`."""
+        """
+        Yield the rows that match, in order, that have a sequence number above `after`.
+
+        The rows come as they are stored: `Row.intact` and `checked_rows` tell whether that is
+        what was written. Raises JournalError at a row with a field of another type than Row says.
+        """
+        for row in self._matching(flow_id, action_id, kind, after, limit):
+            if not row.intact() and (what := row.ill_formed()):
+                raise damaged(self.path, f'row {row.seq}: {what}')
+            yield row
+
+    def checked_rows(
+        self, *, flow_id: str | None = None, action_id: str | None = None,
+        kind: str | None = None, after: int = 0, limit: int | None = None,
+    ) -> Iterator[CheckedRow]:
+        """
+        Yield what `rows` does, each with what is wrong with it; use no field of a faulty one.
+
+        That a row is missing, or has been put in the place of another one, shows in the chain of
+        all rows only: see `verify_journal`. Raises JournalError where SQLite can't read on.
+        """
+        for row in self._matching(flow_id, action_id, kind, after, limit):
+            yield CheckedRow(row, row.fault())
+
+    def _matching(
+        self, flow_id: str | None, action_id: str | None, kind: str | None, after: int,
+        limit: int | None,
+    ) -> Iterator[Row]:
         wanted = {name: value for name, value in (
             ('flow_id', flow_id), ('action_id', action_id), ('kind', kind)) if value is not None}
         where = ''.join(f' AND {name} = :{name}' for name in wanted)
@@ -96,11 +141,14 @@ class JournalReader:
         sql += ' ORDER BY seq LIMIT :page'
         while limit is None or limit > 0:
             page = PAGE if limit is None else min(limit, PAGE)
-            found = self._ask(sql, {**wanted, 'after': after, 'page': page})
-            yield from map(Row._make, found)
+            for row in map(Row._make, found := self._ask(
+                    sql, {**wanted, 'after': after, 'page': page})):
+                if row.seq <= after:
+                    raise damaged(self.path, f'row {row.seq} follows row {after}')
+                after = row.seq
+                yield row
             if len(found) < page:
                 return
-            after = found[-1][0]
             if limit is not None:
                 limit -= page
 
@@ -118,10 +166,14 @@ class JournalReader:
 
         Raises JournalError if one of them isn't what was written.
         """
-        found = self._ask(
+        return [self._intact(row) for row, _ in self.checked_open_rows(kind)]
+
+    def checked_open_rows(self, kind: str) -> list[CheckedRow]:
+        """Return what `open_rows` does, each with what is wrong with it."""
+        found = map(Row._make, self._ask(
             f'SELECT {COLUMNS} FROM entry WHERE final = 0 AND kind = :kind '
-            f'AND seq IN ({LAST_OF_EACH}) ORDER BY seq', {'kind': kind})
-        return [self._intact(Row._make(fields)) for fields in found]
+            f'AND seq IN ({LAST_OF_EACH}) ORDER BY seq', {'kind': kind}))
+        return [CheckedRow(row, row.fault()) for row in found]
 
     def snapshot(self) -> Row | None:
         """
@@ -152,14 +204,29 @@ class JournalReader:
 
     def _ask(self, sql: str, values: Mapping[str, Any] = {}) -> list[tuple[Any, ...]]:
         with self._lock, explained(self.path):
-            return self._connection.execute(sql, values).fetchall()
+            return ask(self._connection, sql, values)
 
     def _last_snapshot(self) -> list[Row]:
         return [Row._make(fields) for fields in self._ask(
             f'SELECT {COLUMNS} FROM entry WHERE seq = {LAST_SNAPSHOT}')]
 
     def _intact(self, row: Row) -> Row:
-        if not row.intact():
-            raise JournalError(f'{self.path}: damaged: row {row.seq} has not the content that it '
-                               'was written with')
+        if fault := row.fault():
+            raise damaged(self.path, f'row {row.seq}: {fault}')
         return row
+
+
+def ask(
+    connection: sqlite3.Connection, sql: str, values: Mapping[str, Any] = {}
+) -> list[tuple[Any, ...]]:
+    """Return what SQLite answers; in texts that aren't UTF-8, U+FFFD stands for what is not."""
+    try:
+        return connection.execute(sql, values).fetchall()
+    except sqlite3.OperationalError as error:
+        if 'Could not decode' not in str(error):
+            raise
+    connection.text_factory = lambda raw: raw.decode(errors='replace')
+    try:
+        return connection.execute(sql, values).fetchall()
+    finally:
+        connection.text_factory = str

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 import json
 from math import isfinite, nan
-from struct import Struct
+from struct import error as StructError, Struct
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -41,6 +41,12 @@ SEPARATOR = '\x1f'
 
 _TEXTS = ('kind', 'flow_id', 'action_id', 'event', 'from_state', 'to_state', 'cause', 'actor')
 
+ALTERED = 'damaged: it does not have the content that it was written with'
+
+_INT, _TEXT, _TIME = (int,), (str,), (float,)
+_TYPES: tuple[tuple[type, ...], ...] = (
+    _INT, _TEXT, _TEXT, _TEXT, _INT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _INT,
+    (float, type(None)), _TEXT, _TIME, _TIME, _TEXT, _TEXT)  # of the fields of Row
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 _pack_times = Struct('<3d').pack
 _encode = json.JSONEncoder(
@@ -109,13 +115,45 @@ class Row(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """Parse `data_json`."""
-        parsed: dict[str, Any] = json.loads(self.data_json)
+        """Parse `data_json`; raises JournalError unless it is a JSON object."""
+        try:
+            parsed = json.loads(self.data_json)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise JournalError(f'row {self.seq}: damaged: data is not JSON: {error}') from error
+        if not isinstance(parsed, dict):
+            raise JournalError(f'row {self.seq}: damaged: data is not a JSON object, but '
+                               f'{self.data_json[:60]}')
         return parsed
 
     def intact(self) -> bool:
-        """Tell whether the row still has the content that its hash was made from."""
-        return self.hash == _hash(_text(self[:-1]), self.ros_time, self.boot_time, self.wall_time)
+        """
+        Tell whether the row still has the content that its hash was made from.
+
+        That includes `prev_hash`, the hash of the row before it. An intact row has the types of
+        Row in all fields, and `data` is an object.
+        """
+        try:
+            text = _text(self[:-1])
+            return self.hash == _hash(text, self.ros_time, self.boot_time, self.wall_time)
+        except (TypeError, ValueError, StructError):
+            return False
+
+    def fault(self) -> str:
+        """Return what is wrong with the row, '' for an intact one."""
+        if self.intact():
+            return ''
+        return self.ill_formed() or ALTERED
+
+    def ill_formed(self) -> str:
+        """Return which field has another type than Row says, '' if none has."""
+        for name, value, expected in zip(self._fields, self, _TYPES):
+            if not isinstance(value, expected):
+                return f'damaged: {name} is of type {type(value).__name__}'
+        try:
+            self.data
+        except JournalError as error:
+            return str(error).partition(': ')[2]
+        return ''
 
 
 def make_row(
@@ -152,8 +190,8 @@ def _text(fields: tuple[Any, ...]) -> str:
     (seq, kind, flow_id, action_id, attempt, event, from_state, to_state, cause, actor, data_json,
      final, _, boot_id, _, _, prev_hash) = fields
     return SEPARATOR.join((
-        str(seq), kind, flow_id, action_id, str(attempt), event, from_state, to_state, cause,
-        actor, data_json, '1' if final else '0', boot_id, prev_hash))
+        f'{seq:d}', kind, flow_id, action_id, f'{attempt:d}', event, from_state, to_state, cause,
+        actor, data_json, f'{final:d}', boot_id, prev_hash))
 
 
 def _hash(text: str, ros_time: float | None, boot_time: float, wall_time: float) -> str:

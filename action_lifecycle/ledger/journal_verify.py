@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Checks that a journal is what was written: pages, hashes, sequence and the walk of states."""
+"""Checks that a journal is what was written: pages, index, hashes, sequence, walk of states."""
 
 from __future__ import annotations
 
@@ -22,13 +22,10 @@ import os
 from typing import Any, NamedTuple
 
 from .journal_compaction import digest
-from .journal_reader import explained, JournalReader
+from .journal_reader import JournalReader
 from .journal_row import JournalError, Row
-from .journal_schema import COLUMNS
 
 MAX_FAULTS = 100
-
-_ALTERED = 'has not the content that it was written with'
 
 
 class JournalFault(NamedTuple):
@@ -41,39 +38,48 @@ class JournalFault(NamedTuple):
         return f'row {self.seq}: {self.message}' if self.seq else self.message
 
 
-def verify_journal(path: str | os.PathLike[str]) -> list[JournalFault]:
+def verify_journal(
+    path: str | os.PathLike[str], limit: int | None = MAX_FAULTS
+) -> list[JournalFault]:
     """
     Return what is wrong with the journal: damaged pages first, then bad rows in order.
 
-    At most 100 faults; also while its writer runs. Rows cut off at the end leave no trace in the
-    file; the ledger of the fleet knows how far it was. Raises JournalError if there is no journal
-    to be read.
+    At most `limit` faults; also while its writer runs. Rows cut off at the end leave no trace in
+    the file; the ledger of the fleet knows how far it was. Raises JournalError if there is no
+    journal to be read.
     """
     with _Verifier(path) as verifier:
-        return list(islice(verifier.faults(), MAX_FAULTS))
+        return list(islice(verifier.faults(), limit))
 
 
 class _Verifier(JournalReader):
 
     def faults(self) -> Iterator[JournalFault]:
-        connection = self._connection
-        connection.text_factory = lambda raw: raw.decode(errors='replace')
+        """Yield what is wrong, all seen in one state of the journal."""
         try:
-            with explained(self.path):
-                connection.execute('BEGIN')
-                for text, in connection.execute(f'PRAGMA integrity_check({MAX_FAULTS})'):
-                    if text != 'ok':
-                        yield JournalFault(0, f'damaged: {text}')
-                yield from self._row_faults()
+            self._ask('BEGIN')
+            for text, in self._ask(f'PRAGMA integrity_check({MAX_FAULTS})'):
+                if text != 'ok':
+                    yield JournalFault(0, f'damaged: {text}')
+            yield from self._index_faults()
+            yield from self._row_faults()
         except JournalError as error:
-            yield JournalFault(0, str(error))
+            yield JournalFault(0, str(error).removeprefix(f'{self.path}: '))
+
+    def _index_faults(self) -> Iterator[JournalFault]:
+        """Yield the rows that questions to the index would not find, or find twice."""
+        for seq, in self._ask(
+                'SELECT seq FROM entry NOT INDEXED, progress '
+                f'WHERE indexed IS NOT (seq <= last_indexed) ORDER BY seq LIMIT {MAX_FAULTS}'):
+            yield JournalFault(seq, 'damaged: the index is said to have it, and has it not, or '
+                               'the other way round')
 
     def _row_faults(self) -> Iterator[JournalFault]:
         snapshot: dict[str, Any] = {
             'through': 0, 'anchor': '', 'kept': 0, 'kept_digest': digest([])}
         for row in self._last_snapshot():
-            if not row.intact():
-                yield JournalFault(row.seq, f'{_ALTERED}; it is the snapshot that vouches for all '
+            if fault := row.fault():
+                yield JournalFault(row.seq, f'{fault}; it is the snapshot that vouches for all '
                                    'gaps before it')
                 return
             snapshot = row.data
@@ -81,22 +87,21 @@ class _Verifier(JournalReader):
         kept: list[str] = []
         last_seq, last_hash = 0, ''
         walks: dict[tuple[str, str], Row] = {}
-        for fields in self._connection.execute(f'SELECT {COLUMNS} FROM entry ORDER BY seq'):
-            row = Row._make(fields)
+        for row, fault in self.checked_rows():
             if last_seq <= through < row.seq:
                 if (len(kept), digest(kept)) != (snapshot['kept'], snapshot['kept_digest']):
                     yield JournalFault(through, f'up to here compaction kept {snapshot["kept"]} '
                                        f'rows; now there are {len(kept)}, or others')
                 last_seq, last_hash = through, snapshot['anchor']
             if row.seq <= through:
-                kept.append(row.hash)
+                kept.append(str(row.hash))
             elif row.seq != last_seq + 1:
                 yield JournalFault(last_seq + 1, f'missing; row {row.seq} follows {last_seq}')
-            if not row.intact():
-                yield JournalFault(row.seq, _ALTERED)
+            if fault:
+                yield JournalFault(row.seq, fault)
             if row.seq == last_seq + 1 and row.prev_hash != last_hash:
                 yield JournalFault(row.seq, f'does not continue row {last_seq}')
-            if row.kind == 'transition':
+            if row.kind == 'transition' and not fault:
                 yield from _walk_faults(walks, row)
             last_seq, last_hash = row.seq, row.hash
 

@@ -27,6 +27,7 @@ from action_lifecycle.ledger import (
     Journal,
     JournalError,
     JournalFault,
+    JournalReader,
     Row,
     verify_journal,
 )
@@ -63,6 +64,71 @@ def test_edit_is_found_at_its_row(written, edit, seq, message):
     assert first.seq == seq
     assert message in first.message
     assert str(first).startswith(f'row {seq}: ')
+
+
+@pytest.mark.parametrize(('edit', 'fault'), [
+    ("UPDATE entry SET data_json = '{\"a\":1}' WHERE seq = 4", 'content'),
+    ("UPDATE entry SET data_json = '[]' WHERE seq = 4", 'not a JSON object'),
+    ("UPDATE entry SET data_json = '{' WHERE seq = 4", 'data is not JSON'),
+    ("UPDATE entry SET data_json = printf('%.200000c', '[') WHERE seq = 4", 'data is not JSON'),
+    ("UPDATE entry SET actor = CAST(x'ff' AS TEXT) WHERE seq = 4", 'content'),
+    ("UPDATE entry SET prev_hash = '' WHERE seq = 4", 'content'),
+    ('UPDATE entry SET attempt = NULL WHERE seq = 4', 'attempt is of type NoneType'),
+    ("UPDATE entry SET attempt = 'one' WHERE seq = 4", 'attempt is of type str'),
+    ('UPDATE entry SET cause = NULL WHERE seq = 4', 'cause is of type NoneType'),
+    ("UPDATE entry SET cause = x'00' WHERE seq = 4", 'cause is of type bytes'),
+    ('UPDATE entry SET final = NULL WHERE seq = 4', 'final is of type NoneType'),
+    ('UPDATE entry SET final = 2 WHERE seq = 4', 'content'),
+    ("UPDATE entry SET ros_time = 'soon' WHERE seq = 4", 'ros_time is of type str'),
+    ('UPDATE entry SET boot_time = NULL WHERE seq = 4', 'boot_time is of type NoneType'),
+])
+def test_checked_rows_tell_which_one_is_not_what_was_written(written, edit, fault):
+    connection = sqlite3.connect(written)
+    connection.execute('PRAGMA writable_schema = ON')  # take off the column types, as damage does
+    connection.execute("UPDATE sqlite_schema SET sql = replace(replace(replace(sql, ' NOT NULL', "
+                       "''), 'STRICT', ''), ' TEXT', '') WHERE name = 'entry'")
+    connection.commit()
+    connection.close()
+    connection = sqlite3.connect(written)
+    connection.execute(edit)
+    connection.commit()
+    connection.close()
+    with JournalReader(written) as reader:
+        checked = list(reader.checked_rows(flow_id='flow'))
+        assert [row.seq for row, _ in checked] == list(range(1, 11))
+        assert [row.seq for row, what in checked if what] == [4]
+        assert fault in checked[3].fault
+        if 'content' in fault:
+            assert len(list(reader.rows())) == 11
+        else:
+            with pytest.raises(JournalError, match=f'{written.name}: damaged: row 4: .*{fault}'):
+                list(reader.rows())
+    assert verify_journal(written)[0].seq == 4
+
+
+def test_open_rows_tell_which_one_is_not_what_was_written(journal, path, walk):
+    journal.append_many([*walk('pick', 3), *walk('place', 4)])
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE entry SET cause = 'x' WHERE seq = 7")
+    connection.commit()
+    connection.close()
+    assert [(row.action_id, bool(fault)) for row, fault in journal.checked_open_rows(
+        'transition')] == [('pick', False), ('place', True)]
+    with pytest.raises(JournalError, match='damaged: row 7'):
+        journal.open_actions()
+
+
+@pytest.mark.parametrize('edit', [
+    'UPDATE progress SET last_indexed = 8', 'UPDATE entry SET indexed = 1 WHERE seq = 9'])
+def test_rows_that_the_index_hides_are_found(journal, path, walk, edit):
+    journal.append_many([*walk('pick', 3), *walk('place', 6)])
+    connection = sqlite3.connect(path)
+    connection.execute('UPDATE progress SET last_indexed = 0')
+    connection.execute('UPDATE entry SET indexed = 0')
+    connection.execute(edit)
+    connection.commit()
+    connection.close()
+    assert 'damaged: the index' in verify_journal(path)[0].message
 
 
 def test_row_replaced_with_a_right_hash_breaks_the_chain(written, tmp_path, walk):
