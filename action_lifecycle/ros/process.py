@@ -17,13 +17,16 @@ Runs managed nodes in this process until a signal, then lets them stop what they
 
 rclpy's own signal handlers invalidate the context at once, and then no goal can be canceled any
 more; so the handlers are ours. While spin() waits in C++, Python would not run a handler: the
-signal's byte on a wake-up descriptor reaches a thread, which ends the spinning.
+signal's byte on a wake-up descriptor reaches a thread, which ends the spinning. A callback that
+does not return can not keep the process: the journal survives an end at any moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
+import faulthandler
+import os
 import signal
 import socket
 import threading
@@ -41,7 +44,9 @@ from .lifecycle_node import ManagedNode
 from ..engine.errors import LifecycleError
 
 STOP_TIME = 4.0  #: s, the longest that nodes may take to stop what runs; exit within 5 s
+UNHEARD = 10.0  #: s after a signal until a process whose executor does not take it ends at once
 BAD_PARAMETER = 2  #: exit code
+STUCK = 70  #: exit code of a process whose executor did not take a signal (EX_SOFTWARE)
 LOOK = 0.02  #: s between looks whether everything has stopped
 LAST_WORDS = 0.3  #: s in which others still get the results of what was stopped
 
@@ -51,7 +56,8 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
     Make the nodes, start those whose `autostart` says so, spin until SIGINT or SIGTERM.
 
     A second signal ends the wait for what is still being stopped. Returns the exit code: 2 when a
-    parameter is not usable.
+    parameter is not usable. When a callback keeps the executor from taking the signal, the stacks
+    of all threads are printed and the process ends with code 70, motions as after kill -9.
     """
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     running: list[ManagedNode] = []
@@ -76,6 +82,7 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
                 node.finish()
             executor.shutdown()
     finally:
+        end.close()
         for node in running:
             node.destroy_node()
         rclpy.try_shutdown()
@@ -104,13 +111,17 @@ class _End:
         self._count = 0
         self._lock = threading.Lock()
         self._started = self._quiet_since = 0.0
+        self._unheard = threading.Timer(UNHEARD, _end_at_once)
+        self._unheard.daemon = True
 
     def signal(self) -> None:
         """Take a signal; called in the thread that listens for them."""
         with self._lock:
             self._count += 1
-            if self._count == 1 and self._executor is not None:
-                self._executor.create_task(self._begin)
+            if self._count == 1:
+                self._unheard.start()
+                if self._executor is not None:
+                    self._executor.create_task(self._begin)
 
     def watch(self, executor: Executor) -> None:
         """Begin in this executor from now on; a signal that came before counts."""
@@ -119,7 +130,12 @@ class _End:
             if self._count:
                 executor.create_task(self._begin)
 
+    def close(self) -> None:
+        """Wait for the executor no more: it has taken the signal, or the process ends anyway."""
+        self._unheard.cancel()
+
     def _begin(self) -> None:
+        self.close()
         for node in self._nodes:
             node.guarded(node.halt_once)()
         self._started = time.monotonic()
@@ -135,6 +151,14 @@ class _End:
                 or self._count > 1)
         if over and not self.done.done():
             self.done.set_result(None)
+
+
+def _end_at_once() -> None:
+    get_logger('action_lifecycle').fatal(
+        f'a callback has kept this process from taking a signal for {UNHEARD:g} s; it ends now, '
+        'without stopping what moves. The stacks of its threads follow')
+    faulthandler.dump_traceback()
+    os._exit(STUCK)
 
 
 @contextlib.contextmanager

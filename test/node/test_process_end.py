@@ -24,7 +24,7 @@ import subprocess
 import sys
 from typing import Any
 
-from action_lifecycle.ros.process import STOP_TIME
+from action_lifecycle.ros.process import STOP_TIME, STUCK
 from isolation import domain_id
 import pytest
 
@@ -44,6 +44,8 @@ class Slow(ManagedNode):
     def activate(self):
         self.moving = True
         print('active', flush=True)
+        while float(sys.argv[1]) < 0:
+            pass
     def halt(self):
         tell('halt')
         Timeout(self, float(sys.argv[1]), self.stopped)
@@ -57,6 +59,8 @@ class Slow(ManagedNode):
 
 if len(sys.argv) > 2:
     process.STOP_TIME = float(sys.argv[2])
+if len(sys.argv) > 3:
+    process.UNHEARD = float(sys.argv[3])
 sys.exit(process.run(Slow, args=['--ros-args', '-p', 'autostart:=true']))
 """
 LONG_TIME = 60.0  # s, for STOP_TIME: what does not wait for it ends long before, on any machine
@@ -69,7 +73,7 @@ def start(tmp_path: Path) -> Iterator[Any]:
     def start(needs: float, *stop_time: float) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, '-c', PROCESS, *map(str, (needs, *stop_time))],
-            stdout=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, 'ROS_DOMAIN_ID': str(domain_id()),
                  'ROS_LOG_DIR': str(tmp_path)})
         processes.append(process)
@@ -118,3 +122,11 @@ def test_it_waits_for_what_never_stops_until_its_time_is_up_or_a_second_signal(
     times = told(stubborn)
     assert list(times) == ['halt', 'cleanup']
     assert STOP_TIME <= times['cleanup'] - times['halt'] < 30
+
+
+def test_a_callback_that_never_returns_does_not_keep_a_process_from_ending(start: Any) -> None:
+    process = start(-1.0, LONG_TIME, 1.0)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == STUCK
+    assert 'in activate' in errors and 'kept this process from taking a signal' in errors
