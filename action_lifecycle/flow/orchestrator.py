@@ -212,7 +212,7 @@ class Orchestrator:
         try:
             run.machine.fire(run.status)
         except LifecycleError as error:
-            self._try_again(f'flow {run.flow_id} does not start anew', error,
+            self.try_again(f'flow {run.flow_id} does not start anew', error,
                             lambda: self.advance(run))
         else:
             self.advance_soon(run)  # for what ended meanwhile
@@ -281,7 +281,7 @@ class Orchestrator:
             run.machine.fire(run.status, **summary, error_code=run.error_code.name,
                              cause=run.error_msg, final=True)
         except LifecycleError as error:
-            self._try_again(f'the end of flow {run.flow_id} is not recorded', error,
+            self.try_again(f'the end of flow {run.flow_id} is not recorded', error,
                             lambda: self.advance(run))
             return
         run.summary = summary
@@ -354,10 +354,11 @@ class Orchestrator:
         try:
             self.recorder.note(flow_id, event, data, actor=actor, cause=cause)
         except LifecycleError as error:
-            self._try_again(f'{event} of {flow_id} is not recorded', error,
+            self.try_again(f'{event} of {flow_id} is not recorded', error,
                             lambda: self.note(flow_id, event, data, actor, cause))
 
-    def _try_again(self, what: str, error: LifecycleError, again: Callable[[], None]) -> None:
+    def try_again(self, what: str, error: LifecycleError, again: Callable[[], None]) -> None:
+        """Do again in a while what the journal has refused."""
         self.log.error('%s, trying again in %.0f s: %s', what, START_AGAIN, error)
         self.clock.call_later(START_AGAIN, again)
 
@@ -385,11 +386,16 @@ class Orchestrator:
             runner.fire(event, **data)
         return runner.action
 
-    def clear_locks(self, names: list[str], actor: str, reason: str) -> list[str]:
-        """Unlock these resources, or all; journaled with who says so. Returns what was locked."""
-        chosen = [name for name in (names or self.resources.locked)
-                  if name in self.resources.locked]
-        self.recorder.unlock(chosen, actor, reason)
+    def clear_locks(
+        self, names: Sequence[str], actor: str, reason: str, order: str = ''
+    ) -> list[str]:
+        """
+        Unlock these of the locked resources; journaled with who says so.
+
+        `order`: the open order of `clear_stop` that this carries out. Returns what was locked.
+        """
+        chosen = [name for name in names if name in self.resources.locked]
+        self.recorder.unlock(chosen, actor, reason, order)
         self.starter.scheduler.unlock(chosen)
         for flow_id, _ in self.starter.scheduler.waiting_for(chosen):
             self.flow_changed(self.runs[flow_id])

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 import logging
 from typing import Any
+import uuid
 
 from ..ledger import Entry, Journal, Row
 from ..lifecycle.action import Action
@@ -31,6 +32,9 @@ BARRIER_AGAIN = 1.0
 
 TEXT_PART = 250_000
 """Characters of a flow's text in one row."""
+
+CLEAR_STOP = 'clear_stop'
+"""Kind of the rows of an order to clear a stop; its id is the rows' action_id."""
 
 _COLUMNS = ('cause', 'actor')
 
@@ -125,11 +129,44 @@ class JournalRecorder:
             kind='note', flow_id=flow_id, event=event, data=data, actor=actor, cause=cause,
             final=True, ros_time=self.clock.now()))
 
-    def unlock(self, names: Iterable[str], actor: str, cause: str) -> None:
-        """Append that these resources may be used again, and who says so."""
-        self.journal.append_many(
-            Entry(kind='lock', action_id=name, event='unlock', actor=actor, cause=cause,
-                  final=True, ros_time=self.clock.now()) for name in names)
+    def lock(self, name: str, cause: str, data: Mapping[str, Any]) -> Row:
+        """Append that a resource may not be used, and why."""
+        return self.journal.append(Entry(
+            kind='lock', action_id=name, event='lock', cause=cause, data=data,
+            ros_time=self.clock.now()))
+
+    def unlock(self, names: Iterable[str], actor: str, cause: str, order: str = '') -> None:
+        """
+        Append that these resources may be used again, and who says so.
+
+        `order`: the open order of `clear_stop` that this carries out, in the same commit.
+        """
+        entries = [Entry(kind='lock', action_id=name, event='unlock', actor=actor, cause=cause,
+                         final=True, ros_time=self.clock.now()) for name in names]
+        if order:
+            entries.append(self._clear_stop(order, 'done', actor, cause))
+        self.journal.append_many(entries)
+
+    def clear_stop_ordered(self, names: Iterable[str], actor: str, cause: str) -> str:
+        """
+        Append that a person has ordered a stop to be cleared and `names` to be unlocked.
+
+        Returns the id of the order, which stays open until `unlock` or `clear_stop_refused`.
+        """
+        order = uuid.uuid4().hex
+        self.journal.append(self._clear_stop(
+            order, 'clear_stop', actor, cause, {'resources': list(names)}))
+        return order
+
+    def clear_stop_refused(self, order: str, actor: str, cause: str) -> None:
+        """Append that an order to clear a stop was not carried out, and why."""
+        self.journal.append(self._clear_stop(order, 'clear_stop_refused', actor, cause))
+
+    def _clear_stop(
+        self, order: str, event: str, actor: str, cause: str, data: Mapping[str, Any] = {}
+    ) -> Entry:
+        return Entry(kind=CLEAR_STOP, action_id=order, event=event, actor=actor, cause=cause,
+                     data=data, final=event != 'clear_stop', ros_time=self.clock.now())
 
     def barrier(self, callback: Callable[[], None]) -> None:
         """

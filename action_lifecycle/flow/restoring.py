@@ -24,9 +24,10 @@ from typing import Any, TYPE_CHECKING
 from .edits import parse_edit
 from .loading import parse_flow
 from .run import FlowRun
+from .set_aside import Damage, first_row, in_words, open_flow_ids, SetAside
 from .staging import replay_edit
 from ..engine import LifecycleError
-from ..ledger import JournalReader, Row
+from ..ledger import Row
 from ..lifecycle.action import ATTEMPT_EVENTS
 from ..lifecycle.states import ActionState
 
@@ -45,7 +46,9 @@ class Restored:
         self._text: list[str] = []
         self._accepted: Row | None = None
         self.run: FlowRun
-        for row in self._journal.rows(flow_id=flow_id):
+        for row, fault in self._journal.checked_rows(flow_id=flow_id):
+            if fault:
+                raise LifecycleError(f'row {row.seq}: {fault}')
             self._apply(row, row.data)
         if not hasattr(self, 'run'):
             raise LifecycleError(f'flow {flow_id} was never accepted as a whole')
@@ -134,17 +137,11 @@ class Restored:
         if run.canceled_by is not None:
             orchestrator.cancel_all(run)
 
-
-def held_by_open_actions(journal: JournalReader, flow_id: str) -> dict[str, str]:
-    """Return what the open actions of a flow hold that nobody can go on with, and why."""
-    held: dict[str, list[str]] = {}
-    for row in journal.rows(flow_id=flow_id, kind='transition'):
-        if row.event == 'start':
-            held[row.action_id] = row.data.get('resources', [])
-        elif row.final:
-            held.pop(row.action_id, None)
-    return {name: f'{flow_id}/{action_id} can not be read back'
-            for action_id, names in held.items() for name in names}
+    def leave(self) -> None:
+        """Stop what was taken up, and know the flow no more: it is set aside."""
+        for runner in self.run.runners.made():
+            runner.halt(lambda: None)
+        del self._orchestrator.runs[self.run.flow_id]
 
 
 @contextmanager
@@ -161,24 +158,47 @@ def _nothing_thrown_away() -> Iterator[None]:
 
 @_nothing_thrown_away()
 def restore_flows(orchestrator: Orchestrator) -> list[FlowRun]:
-    """Read all open flows back, and go on once it is known what each of them holds."""
-    journal, resources = orchestrator.recorder.journal, orchestrator.resources
+    """
+    Read all open flows back, and go on once it is known what each of them holds.
+
+    Nothing that stands in the journal keeps this from ending: what can't be read back is set
+    aside (see `set_aside`), the rest goes on.
+    """
+    journal, resources, aside = \
+        orchestrator.recorder.journal, orchestrator.resources, SetAside(orchestrator)
+    damage = Damage(journal)
     restored: list[Restored] = []
-    for last in journal.open_flows():
+    failed: dict[str, str] = {}
+    for flow_id in open_flow_ids(journal):
         try:
-            restored.append(Restored(orchestrator, last.flow_id))
-            orchestrator.runs[last.flow_id] = restored[-1].run
-        except LifecycleError as error:
-            orchestrator.log.error('flow %s can not be read back: %s', last.flow_id, error)
-            resources.lock_all(held_by_open_actions(journal, last.flow_id))
-    resources.lock_all({row.action_id: row.cause for row in journal.open_rows('lock')})
+            faults = damage.of_flow(first_row(journal, flow_id))
+            if faults:
+                raise LifecycleError(f'the journal is damaged: {in_words(faults)}')
+            restored.append(Restored(orchestrator, flow_id))
+            orchestrator.runs[flow_id] = restored[-1].run
+        except Exception as error:  # a row may hold anything
+            failed[flow_id] = _why(orchestrator, flow_id, error)
+    resources.lock_all({row.action_id: row.cause for row, fault in
+                        journal.checked_open_rows('lock') if not fault})
     orchestrator.starter.halted = True  # nothing starts before all that had started is known
     for one in restored:
         try:
             one.go_on()
-        except LifecycleError as error:
-            orchestrator.log.error('flow %s can not go on: %s', one.run.flow_id, error)
-            resources.lock_all(held_by_open_actions(journal, one.run.flow_id))
+        except Exception as error:
+            failed[one.run.flow_id] = _why(orchestrator, one.run.flow_id, error)
+            one.leave()
+    for flow_id, reason in failed.items():
+        aside.flow(flow_id, reason)
+    if damage.news:
+        aside.lock_everything(damage.faults, damage.news)
     orchestrator.starter.halted = False
     orchestrator.dispatch()
-    return [one.run for one in restored]
+    return [one.run for one in restored if one.run.flow_id not in failed]
+
+
+def _why(orchestrator: Orchestrator, flow_id: str, error: Exception) -> str:
+    """Put in words why a flow can't be read back; what nobody foresaw is logged with its trace."""
+    if isinstance(error, LifecycleError):
+        return str(error)
+    orchestrator.log.exception('flow %s can not be read back', flow_id)
+    return f'{type(error).__name__}: {error}'

@@ -121,6 +121,10 @@ class Dependencies:
         return ready, skipped
 
 
+EVERYTHING = '*'
+"""Locked under this name: no action starts, whatever it needs."""
+
+
 class Claim(NamedTuple):
     """An action that is ready to start; the smallest rank goes first."""
 
@@ -217,6 +221,8 @@ class Scheduler:
 
     def next(self) -> Claim | None:  # noqa: A003
         """Return the best claim that may start now; it waits until it is taken."""
+        if EVERYTHING in self.resources.locked:
+            return None
         while self._flows:
             rank, flow_id = self._flows[0]
             if self._listed.get(flow_id) != rank:
@@ -283,12 +289,13 @@ class Scheduler:
             return ''
         locked = self.resources.locked
         return '; '.join(f"'{name}' is locked: {locked[name]}"
-                         for name in sorted(claim.resources & locked.keys()))
+                         for name in sorted({*claim.resources, EVERYTHING} & locked.keys()))
 
     def waiting_for(self, names: Iterable[str]) -> list[tuple[str, str]]:
         """Return the flow and the action of each claim on one of these resources."""
         wanted = frozenset(names)
-        return [key for key, claim in self.claims.items() if claim.resources & wanted]
+        return [key for key, claim in self.claims.items()
+                if EVERYTHING in wanted or claim.resources & wanted]
 
     def _its_turn(self, claim: Claim) -> bool:
         """Whether the claim is the first for each of its resources, and all of them are free."""

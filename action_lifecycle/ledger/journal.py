@@ -37,7 +37,7 @@ from .durability import event_kind, EVENT_KINDS, power_kinds
 from .journal_barrier import BarrierThread
 from .journal_checkpoint import CheckpointThread
 from .journal_compaction import PLANNED, Removal, remove, SNAPSHOT
-from .journal_reader import explained, JournalReader
+from .journal_reader import damaged, explained, JournalReader
 from .journal_row import Entry, JournalError, make_row, Row
 from .journal_schema import COLUMNS, migrate, touch, transaction, version_of
 
@@ -231,9 +231,15 @@ class Journal(JournalReader):
             touch(self._writer)
 
     def _last_row(self) -> tuple[int, str]:
-        """Return sequence number and hash of the last row."""
+        """
+        Return sequence number and hash of the last row, as they are stored.
+
+        Rows are appended behind a damaged one too; whoever reads it back is told of the damage.
+        """
         for fields in self._ask(f'SELECT {COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1'):
-            row = self._intact(Row._make(fields))
+            row = Row._make(fields)
+            if not isinstance(row.hash, str):
+                raise damaged(self.path, f'row {row.seq}: {row.fault()}')
             return row.seq, row.hash
         return 0, ''
 

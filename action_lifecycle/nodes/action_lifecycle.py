@@ -194,6 +194,7 @@ class ActionLifecycleNode(ManagedNode):
         self.edits.activate(self.orchestrator)
         self.orchestrator.steering.planner = SteeringClient(self.planners)
         self.flows.activate(self.orchestrator, self.apart)
+        self._safety.activate()
         for topic in (self._actions, self._flows, self._safety.topic, self.operators.topic):
             topic.publish()
 

@@ -27,7 +27,8 @@ from .latched import Latched
 from .world_client import BridgeClient
 from ..engine.errors import LifecycleError, nearest
 from ..flow.orchestrator import Orchestrator
-from ..flow.recorder import JournalRecorder
+from ..flow.recorder import CLEAR_STOP, JournalRecorder
+from ..ledger import Row
 from ..lifecycle.states import ErrorCode
 from ..ros.diagnostics import Health
 from ..ros.lifecycle_node import ManagedNode
@@ -56,6 +57,8 @@ class SafetyRelay:
         self._running = running
         self._locked = locked
         self._told = msg.SafetyState(reason='the bridge has not told yet')
+        self._heard = False
+        self._open: list[Row] = []  #: orders of before a restart
         self._source = f'{bridge}/safety'
         self._clear_bridge = node.add_client(ClearStop, f'{bridge}/clear_stop')
         self.topic = Latched(node, msg.SafetyState, '~/safety', period, self._message)
@@ -65,6 +68,8 @@ class SafetyRelay:
 
     def _take(self, told: msg.SafetyState) -> None:
         self._told = told
+        self._heard = True
+        self._take_up_orders()
         self._world.safety_known = told.state != msg.SafetyState.NOT_READY
         self.topic.publish_soon()
 
@@ -75,6 +80,30 @@ class SafetyRelay:
     def _health(self) -> Health:
         return safety_health(self._told, self._node.count_publishers(self._source) > 0)
 
+    def activate(self) -> None:
+        """Take up the orders to clear a stop that were open when the process ended."""
+        self._open = [row for row, fault in
+                      self._recorder.journal.checked_open_rows(CLEAR_STOP) if not fault]
+        self._take_up_orders()
+
+    def _take_up_orders(self) -> None:
+        """
+        Carry open orders out if the bridge has carried out its part; refuse them if it has not.
+
+        A bridge that is stopped was not asked, or has been stopped anew since.
+        """
+        if not self._heard:
+            return
+        orders, self._open = self._open, []
+        stopped = self._told.state == msg.SafetyState.STOPPED
+        for row in orders:
+            if stopped:
+                self._recorder.clear_stop_refused(
+                    row.action_id, row.actor, 'the node ended before the stop was cleared')
+            else:
+                self._running().clear_locks(
+                    row.data['resources'], row.actor, row.cause, row.action_id)
+
     async def _clear_stop(self, request: Any, response: Any) -> Any:
         locked = list(self._running().resources.locked)
         if not request.actor:
@@ -83,8 +112,8 @@ class SafetyRelay:
             if name not in locked:
                 raise LifecycleError(f"resources: '{name}' is not locked (locked: "
                                      f"{', '.join(locked) or 'none'}){nearest(name, locked)}")
-        self._recorder.note('', 'clear_stop', {'resources': list(request.resources)},
-                            actor=request.actor, cause=request.reason)
+        names = list(request.resources) or locked
+        order = self._recorder.clear_stop_ordered(names, request.actor, request.reason)
         try:
             answer = await call_service(
                 self._node, self._clear_bridge, request, wait=CLEAR_WAIT, timeout=CLEAR_ANSWER)
@@ -93,9 +122,8 @@ class SafetyRelay:
             response.error_msg = f'the world model bridge: {error}'
             answer = response
         if answer.accepted:
-            self._running().clear_locks(list(request.resources), request.actor, request.reason)
+            self._running().clear_locks(names, request.actor, request.reason, order)
             self.topic.publish_soon()
         else:
-            self._recorder.note('', 'clear_stop_refused', {}, actor=request.actor,
-                                cause=answer.error_msg)
+            self._recorder.clear_stop_refused(order, request.actor, answer.error_msg)
         return answer

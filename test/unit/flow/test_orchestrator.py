@@ -237,7 +237,7 @@ def test_a_motion_that_is_not_seen_to_stop_keeps_its_resources_until_they_are_cl
     clock.run(1.0)
     assert process.orchestrator.locked_for(run.actions[0]) == told
     assert len(robot.motions) == 1
-    assert process.orchestrator.clear_locks([], 'ann', 'looked') == ['arm']
+    assert process.orchestrator.clear_locks(['arm'], 'ann', 'looked') == ['arm']
     assert process.orchestrator.locked_for(run.actions[0]) == ''
     clock.run(1.0)
     assert len(robot.motions) == 2

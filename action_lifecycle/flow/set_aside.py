@@ -1,0 +1,194 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Open flows that a restart can not read back, and damage of the journal.
+
+A restart acts on intact rows only. A flow that has no intact record is set aside: nothing of it is
+started, followed or repeated, what its open actions hold is locked, and a person is asked. Damage
+that nobody has been told of locks everything, because a lock may be among what was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .scheduler import EVERYTHING
+from ..engine import LifecycleError, Machine
+from ..ledger import Entry, Journal, JournalFault, JournalReader, Row, verify_journal
+from ..lifecycle.ports import Question
+from ..lifecycle.states import ActionState, ErrorCode, Outcome
+
+if TYPE_CHECKING:
+    from .orchestrator import Orchestrator
+
+MAX_FAULTS = 1000
+"""Faults of the journal that are listed; with more, no open flow is taken for intact."""
+SHOWN = 3
+"""Faults that a message names."""
+KEY = 'set_aside'
+"""Key of the question about a flow."""
+
+
+class Damage:
+    """
+    What is wrong with a journal, and since when it is known.
+
+    The last lock on everything (kind `lock`, EVERYTHING) lists the faults that were found by then.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.faults = verify_journal(journal.path, MAX_FAULTS)
+        self._known = self._known_faults() if self.faults else {}
+
+    def _known_faults(self) -> dict[tuple[int, str], int]:
+        """Return, for each fault that was told of, the number of the first row that lists it."""
+        known: dict[tuple[int, str], int] = {}
+        for row, fault in self._journal.checked_rows(kind='lock', action_id=EVERYTHING):
+            for seq, message in [] if fault else row.data.get('faults', []):
+                known.setdefault((seq, message), row.seq)
+        return known
+
+    @property
+    def news(self) -> list[JournalFault]:
+        """Return the faults that nobody was told of yet."""
+        return [fault for fault in self.faults if (fault.seq, fault.message) not in self._known]
+
+    def of_flow(self, begun: int) -> list[JournalFault]:
+        """
+        Return the faults that may concern a flow whose first row is number `begun`.
+
+        A damaged or missing row may have been of any flow that was open by then. Damage that was
+        known before the flow began does not concern it.
+        """
+        concerned = [fault for fault in self.faults
+                     if (not fault.seq or fault.seq >= begun)
+                     and self._known.get((fault.seq, fault.message), begun) >= begun]
+        return self.faults if len(self.faults) >= MAX_FAULTS else concerned
+
+
+def in_words(faults: Iterable[JournalFault]) -> str:
+    """Put faults of a journal in a line."""
+    texts = [str(fault) for fault in faults]
+    more = f'; {len(texts) - SHOWN} more' if len(texts) > SHOWN else ''
+    return '; '.join(texts[:SHOWN]) + more
+
+
+def open_flow_ids(journal: JournalReader) -> list[str]:
+    """Return the flows that have an open row, by intact rows, in the order of these rows."""
+    found = {row.seq: row.flow_id for kind in ('flow', 'transition')
+             for row, fault in journal.checked_open_rows(kind) if not fault and row.flow_id}
+    return list(dict.fromkeys(found[seq] for seq in sorted(found)))
+
+
+def first_row(journal: JournalReader, flow_id: str) -> int:
+    """Return the number of the first row of a flow, intact or not."""
+    for row, _ in journal.checked_rows(flow_id=flow_id, limit=1):
+        return row.seq
+    return 0
+
+
+class SetAside:
+    """Sets flows aside after a restart, and locks everything when the journal is damaged."""
+
+    def __init__(self, orchestrator: Orchestrator) -> None:
+        self._orchestrator = orchestrator
+        self._journal = orchestrator.recorder.journal
+
+    def lock_everything(self, faults: list[JournalFault], news: list[JournalFault]) -> None:
+        """Let nothing start until a person has looked; `faults`: all that are known now."""
+        log, recorder = self._orchestrator.log, self._orchestrator.recorder
+        cause = f'the journal is damaged: {in_words(news)}'
+        log.error('%s: %s; nothing starts until clear_stop', self._journal.path, cause)
+        self._orchestrator.resources.lock_all({EVERYTHING: cause})
+        try:
+            recorder.lock(EVERYTHING, cause, {'faults': [list(fault) for fault in faults]})
+        except LifecycleError as error:
+            log.error('the damage is not recorded, the next start tells of it again: %s', error)
+
+    def flow(self, flow_id: str, reason: str) -> None:
+        """Lock what the open actions of a flow hold, and ask a person about it."""
+        orchestrator = self._orchestrator
+        actions = self._open_actions(flow_id)
+        held = {name: f'{flow_id}/{action_id} can not be read back'
+                for action_id, (_, names) in actions.items() for name in names}
+        orchestrator.resources.lock_all(held)
+        orchestrator.log.error('flow %s is set aside: %s', flow_id, reason)
+        for row, fault in self._journal.checked_rows(flow_id=flow_id, kind='note'):
+            if not fault and row.event.startswith('question_'):
+                orchestrator.operator.read_back(row)
+        orchestrator.operator.ask(
+            Question('resume', flow_id, '', (
+                'Flow {{ flow }} can not be read back: {{ reason }}. What its open actions '
+                '({{ actions }}) have set going may still move. Look at the robot and its '
+                'controllers. To give up ends the flow; {{ locked }} locked until clear_stop.'),
+                ('give_up',), key=KEY, names={
+                    'flow': flow_id, 'reason': reason,
+                    'actions': ', '.join(sorted(actions)) or 'none that is known',
+                    'locked': f"{', '.join(sorted(held))} stay" if held else 'nothing is'}),
+            lambda answer, actor: self.give_up(flow_id, actor, reason))
+
+    def _open_actions(self, flow_id: str) -> dict[str, tuple[Row, list[str]]]:
+        """Return the last intact row of each action that has not ended, and what it holds."""
+        found: dict[str, tuple[Row, list[str]]] = {}
+        for row, fault in self._journal.checked_rows(flow_id=flow_id, kind='transition'):
+            if fault:
+                continue
+            if row.final:
+                found.pop(row.action_id, None)
+            else:
+                holds = list(row.data.get('resources', [])) if row.event == 'start' \
+                    else found[row.action_id][1] if row.action_id in found else []
+                found[row.action_id] = row, holds
+        return found
+
+    def give_up(self, flow_id: str, actor: str, reason: str) -> None:
+        """Record the end of a flow, of its open actions, and the locks, in one commit."""
+        orchestrator = self._orchestrator
+        now = orchestrator.clock.now()
+        entries: list[Entry] = []
+        for action_id, (row, names) in self._open_actions(flow_id).items():
+            entries += self._end(row, actor, reason, now)
+            entries += [
+                Entry(kind='lock', action_id=name, event='lock', ros_time=now,
+                      cause=f'{flow_id}/{action_id} was given up, it may still move')
+                for name in names if name in orchestrator.resources.locked]
+        states = [row.to_state for row, fault in
+                  self._journal.checked_rows(flow_id=flow_id, kind='flow') if not fault]
+        entries.append(Entry(
+            kind='flow', flow_id=flow_id, event='fail', from_state=states[-1] if states else '',
+            to_state='FAIL', cause=reason, actor=actor, final=True, ros_time=now,
+            data={'error_code': ErrorCode.INTERRUPTED.name}))
+        try:
+            self._journal.append_many(entries)
+        except LifecycleError as error:
+            orchestrator.try_again(f'the end of flow {flow_id} is not recorded', error,
+                                   lambda: self.give_up(flow_id, actor, reason))
+
+    def _end(self, row: Row, actor: str, reason: str, now: float) -> list[Entry]:
+        """Return the changes from the state that `row` left an action in to its end."""
+        state, entries = row.to_state, []
+        edges = Machine(self._orchestrator.graph, state=state).possible_events()
+        changes = [('fail', ActionState.ERROR.value)] if 'fail' in edges else []
+        for event, target in [*changes, ('terminate', ActionState.TERMINATED.value)]:
+            data = {'outcome': Outcome.FAILED.value} if event == 'terminate' else \
+                {'error_code': ErrorCode.INTERRUPTED.name, 'error_msg': reason}
+            entries.append(Entry(
+                kind='transition', flow_id=row.flow_id, action_id=row.action_id,
+                attempt=row.attempt, event=event, from_state=state, to_state=target, data=data,
+                cause=reason, actor=actor, final=event == 'terminate', ros_time=now))
+            state = target
+        return entries
