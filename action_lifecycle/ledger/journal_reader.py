@@ -60,7 +60,7 @@ def damaged(path: str, what: str) -> JournalError:
     """Return the error that says how the journal at `path` is damaged, and what to do."""
     return JournalError(
         f"{path}: damaged: {what}; 'action_lifecycle journal verify {path}' lists the damage, "
-        "docs/journal.md says what to do about it ('A damaged journal')")
+        "'A damaged journal' in docs/journal.md says what to do")
 
 
 class CheckedRow(NamedTuple):
@@ -109,7 +109,7 @@ class JournalReader:
         """
         for row in self._matching(flow_id, action_id, kind, after, limit):
             if not row.intact() and (what := row.ill_formed()):
-                raise damaged(self.path, f'row {row.seq}: {what}')
+                raise damaged(self.path, f'row {row.seq} {what}')
             yield row
 
     def checked_rows(
@@ -212,7 +212,7 @@ class JournalReader:
 
     def _intact(self, row: Row) -> Row:
         if fault := row.fault():
-            raise damaged(self.path, f'row {row.seq}: {fault}')
+            raise damaged(self.path, f'row {row.seq} {fault}')
         return row
 
 

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 import json
 from math import isfinite, nan
-from struct import error as StructError, Struct
+import struct
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -41,14 +41,14 @@ SEPARATOR = '\x1f'
 
 _TEXTS = ('kind', 'flow_id', 'action_id', 'event', 'from_state', 'to_state', 'cause', 'actor')
 
-ALTERED = 'damaged: it does not have the content that it was written with'
+ALTERED = 'does not have the content that it was written with'
 
 _INT, _TEXT, _TIME = (int,), (str,), (float,)
 _TYPES: tuple[tuple[type, ...], ...] = (
     _INT, _TEXT, _TEXT, _TEXT, _INT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _INT,
     (float, type(None)), _TEXT, _TIME, _TIME, _TEXT, _TEXT)  # of the fields of Row
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
-_pack_times = Struct('<3d').pack
+_pack_times = struct.Struct('<3d').pack
 _encode = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, sort_keys=True, check_circular=False,
     separators=(',', ':')).encode
@@ -119,10 +119,11 @@ class Row(NamedTuple):
         try:
             parsed = json.loads(self.data_json)
         except (TypeError, ValueError, RecursionError) as error:
-            raise JournalError(f'row {self.seq}: damaged: data is not JSON: {error}') from error
+            raise JournalError(f'damaged: row {self.seq} has data that are not JSON: {error}'
+                               ) from error
         if not isinstance(parsed, dict):
-            raise JournalError(f'row {self.seq}: damaged: data is not a JSON object, but '
-                               f'{self.data_json[:60]}')
+            raise JournalError(f'damaged: row {self.seq} has data that are not a JSON object, '
+                               f'but {self.data_json[:60]}')
         return parsed
 
     def intact(self) -> bool:
@@ -135,24 +136,22 @@ class Row(NamedTuple):
         try:
             text = _text(self[:-1])
             return self.hash == _hash(text, self.ros_time, self.boot_time, self.wall_time)
-        except (TypeError, ValueError, StructError):
+        except (TypeError, ValueError, struct.error):
             return False
 
     def fault(self) -> str:
-        """Return what is wrong with the row, '' for an intact one."""
-        if self.intact():
-            return ''
-        return self.ill_formed() or ALTERED
+        """Return what is wrong with the row ('does not have …'), '' for an intact one."""
+        return '' if self.intact() else self.ill_formed() or ALTERED
 
     def ill_formed(self) -> str:
         """Return which field has another type than Row says, '' if none has."""
         for name, value, expected in zip(self._fields, self, _TYPES):
             if not isinstance(value, expected):
-                return f'damaged: {name} is of type {type(value).__name__}'
+                return f'has a {name} of type {type(value).__name__}'
         try:
-            self.data
+            _ = self.data
         except JournalError as error:
-            return str(error).partition(': ')[2]
+            return str(error).removeprefix(f'damaged: row {self.seq} ')
         return ''
 
 

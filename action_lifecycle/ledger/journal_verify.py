@@ -61,8 +61,8 @@ class _Verifier(JournalReader):
             for text, in self._ask(f'PRAGMA integrity_check({MAX_FAULTS})'):
                 if text != 'ok':
                     yield JournalFault(0, f'damaged: {text}')
-            yield from self._index_faults()
             yield from self._row_faults()
+            yield from self._index_faults()
         except JournalError as error:
             yield JournalFault(0, str(error).removeprefix(f'{self.path}: '))
 
@@ -71,8 +71,8 @@ class _Verifier(JournalReader):
         for seq, in self._ask(
                 'SELECT seq FROM entry NOT INDEXED, progress '
                 f'WHERE indexed IS NOT (seq <= last_indexed) ORDER BY seq LIMIT {MAX_FAULTS}'):
-            yield JournalFault(seq, 'damaged: the index is said to have it, and has it not, or '
-                               'the other way round')
+            yield JournalFault(seq, 'the index has it and is said not to have it, or the '
+                               'other way round')
 
     def _row_faults(self) -> Iterator[JournalFault]:
         snapshot: dict[str, Any] = {

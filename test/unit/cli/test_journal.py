@@ -58,7 +58,7 @@ def test_each_fault_is_told_and_ends_with_code_2(path: Path, capsys: Capture) ->
     connection.close()
     assert main(['journal', 'verify', str(path)]) == 2
     error = capsys.readouterr().err
-    assert f'{path}: row 1: damaged: it does not have the content' in error
+    assert f'{path}: row 1: does not have the content' in error
 
 
 @pytest.mark.parametrize('command', [['verify'], ['export']])
