@@ -37,6 +37,7 @@ from .durability import event_kind, EVENT_KINDS, power_kinds
 from .journal_barrier import BarrierThread
 from .journal_checkpoint import CheckpointThread
 from .journal_compaction import PLANNED, Removal, remove, SNAPSHOT
+from .journal_files import JournalFiles
 from .journal_reader import damaged, explained, JournalReader
 from .journal_row import Entry, JournalError, make_row, Row
 from .journal_schema import COLUMNS, migrate, touch, transaction, version_of
@@ -81,13 +82,16 @@ class Journal(JournalReader):
             undo.callback(self._writer.close)
             self._execute = self._writer.cursor().execute
             self._prepare(path)
+            self._files = JournalFiles(path)
+            undo.callback(self._files.close)
             super().__init__(path)
             undo.callback(super().close)
             self._seq, self._hash = self._last_row()
             undo.callback(self._checkpoint_at_end)
             self._checkpoints = CheckpointThread(path, lambda: self._seq, self._appending)
             undo.callback(self._checkpoints.stop)
-            self._barriers = BarrierThread(path, lambda: self._seq, self._write_again)
+            self._barriers = BarrierThread(
+                path, lambda: self._seq, self._write_again, self._files)
             undo.callback(self._barriers.stop)
             self._checkpoints.request()  # for what a dead writer had not yet put into the index
             self._on_close = undo.pop_all()
@@ -96,8 +100,8 @@ class Journal(JournalReader):
         """
         Record `entry`; when this returns, the row survives the death of the process.
 
-        Raises JournalError (disk full, read-only, damaged, not JSON, too big, closed); then
-        nothing is recorded.
+        Raises JournalError (disk full, read-only, damaged, not JSON, too big, closed, files
+        deleted or replaced); then nothing is recorded.
         """
         with self._appending:
             self._check(entry)
@@ -133,10 +137,13 @@ class Journal(JournalReader):
 
         Its result is the sequence number up to which that holds; it raises JournalError if the
         disk failed. Then later ones do too, until everything could be written once more, which
-        is tried when one is asked for. `callback` gets the future, in the barrier thread.
+        is tried when one is asked for. Once a file of the journal was deleted, renamed or
+        replaced, all barriers fail and all appends are refused, until it is opened anew.
+        `callback` gets the future, in the barrier thread.
         """
         with self._appending:
-            self._check_open()
+            if self._closed:
+                raise self._is_closed()
             return self._barriers.request(callback)
 
     def compact(self, *, synced_to: int, batch: int = 1000) -> int:
@@ -156,6 +163,7 @@ class Journal(JournalReader):
             self._check_open()
             with JournalReader(self.path) as reader:  # not to keep other readers waiting
                 plan = reader.plan_removal(synced_to, PLANNED * batch)
+            self.check_files()  # the plan is of the file that the path leads to
             if not plan.rows:
                 break
             planned += len(plan.rows)
@@ -166,6 +174,11 @@ class Journal(JournalReader):
                     for snapshot in self._commit(partial(self._removed, part)):
                         removed += snapshot.data['removed']
         return removed
+
+    def check_files(self) -> None:
+        """Raise JournalError if the path doesn't lead to the file any more that is written."""
+        if lost := self._files.check():
+            raise JournalError(lost)
 
     def elapsed_since(self, row: Row) -> float:
         """Return the seconds since `row` was written, also across a restart or a reboot."""
@@ -250,7 +263,12 @@ class Journal(JournalReader):
 
     def _check_open(self) -> None:
         if self._closed:
-            raise JournalError(f'{self.path}: the journal is closed')
+            raise self._is_closed()
+        if self._files.lost:
+            raise JournalError(self._files.lost)
+
+    def _is_closed(self) -> JournalError:
+        return JournalError(f'{self.path}: the journal is closed')
 
     def _row(self, entry: Entry, seq: int, last_hash: str) -> Row:
         clock = self._clock

@@ -31,6 +31,7 @@ from queue import SimpleQueue
 import threading
 import time
 
+from .journal_files import JournalFiles
 from .journal_row import JournalError
 
 FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0  # s
@@ -46,10 +47,12 @@ class BarrierThread:
     it. After a failed sync a second one would prove nothing: what the kernel then takes for clean
     may never have reached the disk. Barriers fail until `write_again(safe)` has written all rows
     behind `safe` once more; whoever asks after a delay, each time a longer one, has it tried.
+    They fail for good once `files` are lost.
     """
 
     def __init__(
-        self, path: str, last_seq: Callable[[], int], write_again: Callable[[int], None]
+        self, path: str, last_seq: Callable[[], int], write_again: Callable[[int], None],
+        files: JournalFiles,
     ) -> None:
         self._path = path
         self._last_seq = last_seq
@@ -58,8 +61,7 @@ class BarrierThread:
         self._failure: JournalError | None = None
         self._again_at = math.inf
         self._delay = FIRST_DELAY
-        self._wal = path + '-wal'
-        self._descriptor = os.open(self._wal, os.O_RDWR | os.O_CLOEXEC)
+        self._files = files
         # None ends the thread, True wants a sync that nobody waits for
         self._requests: SimpleQueue[Future[int] | bool | None] = SimpleQueue()
         self._spare: list[Future[int]] = []  # made while nobody waits
@@ -82,7 +84,6 @@ class BarrierThread:
         """Serve what has been asked for, then end the thread."""
         self._requests.put(None)
         self._thread.join()
-        os.close(self._descriptor)
 
     def _run(self) -> None:
         requests = self._requests
@@ -95,6 +96,8 @@ class BarrierThread:
             last = self._last_seq()
             if last > self._safe and self._failure is None:
                 self._make_safe(last)
+            if lost := self._files.check():
+                self._failure, self._again_at = JournalError(lost), math.inf
             for future in waiting:
                 if future is None:
                     return
@@ -105,17 +108,12 @@ class BarrierThread:
                         future.set_result(last)
                     else:
                         future.set_exception(self._failure)
-            # Not by fstat: once somebody asked for a file's times, the next write has to change
-            # them, and the sync then waits for the file system's own journal (Linux 6.13 on).
-            if self._failure is None and not os.access(self._wal, os.F_OK):
-                self._fail('the WAL file was deleted while in use; end all who have the '
-                           'journal open')
             if not self._spare:
                 self._spare.append(Future())
 
     def _make_safe(self, last: int) -> None:
         try:
-            os.fdatasync(self._descriptor)
+            os.fdatasync(self._files.wal)
             self._safe = last
             self._delay = FIRST_DELAY
         except OSError as error:
@@ -138,6 +136,5 @@ class BarrierThread:
         self._delay = min(2 * self._delay, LONGEST_DELAY)
 
     def _fail(self, reason: str) -> None:
-        self._again_at = math.inf
         self._failure = JournalError(
             f'{self._path}: rows from {self._safe + 1} on may not survive a power loss: {reason}')

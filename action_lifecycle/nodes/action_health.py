@@ -23,7 +23,7 @@ import shutil
 from action_lifecycle_msgs import msg
 
 from ..flow.orchestrator import Orchestrator
-from ..ledger import JournalReader
+from ..ledger import Journal, JournalError
 from ..lifecycle.states import ActionState, ErrorCode, Outcome
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 
@@ -34,15 +34,19 @@ _SAFETY = {
     msg.SafetyState.STOPPED: (ERROR, 'stopped')}
 
 
-def journal_health(journal: JournalReader) -> Health:
+def journal_health(journal: Journal) -> Health:
     """Tell of the journal's file and its disk."""
     path = journal.path
     try:
+        journal.check_files()
+        rows = journal.last_seq()
         size = os.stat(path).st_size  # never of the -wal: its next fdatasync would take longer
         free = shutil.disk_usage(path).free / 1e6
+    except JournalError as error:
+        return Health(ERROR, f'no motion starts: {error}')
     except OSError as error:
         return Health(ERROR, f'{path}: {error.strerror}')
-    values = {'path': path, 'rows': journal.last_seq(), 'size (MB)': round(size / 1e6, 1),
+    values = {'path': path, 'rows': rows, 'size (MB)': round(size / 1e6, 1),
               'free (MB)': round(free)}
     if free < LITTLE_DISK:
         return Health(ERROR if free < LITTLE_DISK / 10 else WARN,

@@ -1,0 +1,83 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The files of a journal that is open for writing, and whether their paths still lead to them.
+
+A file that was deleted, renamed or replaced takes every write as before, but nobody will find the
+rows: the path leads to nothing, or to another file.
+"""
+
+from __future__ import annotations
+
+import os
+
+WHAT_TO_DO = ('nothing is recorded any more; end this process, put the files back if they were '
+              'moved, then start it again')
+
+
+class JournalFiles:
+    """
+    Finds out that the database or its WAL was deleted, renamed or replaced; then `lost` says so.
+
+    `lost` stays as it is until the journal is opened anew: rows that were appended before
+    somebody looked may be missing in the file that the path leads to.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.lost = ''  #: what happened and what to do
+        self._path = path
+        self._wal = path + '-wal'
+        self._database = self._identity()
+        self.wal = os.open(self._wal, os.O_RDWR | os.O_CLOEXEC)  #: a descriptor of the WAL file
+        self._link = f'/proc/self/fd/{self.wal}'
+        self._name = self._name_of_wal()
+
+    def check(self) -> str:
+        """Look at the paths and return `lost`."""
+        if not self.lost and (what := self._what_is_lost()):
+            self.lost = f'{what}; {WHAT_TO_DO}'
+        return self.lost
+
+    def close(self) -> None:
+        """Close the descriptor."""
+        os.close(self.wal)
+
+    def _what_is_lost(self) -> str:
+        try:
+            if self._identity() != self._database:
+                return f'{self._path}: the file was replaced by another one while in use'
+            name = self._name_of_wal()
+        except OSError as error:
+            return (f'{self._path}: the file was deleted or renamed while in use '
+                    f'({error.strerror})')
+        if name != self._name:
+            return f'{self._wal}: the file was deleted, renamed or replaced while in use'
+        return ''
+
+    def _identity(self) -> tuple[int, int]:
+        found = os.stat(self._path)
+        return found.st_dev, found.st_ino
+
+    def _name_of_wal(self) -> str:
+        """
+        Return the present path of the WAL file, which ends with ' (deleted)' when there is none.
+
+        Not by stat: after a look at a file's times the next write has to change them, and the
+        sync then waits for the journal of the file system (Linux 6.13 on).
+        """
+        try:
+            return os.readlink(self._link)
+        except OSError:  # no /proc here
+            return self._wal if os.access(self._wal, os.F_OK) else ''

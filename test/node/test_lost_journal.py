@@ -1,0 +1,80 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""No motion starts once the journal of a running node was deleted, renamed or replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+import subprocess
+
+from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.nodes.action_health import journal_health
+from action_lifecycle.ros.diagnostics import ERROR, OK
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+import pytest
+
+from .system import System
+from .test_flow_on_cell import finish, flow_file
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Iterator[System]:
+    system = System(tmp_path)
+    yield system
+    system.close()
+
+
+def replaced(path: Path) -> None:
+    """Put a copy in the place of the journal, as a restored backup is."""
+    subprocess.run(['cp', str(path), f'{path}.copy'], check=True)
+    Path(f'{path}.copy').rename(path)
+
+
+def test_health_says_that_no_motion_starts(tmp_path: Path) -> None:
+    path = tmp_path / 'robot.journal'
+    with Journal(path) as journal:
+        journal.append(Entry('note'))
+        health = journal_health(journal)
+        assert (health.level, health.values['rows']) == (OK, 1)
+        replaced(path)
+        health = journal_health(journal)
+        assert health.level == ERROR
+        assert health.message.startswith(f'no motion starts: {path}: the file was replaced')
+        assert 'put the files back' in health.message
+
+
+def test_no_motion_starts_and_the_node_says_why(system: System, tmp_path: Path) -> None:
+    told: dict[str, DiagnosticStatus] = {}
+    system.node.create_subscription(DiagnosticArray, '/diagnostics', lambda message: told.update(
+        (status.name, status) for status in message.status), 10)
+    system.start_all()
+    code, output = finish(system.run(flow_file(tmp_path)))
+    assert code == 0, output + system.logs()
+    system.until(lambda: system.motions.get('arm_controller') == 1, 10, 'the motion is counted')
+    replaced(system.journal_path)
+    run = system.run(flow_file(tmp_path, x=0.1))
+    status = system.until(
+        lambda: next((status for name, status in told.items() if 'journal' in name
+                      and status.level == DiagnosticStatus.ERROR), None), 20, 'diagnostics')
+    assert 'no motion starts' in status.message and 'while in use' in status.message
+    asked = system.command('run', str(flow_file(tmp_path, x=0.2)), '--plain', '--wait', '5')
+    assert asked.returncode != 0 and 'while in use' in ' '.join(
+        (asked.stdout + asked.stderr).split()), asked
+    assert system.motions['arm_controller'] == 1, system.logs()
+    run.terminate()
+    finish(run)
+    assert system.stop('action_lifecycle_node', timeout=20.0) < 20.0
+    assert system.motions['arm_controller'] == 1
