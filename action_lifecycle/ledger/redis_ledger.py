@@ -47,11 +47,21 @@ _COLUMN_TYPES: dict[str, Any] = {
     'ros_time': lambda text: float(text) if text else None, 'boot_time': float, 'wall_time': float}
 
 _REFUSALS = {
-    'gap': 'row {seq} does not follow row {found}, the last one that the ledger has',
-    'chain': 'row {seq} does not follow the row before it in the ledger (hash {found}): the '
+    'gap': 'row {what} does not follow row {found}, the last one that the ledger has',
+    'chain': 'row {what} does not follow the row before it in the ledger (hash {found}): the '
              'ledger holds another journal',
-    'state': "row {seq}: the action is in state '{found}' in the ledger, not where the row "
+    'state': "row {what}: the action is in state '{found}' in the ledger, not where the row "
              'comes from',
+    'type': 'key {what} is of type {found}, expected {expected}: something else wrote to it; '
+            '{anew}',
+    'meta': "key {what} has seq '{found}', expected a number: something else wrote to it; {anew}",
+    'ends': 'key {what} ends with entry {found}, but {meta} says {expected}: one of the two was '
+            'removed or changed by something else; {anew}',
+    'entries': 'key {what} has {found} entries, but {meta} says {expected}: entries were removed '
+               'by something else; {anew}',
+    'subject': 'key {what} is gone, but {open} lists it as open: something else removed it; '
+               '{anew}',
+    'forbidden': 'the user may not use {found} on key {what}: allow it in the ACL of the server',
 }
 
 
@@ -83,14 +93,24 @@ class RedisLedger:
         self._retention = retention
         self._keys = robot_events(robot), robot_meta(robot), robot_open(robot)
         # redis-py sends a script's digest, and its text when the server has lost it.
-        self._apply = self.redis.register_script(script_text('apply'))
-        self._trim = self.redis.register_script(script_text('trim'))
+        self._apply, self._cursor, self._trim = (
+            self.redis.register_script(script_text('robot') + script_text(name))
+            for name in ('apply', 'cursor', 'trim'))
 
-    async def cursor(self) -> Cursor:
-        """Return how far the ledger is."""
-        with explained():
-            seq, last_hash = await self.redis.hmget(self._keys[1], ['seq', 'hash'])
-        return Cursor(int(seq or 0), last_hash or '')
+    async def cursor(self, subjects: Iterable[str] = ()) -> Cursor:
+        """
+        Return how far the ledger is.
+
+        Raises LedgerRefused for one that something else has changed: a key of another type, a
+        stream that doesn't end where it should or lost entries, one of the open `subjects` gone.
+        """
+        seq, last_hash = await self._run(self._cursor, subjects, [])
+        return Cursor(int(seq), last_hash)
+
+    def anew(self) -> str:
+        """Return what to do when the ledger is to be filled from the journal again."""
+        return (f"to fill the ledger of robot '{self.robot}' from its journal again, remove all "
+                f'keys al:{{{self.robot}}}:*')
 
     async def apply(
         self, rows: Sequence[Row], *, through: int = 0, swallowed: Iterable[str] = ()
@@ -101,19 +121,25 @@ class RedisLedger:
         Up to row `through`, where the journal was compacted, there may be gaps; `swallowed` are
         keys of open subjects that have no rows left there. Raises LedgerRefused.
         """
-        keys = [*self._keys, *(self.subject(row) for row in rows), *swallowed]
+        keys = [*(self.subject(row) for row in rows), *swallowed]
         values: list[Any] = [through, int(self._retention), len(rows)]
         for row in rows:
             values += row[:11]
             values += (int(row.final), '' if row.ros_time is None else repr(row.ros_time),
                        row.boot_id, repr(row.boot_time), repr(row.wall_time), row.prev_hash,
                        row.hash)
+        return int((await self._run(self._apply, keys, values))[0])
+
+    async def _run(self, script: Any, keys: Iterable[str], values: Sequence[Any]) -> list[Any]:
+        """Run a script that answers 'ok' and something, or why it has done nothing."""
         with explained():
-            answer, seq, found = await self._apply(keys=keys, args=values)
+            answer, *told = await script(keys=[*self._keys, *keys], args=values)
         if answer != 'ok':
-            raise LedgerRefused(f"ledger of robot '{self.robot}': "
-                                + _REFUSALS[answer].format(seq=seq, found=found))
-        return int(seq)
+            what, found, expected = [*told, ''][:3]
+            raise LedgerRefused(f"ledger of robot '{self.robot}': " + _REFUSALS[answer].format(
+                what=what, found=found, expected=expected, meta=self._keys[1],
+                open=self._keys[2], anew=self.anew()))
+        return told
 
     def subject(self, row: Row) -> str:
         """Return the key of what a row is about; that of the cursor for a row about nothing."""
@@ -132,9 +158,8 @@ class RedisLedger:
 
         They are older than the retention time and than the first row of everything open.
         """
-        with explained():
-            return int(await self._trim(
-                keys=[self._keys[0], self._keys[2]], args=[repr(now - self._retention), TRIMMED]))
+        told = await self._run(self._trim, (), [repr(now - self._retention), TRIMMED])
+        return int(told[0])
 
     async def close(self) -> None:
         """Close the connections."""

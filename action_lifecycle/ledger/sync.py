@@ -31,7 +31,7 @@ import time
 from typing import NamedTuple
 
 from .clock import elapsed, SystemClock
-from .journal_reader import JournalReader
+from .journal_reader import damaged, JournalReader
 from .journal_row import JournalError, Row
 from .redis_ledger import Cursor, LedgerRefused, RedisLedger
 from ..engine.errors import LifecycleError
@@ -42,7 +42,7 @@ BATCH_ROWS = 500
 BATCH_SIZE = 1024 * 1024  # characters of data
 LOOK = 0.1  # s between looks at the journal
 CHECK = 1.0  # s between looks at the ledger when there is nothing to bring
-TRIM = 60.0  # s
+TRIM = 60.0  # s between removals of old rows, and looks at all open subjects
 FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0  # s
 
 
@@ -109,6 +109,8 @@ class Synchronizer:
             return False
         self._check_at = now + CHECK
         cursor = await self._ledger.cursor()
+        if now >= self._trim_at:
+            await self._ledger.cursor(await self._ledger.open_subjects())
         self._check(cursor, last)
         if cursor.seq < self._status.ledger_seq:
             _LOG.warning('the ledger has gone back from row %d to row %d; it is filled again',
@@ -126,7 +128,7 @@ class Synchronizer:
     def _check(self, cursor: Cursor, last: int) -> None:
         """Refuse a ledger that holds something else than this journal."""
         assert self._reader is not None
-        anew = f'to begin anew there, remove al:{{{self._ledger.robot}}}:*'
+        anew = self._ledger.anew()
         if cursor.seq > last:
             raise LedgerRefused(
                 f"the ledger has row {cursor.seq} of robot '{self._ledger.robot}', the journal "
@@ -167,8 +169,9 @@ class Synchronizer:
     ) -> None:
         backlog, lag = 0, 0.0
         if seq < last and self._reader is not None:
-            for row in self._reader.rows(after=seq, limit=1):
-                lag = elapsed(self._clock, row.boot_id, row.boot_time, row.wall_time)
+            with contextlib.suppress(JournalError):
+                for row in self._reader.rows(after=seq, limit=1):
+                    lag = elapsed(self._clock, row.boot_id, row.boot_time, row.wall_time)
             backlog = last - seq
         self._status = SyncStatus(
             connected, refused, last, seq, backlog, lag, last_error,
@@ -179,7 +182,11 @@ class Synchronizer:
 def _batch(reader: JournalReader, after: int) -> list[Row]:
     rows: list[Row] = []
     size = 0
-    for row in reader.rows(after=after, limit=BATCH_ROWS):
+    for row, fault in reader.checked_rows(after=after, limit=BATCH_ROWS):
+        if fault and not rows:
+            raise damaged(reader.path, f'row {row.seq} {fault}')
+        if fault:
+            break
         rows.append(row)
         size += len(row.data_json)
         if size > BATCH_SIZE:

@@ -1,24 +1,29 @@
 -- Take in a batch of journal rows: all of them that are new, or none.
 --
--- KEYS: events (stream), meta (hash), open (sorted set), the subject of each row (hash; meta for a
+-- KEYS: see robot.lua; then the subject of each row (hash; meta for a
 --   row that has none), then the subjects whose end a compaction has swallowed
 -- ARGV: through (rows up to there may have gaps), time to live of an ended subject (s), number of
 --   rows, then the 18 columns of each row
--- Returns {'ok', last seq} or {'gap' | 'chain' | 'state', seq of the row, what was found}.
-local events, meta, open = KEYS[1], KEYS[2], KEYS[3]
+-- Returns {'ok', last seq} or {why not, seq of the row or key, what was found, what was expected}.
 local through, keep, rows = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 local width = 18
 local names = {'seq', 'kind', 'flow_id', 'action_id', 'attempt', 'event', 'from_state', 'to_state',
   'cause', 'actor', 'data_json', 'final', 'ros_time', 'boot_id', 'boot_time', 'wall_time',
   'prev_hash', 'hash'}
 
-local cursor = redis.call('HMGET', meta, 'seq', 'hash')
-local last, hash = tonumber(cursor[1] or 0), cursor[2] or ''
+-- Everything is checked before anything is written: a script is not undone.
+local last, hash, fault = look()
+fault = fault or forbidden({
+  {'XADD', events, '1-0', 'a', 'b'}, {'HSET', meta, 'a', 'b'}, {'ZREM', open, 'a'},
+  {'ZADD', open, 'NX', '1', 'a'}, {'HSET', KEYS[4] or meta, 'a', 'b'},
+  {'EXPIRE', KEYS[4] or meta, '1'}, {'PERSIST', KEYS[4] or meta}, {'DEL', KEYS[4] or meta}})
+if fault then
+  return fault
+end
 local anchoring = last < through
 local first = rows + 1
 local states = {}
 
--- Everything is checked before anything is written: a script is not undone.
 for i = 1, rows do
   local at = 3 + (i - 1) * width
   local seq = tonumber(ARGV[at + 1])
@@ -32,13 +37,21 @@ for i = 1, rows do
       return {'gap', seq, tostring(last)}
     end
     local subject = KEYS[3 + i]
+    fault = type_fault(subject, 'hash')
+    if fault then
+      return fault
+    end
+    if not states[subject] and subject ~= meta and redis.call('EXISTS', subject) == 0
+        and redis.call('ZSCORE', open, subject) then
+      return {'subject', subject, 'none'}
+    end
     if ARGV[at + 2] == 'transition' then
       local state = states[subject] or redis.call('HGET', subject, 'to_state')
       if state and state ~= ARGV[at + 7] and ARGV[at + 7] ~= 'assigned' and not anchoring then
         return {'state', seq, state}
       end
-      states[subject] = ARGV[at + 8]
     end
+    states[subject] = ARGV[at + 8]
     last, hash = seq, ARGV[at + 18]
   end
 end
@@ -64,7 +77,8 @@ for i = first, rows do
   end
 end
 if first <= rows then
-  redis.call('HSET', meta, 'seq', string.format('%.0f', last), 'hash', hash)
+  redis.call('HSET', meta, 'seq', string.format('%.0f', last), 'hash', hash,
+    'entries', redis.call('XLEN', events))
 end
 if anchoring then
   for i = 4 + rows, #KEYS do
