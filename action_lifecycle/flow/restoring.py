@@ -48,7 +48,7 @@ class Restored:
         self.run: FlowRun
         for row, fault in self._journal.checked_rows(flow_id=flow_id):
             if fault:
-                raise LifecycleError(f'row {row.seq}: {fault}')
+                raise LifecycleError(f'row {row.seq} {fault}')
             self._apply(row, row.data)
         if not hasattr(self, 'run'):
             raise LifecycleError(f'flow {flow_id} was never accepted as a whole')

@@ -252,7 +252,7 @@ class Journal(JournalReader):
         for fields in self._ask(f'SELECT {COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1'):
             row = Row._make(fields)
             if not isinstance(row.hash, str):
-                raise damaged(self.path, f'row {row.seq}: {row.fault()}')
+                raise damaged(self.path, f'row {row.seq} {row.fault()}')
             return row.seq, row.hash
         return 0, ''
 

@@ -331,7 +331,7 @@ def test_flipped_bit_in_a_row_is_found_by_its_number_and_stops_the_restart(writt
         [bad] = [row for row in reader.rows() if not row.intact()]
         assert fault.seq == bad.seq
         assert bad.seq == list(reader.rows(action_id=bad.action_id))[-1].seq
-        with pytest.raises(JournalError, match=f'damaged: row {bad.seq}:'):
+        with pytest.raises(JournalError, match=f'damaged: row {bad.seq} '):
             reader.open_actions()
 
 
