@@ -44,7 +44,7 @@ def show_dialogue(options: argparse.Namespace) -> int:
 
 
 def _from_journal(options: argparse.Namespace) -> Iterator[Entry]:
-    from ..dialogue.flow_dialogue import dialogue_rows, entry_of
+    from ..dialogue.flow_dialogue import dialogue_rows, entries_of
     try:
         with JournalReader(options.journal) as reader:
             rows = dialogue_rows(reader, options.flow)
@@ -56,7 +56,7 @@ def _from_journal(options: argparse.Namespace) -> Iterator[Entry]:
         begun = [name for name in flows if name.startswith(f'{options.flow}-')]
         raise NotThere(f"the journal has no flow '{options.flow}'" + (
             f"; did you mean '{begun[-1]}'?" if begun else nearest(options.flow, flows)))
-    yield from map(entry_of, rows)
+    yield from entries_of(rows)
 
 
 def _from_nodes(options: argparse.Namespace) -> Iterator[Entry]:

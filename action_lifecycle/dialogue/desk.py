@@ -30,6 +30,7 @@ import uuid
 
 from .questions import said_by_person, worded
 from ..engine.errors import LifecycleError, nearest
+from ..engine.models import read_back, StrictModel
 from ..ledger import Entry, Journal, JournalError, Row
 from ..lifecycle.ports import Clock, Handle, Question
 from ..lifecycle.states import ErrorCode
@@ -212,22 +213,51 @@ class OperatorDesk:
                 final=True, ros_time=self.clock.now()))
 
     def read_back(self, row: Row) -> None:
-        """Take in a note of before a restart."""
+        """Take in a note of before a restart; one that can't be read is left out and logged."""
         if not row.event.startswith('question_'):
             return
-        data = row.data
+        try:
+            self._take_back(row, row.data)
+        except Exception as error:  # a row may hold anything
+            self.log.error(
+                'row %d of the journal (%s of %s/%s) is left out, the question is asked anew: %r',
+                row.seq, row.event, row.flow_id, row.action_id, error)
+
+    def _take_back(self, row: Row, data: Mapping[str, Any]) -> None:
         if row.event == 'question_asked':
-            self._read[row.flow_id, row.action_id, data['key']] = _Before(
-                data['id'], data['text'], row.ros_time or 0.0, float(data['deadline']),
+            asked = read_back(_AskedNote, data)
+            self._read[row.flow_id, row.action_id, asked.key] = _Before(
+                asked.id, asked.text, row.ros_time or 0.0, asked.deadline,
                 lambda: self.journal.elapsed_since(row) if self.journal else 0.0)
             return
+        end = read_back(_EndNote, data)
         for before in self._read.values():
-            if before.id == data['id']:
-                if data['answer']:
-                    before.answer = data['answer'], row.actor
+            if before.id == end.id:
+                if end.answer:
+                    before.answer = end.answer, row.actor
                 else:
                     before.expired = True
-        self._remember(data['id'], _how_it_ended(data['id'], data['answer'], row.actor))
+        self._remember(end.id, _how_it_ended(end.id, end.answer, row.actor))
+
+
+class _AskedNote(StrictModel):
+    """A question as the journal has it."""
+
+    id: str  # noqa: A003
+    text: str
+    key: str
+    deadline: float
+    kind: str = ''
+    options: list[str] = []
+    default: str = ''
+
+
+class _EndNote(StrictModel):
+    """The answer to a question, or that its time was up, as the journal has it."""
+
+    id: str  # noqa: A003
+    answer: str
+    comment: str = ''
 
 
 @dataclass

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 import logging
 from typing import Any
@@ -162,7 +162,7 @@ class FlowDialogues(Extension):
 
     def began(self, run: FlowRun) -> None:
         """Begin with a flow's dialogue, or go on with it after a restart."""
-        entries = [entry_of(row) for row in dialogue_rows(self._journal, run.flow_id)]
+        entries = list(entries_of(dialogue_rows(self._journal, run.flow_id)))
         talk = FlowDialogue(run, self._journal, self._clock, entries[-MAX_ENTRIES:],
                             begun=bool(entries))
         self._open[run.flow_id] = talk
@@ -208,8 +208,19 @@ def dialogue_rows(reader: JournalReader, flow_id: str) -> list[Row]:
     return [row for row in reader.rows(flow_id=flow_id, kind='note') if row.event == EVENT]
 
 
-def entry_of(row: Row) -> Entry:
-    """Return the entry that a note holds."""
-    data = row.data
-    return Entry(row.ros_time or row.wall_time, data['state'], row.actor,
-                 Persistence(data['persistence']), data['text'])
+def entries_of(rows: Iterable[Row]) -> Iterator[Entry]:
+    """Yield the entries that notes hold; a note that holds none is left out and logged."""
+    for row in rows:
+        try:
+            data = row.data
+            state, text = data['state'], data['text']
+            if not (isinstance(state, str) and isinstance(text, str)):
+                raise TypeError('state and text: expected texts')
+            entry = Entry(row.ros_time or row.wall_time, state, row.actor,
+                          Persistence(data['persistence']), text)
+        except Exception as error:  # a row may hold anything
+            logging.getLogger('action_lifecycle').error(
+                'row %d of the journal (dialogue of %s) is left out: %r',
+                row.seq, row.flow_id, error)
+        else:
+            yield entry

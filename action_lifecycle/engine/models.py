@@ -30,7 +30,7 @@ from typing import Any, TypeVar, Union
 import pydantic
 
 from .document import Document, Key
-from .errors import DocumentError, Fault, nearest
+from .errors import DocumentError, Fault, LifecycleError, nearest
 
 _PYDANTIC_1 = pydantic.VERSION.startswith('1.')
 SCHEMA_DIALECT = ('http://json-schema.org/draft-07/schema#' if _PYDANTIC_1
@@ -79,6 +79,9 @@ _BOUNDS = {'gt': 'more than', 'ge': 'at least', 'lt': 'less than', 'le': 'at mos
 _SECONDS = {'ms': 0.001, 's': 1.0, 'min': 60.0, 'h': 3600.0}
 _TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(_SECONDS)})\Z")
 
+LONGEST = 31_536_000.0
+"""Longest duration (s) that a document may ask for: a year."""
+
 ModelT = TypeVar('ModelT', bound=pydantic.BaseModel)
 
 
@@ -109,6 +112,28 @@ def validate(
     except pydantic.ValidationError as failed:
         raise error(_faults(document, model, tuple(path), subject, failed.errors())) from failed
     return result
+
+
+def read_back(model: type[ModelT], data: Any) -> ModelT:
+    """Check data that was written by a program; `LifecycleError` names the fields at fault."""
+    try:
+        return validate(Document('', data, (1, 1), {}), model)
+    except DocumentError as error:
+        raise LifecycleError('; '.join(fault.message for fault in error.faults)) from error
+
+
+def seconds(
+    default: float, description: str, *, most: float = LONGEST, more: bool = False
+) -> Any:
+    """
+    Return a field for a duration in s, from 0 to `most`; `more`: more than 0.
+
+    Infinities and NaN are refused, and no time that is computed with the duration overflows.
+    """
+    if most > LONGEST:
+        raise ValueError(f'most: expected at most {LONGEST:.0f} s, got {most:g}')
+    return pydantic.Field(default=default, description=description, le=most,
+                          gt=0 if more else None, ge=None if more else 0)
 
 
 def _faults(

@@ -18,15 +18,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+import math
+from typing import Any, Optional
 
-from ..engine.models import as_written
-from ..lifecycle.schedule import Schedule, ScheduleSpec
+from pydantic import Field
+
+from ..engine.errors import LifecycleError
+from ..engine.models import as_written, read_back, StrictModel
+from ..lifecycle.schedule import LATEST, Schedule, schedule_faults, ScheduleSpec
 
 GRACE = 5.0
 """A time that has passed by more than this (s) was missed."""
 MAX_OWED = 1000
-"""Missed runs that are made up for; those before are left out."""
+"""Runs that are owed at a time; those of earlier times are left out."""
+
+
+def told(reading: float) -> float:
+    """Return the reading of a clock; one that is no time counts as 0, which is not told yet."""
+    return reading if abs(reading) <= LATEST else 0.0
 
 
 @dataclass
@@ -59,8 +68,15 @@ class Job:
     waiting: bool = False  #: an action that is ready but for its time
 
     def __post_init__(self) -> None:
-        self.schedule = Schedule(self.spec, self.created, self.shift)
+        self._schedule: Schedule | None = None
         self._next: tuple[tuple[float | None, float], float | None] | None = None
+
+    @property
+    def schedule(self) -> Schedule:
+        """Return the times of the job."""
+        if self._schedule is None:
+            self._schedule = Schedule(self.spec, self.created, self.shift)
+        return self._schedule
 
     def data(self) -> dict[str, Any]:
         """Return it as the journal has it."""
@@ -75,6 +91,16 @@ class Job:
         if self._next is None or self._next[0] != state:
             self._next = state, self.schedule.after(self.taken)
         return self._next[1]
+
+    def try_schedule(self) -> None:
+        """Find the next time; `LifecycleError` if the schedule has faults or can't be used."""
+        faults = [f'schedule.{name}: {message}' for name, message in schedule_faults(
+            self.spec, of_action=self.action_id != '')]
+        if faults:
+            raise LifecycleError('; '.join(faults))
+        found = self.next
+        if found is not None and self.taken is not None and not found > self.taken:
+            raise LifecycleError(f'schedule: {found} does not come after {self.taken}')
 
     @property
     def over(self) -> bool:
@@ -96,39 +122,22 @@ class Job:
 
     def take(self, now: float) -> None:
         """Take all times that have come, of which there is at least one."""
-        came: list[float] = []
-        self._pass_over(now)
-        while (moment := self.next) is not None and moment <= now:
-            self.taken = moment
-            self.count += 1
-            came.append(moment)
-        on_time = came[-1] >= now - GRACE
-        late = came[:-1] if on_time else came
+        left = self.spec.times - self.count if self.spec.times else math.inf
+        number, last = self.schedule.came(self.taken, now, left, MAX_OWED + 1)
+        self.taken = last[-1]
+        self.count += number
+        on_time = last[-1] >= now - GRACE
+        late = last[:-1] if on_time else last
         made_up: list[float] = []
         if self.spec.missed == 'all':
             made_up = late[-MAX_OWED:]
         elif self.spec.missed == 'once' and late and not on_time:
             made_up = late[-1:]
-        busy = bool(self.running or self.owed)
-        self.missed += len(late) - len(made_up)
-        if on_time and busy and self.spec.overlap == 'skip':
-            self.missed += 1
-        elif on_time:
-            made_up = [*made_up, came[-1]]
-        self.owed = [*self.owed, *made_up]
-
-    def _pass_over(self, now: float) -> None:
-        """Leave out what is too much to be made up for, without going through it."""
-        moment, period = self.next, self.spec.every
-        if moment is None or not isinstance(period, float):
-            return
-        many = int((now - moment) // period) - MAX_OWED
-        if self.spec.times:
-            many = min(many, self.spec.times - self.count - 1)
-        if many > 0:
-            self.taken = moment + (many - 1) * period
-            self.count += many
-            self.missed += many
+        if on_time and not (self.spec.overlap == 'skip' and (self.running or self.owed)):
+            made_up = [*made_up, last[-1]]
+        owed = [*self.owed, *made_up]
+        self.owed = owed[-MAX_OWED:]
+        self.missed += number - len(made_up) + len(owed) - len(self.owed)
 
 
 STORED = ('job_id', 'name', 'created', 'flow_id', 'action_id', 'shift', 'seen', 'taken', 'count',
@@ -136,6 +145,38 @@ STORED = ('job_id', 'name', 'created', 'flow_id', 'action_id', 'shift', 'seen', 
 """Fields that the journal has, beside `spec`."""
 
 
+class _StoredJob(StrictModel):
+    """A job as a row of the journal has it."""
+
+    job_id: str
+    name: str
+    spec: ScheduleSpec
+    created: float
+    flow_id: str = ''
+    action_id: str = ''
+    shift: float = 0.0
+    seen: float = 0.0
+    taken: Optional[float] = None
+    count: int = Field(default=0, ge=0)
+    owed: list[float] = []
+    runs: int = Field(default=0, ge=0)
+    missed: int = Field(default=0, ge=0)
+    last: Optional[float] = None
+    running: list[str] = []
+    last_flow_id: str = ''
+    last_result: str = ''
+    ended_seq: int = Field(default=0, ge=0)
+
+
 def read_job(data: Mapping[str, Any]) -> Job:
-    """Return a job as the journal has it."""
-    return Job(**{**data, 'spec': ScheduleSpec(**data['spec'])})
+    """Return a job as the journal has it; `LifecycleError` if it is not one that can run."""
+    stored = read_back(_StoredJob, data)
+    fields = {name: getattr(stored, name) for name in STORED}
+    for name in ('created', 'shift', 'seen', 'taken', 'last', 'owed'):
+        value = fields[name]
+        for moment in value if isinstance(value, list) else [value]:
+            if moment is not None and not abs(moment) <= 2 * LATEST:
+                raise LifecycleError(f"field '{name}': {moment} is no time of a clock")
+    job = Job(spec=stored.spec, **fields)
+    job.try_schedule()
+    return job

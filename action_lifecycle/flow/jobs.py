@@ -19,6 +19,9 @@ A job and each step of it stand in the journal before they take effect, as rows 
 by the job's id, the last of which has all that is needed to go on; what a flow is to run with
 stands once, in a row of kind 'job_order'. Each time of a schedule is taken once, whatever the
 clock does: it is looked for only behind the last one that was taken.
+
+A job that can't be read back, or whose step fails, is set aside: it stays open in the journal and
+starts nothing until it is canceled or read back anew, and the other jobs go on.
 """
 
 from __future__ import annotations
@@ -29,11 +32,12 @@ import logging
 from typing import Any
 
 from .extensions import Extension
-from .job import Job, read_job, STORED
+from .job import Job, read_job, STORED, told
+from .jobs_aside import id_of, JobsAside, record_end
 from .orchestrator import Orchestrator
 from .run import FlowRun
 from ..engine.errors import LifecycleError, nearest
-from ..ledger import Entry
+from ..ledger import Entry, Row
 from ..lifecycle.ports import Handle
 from ..lifecycle.runner import ActionRunner
 from ..lifecycle.schedule import ScheduleSpec
@@ -43,6 +47,10 @@ LOOK = {'wall': 1.0, 'ros': 0.2}
 """Seconds, at most, between two looks at a clock; ROS time may go faster than any other."""
 AGAIN = 1.0
 """Seconds until what the journal refused is tried again."""
+SOON = 0.02
+"""Seconds, at least, between two looks."""
+MAX_RUNNING = 100
+"""Runs of one job that go on at the same time; further ones are owed."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,7 @@ class Jobs(Extension):
         start: Callable[[JobRun, Callable[[str], None]], None],
     ) -> None:
         self.jobs: dict[str, Job] = {}
+        self.aside = JobsAside(orchestrator)
         self._orchestrator = orchestrator
         self._recorder = orchestrator.recorder
         self._wall_time = wall_time
@@ -82,10 +91,13 @@ class Jobs(Extension):
     def create(self, job_id: str, name: str, spec: ScheduleSpec, order: Mapping[str, Any],
                actor: str = '') -> Job:
         """Schedule a flow; `order`: JSON that comes back with each run."""
-        if job_id in self.jobs:
+        if job_id in self.jobs or job_id in self.aside:
             raise LifecycleError(f"there is a job '{job_id}' already")
         now = self._now(spec)
         job = Job(job_id, name, spec, now, seen=now)
+        job.try_schedule()
+        if job.next is None:
+            raise LifecycleError(f'the schedule ({spec.in_words()}) never comes')
         ros = self._recorder.clock.now()
         self._recorder.journal.append_many([
             Entry(kind='job_order', action_id=job_id, event='created', data=order, actor=actor,
@@ -99,6 +111,10 @@ class Jobs(Extension):
 
     def cancel(self, job_id: str, actor: str, reason: str) -> None:
         """Take a job away; what runs of it goes on, an action that waits is canceled."""
+        if job_id in self.aside:
+            self.aside.cancel(job_id, actor, reason)
+            self._orders.pop(job_id, None)
+            return
         job = self.jobs.get(job_id)
         if job is None:
             raise LifecycleError(self.unknown(job_id))
@@ -109,31 +125,76 @@ class Jobs(Extension):
 
     def unknown(self, job_id: str) -> str:
         """Say that there is no such job, and which one may be meant."""
-        return f"no scheduled job '{job_id}'" + nearest(job_id, self.jobs)
+        return f"no scheduled job '{job_id}'" + nearest(job_id, [*self.jobs, *self.aside.reasons])
 
     def restore(self) -> None:
         """Read the open jobs back; the flows must have been read back before."""
-        journal = self._recorder.journal
-        self._orders.update(
-            {row.action_id: row.data for row in journal.open_rows('job_order')})
-        for row in journal.open_rows('job'):
-            job = read_job(row.data)
-            if job.job_id in self.jobs:
+        for row in self._open_rows('job_order'):
+            try:
+                self._orders[row.action_id] = row.data
+            except Exception as error:
+                self._set_aside(row.action_id, f'its order can not be read: {error}')
+        for row in self._open_rows('job'):
+            if row.action_id in self.jobs or row.action_id in self.aside:
                 continue  # an action that was read back already asked for it
-            run = self._orchestrator.runs.get(job.flow_id)
-            if job.action_id and (run is None or run.ended):
-                self._close(job, 'left over', '', 'its flow has ended')
-                continue
-            self.jobs[job.job_id] = job
-            for flow_id in list(job.running):
-                self._find(job, flow_id)
+            job = self._read(row)
+            if job is not None:
+                self.jobs[job.job_id] = job
+                self._guarded(job, self._go_on)
         self._look()
+
+    def _open_rows(self, kind: str) -> list[Row]:
+        """Return the intact rows of this kind; the jobs of others are set aside."""
+        intact: list[Row] = []
+        for row, fault in self._recorder.journal.checked_open_rows(kind):
+            if fault:
+                self._set_aside(str(row.action_id), f'row {row.seq} of the journal {fault}')
+            else:
+                intact.append(row)
+        return intact
+
+    def _read(self, row: Row) -> Job | None:
+        """Return the job of a row; None if it is set aside, for a row may hold anything."""
+        try:
+            job = read_job(row.data)
+            if job.job_id != row.action_id or job.action_id and (
+                    id_of(job.flow_id, job.action_id) != job.job_id):
+                raise LifecycleError(f"job_id: it says '{job.job_id}', '{job.flow_id}', "
+                                     f"'{job.action_id}'")
+            if not job.action_id and job.job_id not in self._orders:
+                raise LifecycleError('what its flow is to run with is not in the journal')
+        except Exception as error:
+            said = error if isinstance(error, LifecycleError) else repr(error)
+            self._set_aside(row.action_id, f'row {row.seq} of the journal: {said}')
+            return None
+        return job
+
+    def _go_on(self, job: Job) -> None:
+        """Go on with a job of before a restart."""
+        run = self._orchestrator.runs.get(job.flow_id)
+        if job.action_id and (run is None or run.ended):
+            self._close(job, 'left over', '', 'its flow has ended')
+            return
+        for flow_id in list(job.running):
+            self._find(job, flow_id)
+
+    def _guarded(self, job: Job, step: Callable[[Job], None]) -> None:
+        """Make a step of one job; whatever it raises concerns no other job."""
+        try:
+            step(job)
+        except Exception as error:
+            self._set_aside(job.job_id, error)
+
+    def _set_aside(self, job_id: str, error: Exception | str) -> None:
+        self.jobs.pop(job_id, None)
+        self.aside.add(job_id, error)
 
     def halt(self) -> None:
         """Start nothing any more; the jobs stay in the journal."""
         if self._timer is not None:
             self._timer.cancel()
         self.jobs = {}
+        self.aside.clear()
 
     # What the orchestrator asks of it
 
@@ -142,7 +203,10 @@ class Jobs(Extension):
         spec = run.flow.actions[action_id].schedule
         if spec is None:
             return True
-        job = self._of_action(run, action_id) or self._new(run, action_id, spec)
+        job = self._of_action(run, action_id)
+        if job is None and id_of(run.flow_id, action_id) in self.aside:
+            return False
+        job = job or self._new(run, action_id, spec)
         if job.owed:
             return True
         job.waiting = True
@@ -189,6 +253,7 @@ class Jobs(Extension):
 
     def flow_ended(self, run: FlowRun) -> None:
         """Take in the end of a run, or of the flow whose actions waited."""
+        self.aside.flow_ended(run.flow_id)
         for job in list(self.jobs.values()):
             if job.action_id and job.flow_id == run.flow_id:
                 self._close(job, 'left over', '', 'its flow has ended')
@@ -203,29 +268,40 @@ class Jobs(Extension):
             self._timer.cancel()
             self._timer = None
         for job in list(self.jobs.values()):
-            now = self._now(job.spec)
-            if job.moved(now):
-                self._note(job, 'clock went back')
-            if job.next is not None and job.next <= now:
-                before = job.data()
-                job.take(now)
-                if not self._note(job, 'due'):
-                    job.__dict__.update({name: before[name] for name in STORED})
-                    continue
-            self._start_owed(job)
-            if job.over and not job.action_id:
-                self._close(job, 'done')
-        delays = [min(LOOK[job.spec.clock], max(
-            0.02, (LOOK[job.spec.clock] if job.next is None else job.next - job.seen)))
-            for job in self.jobs.values()]
+            self._guarded(job, self._look_at)
+        delays = [self._delay(job) for job in self.jobs.values()]
         if delays:
             self._timer = self._recorder.clock.call_later(min(delays), self._look)
+
+    def _look_at(self, job: Job) -> None:
+        now = self._now(job.spec)
+        if job.moved(now):
+            self._note(job, 'clock went back')
+        if job.next is not None and job.next <= now:
+            before = job.data()
+            job.take(now)
+            if not self._note(job, 'due'):
+                job.__dict__.update({name: before[name] for name in STORED})
+                return
+        self._start_owed(job)
+        if job.over and not job.action_id:
+            self._close(job, 'done')
+
+    def _delay(self, job: Job) -> float:
+        """Return the seconds until a job is looked at again."""
+        longest = LOOK[job.spec.clock]
+        if job.next is None:
+            return longest
+        if job.next <= job.seen:  # the journal has refused to take it
+            return AGAIN
+        return min(longest, max(SOON, job.next - job.seen))
 
     def _start_owed(self, job: Job) -> None:
         if job.action_id:
             self._start_action(job)
             return
-        while job.owed and (not job.running or job.spec.overlap == 'allow'):
+        while job.owed and (not job.running or (
+                job.spec.overlap == 'allow' and len(job.running) < MAX_RUNNING)):
             due = job.owed[0]
             before = job.data()
             flow_id = f'{job.job_id}.{job.runs + 1}'
@@ -278,16 +354,17 @@ class Jobs(Extension):
 
     def _of_action(self, run: FlowRun, action_id: str) -> Job | None:
         """Return the job of an action, from memory or from the journal."""
-        job_id = _id_of(run.flow_id, action_id)
-        if job_id not in self.jobs:
-            for row in self._recorder.journal.open_rows('job'):
-                if row.action_id == job_id:
-                    self.jobs[job_id] = read_job(row.data)
+        job_id = id_of(run.flow_id, action_id)
+        if job_id not in self.jobs and job_id not in self.aside:
+            for row in self._open_rows('job'):
+                found = self._read(row) if row.action_id == job_id else None
+                if found is not None:
+                    self.jobs[job_id] = found
         return self.jobs.get(job_id)
 
     def _new(self, run: FlowRun, action_id: str, spec: ScheduleSpec) -> Job:
         now = self._now(spec)
-        job = Job(_id_of(run.flow_id, action_id), run.flow.name, spec, now, run.flow_id,
+        job = Job(id_of(run.flow_id, action_id), run.flow.name, spec, now, run.flow_id,
                   action_id, seen=now)
         self.jobs[job.job_id] = job
         self._note(job, 'created')
@@ -295,13 +372,8 @@ class Jobs(Extension):
 
     def _close(self, job: Job, event: str, actor: str = '', cause: str = '') -> None:
         """Journal the end of a job."""
-        entries = [Entry(kind='job', action_id=job.job_id, event=event, data=job.data(),
-                         actor=actor, cause=cause, final=True,
-                         ros_time=self._recorder.clock.now())]
-        if not job.action_id:
-            entries.append(Entry(kind='job_order', action_id=job.job_id, event=event, final=True))
         try:
-            self._recorder.journal.append_many(entries)
+            record_end(self._recorder, job.job_id, event, actor, cause, job.data())
         except LifecycleError as error:
             if event == 'canceled':
                 raise
@@ -322,8 +394,4 @@ class Jobs(Extension):
         return True
 
     def _now(self, spec: ScheduleSpec) -> float:
-        return self._wall_time() if spec.clock == 'wall' else self._recorder.clock.now()
-
-
-def _id_of(flow_id: str, action_id: str) -> str:
-    return f'{flow_id}/{action_id}'
+        return told(self._wall_time() if spec.clock == 'wall' else self._recorder.clock.now())

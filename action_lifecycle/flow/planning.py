@@ -27,10 +27,13 @@ from dataclasses import asdict, dataclass, field
 import logging
 from typing import Any, Protocol
 
+from pydantic import Field
+
 from .flow import Flow
 from .loading import CyclicFlow, parse_flow
 from .recorder import JournalRecorder
 from ..engine.errors import DocumentError, LifecycleError
+from ..engine.models import read_back, StrictModel
 from ..ledger import Entry, Row
 from ..lifecycle.ports import Handle
 from ..lifecycle.states import ErrorCode
@@ -45,6 +48,7 @@ MAX_ANSWER = 256 * 1024
 """Longest answer, in characters."""
 MAX_TOLD = 50
 """Faults of one answer that the planner is told."""
+_LOG = logging.getLogger('action_lifecycle')
 
 
 @dataclass(frozen=True)
@@ -135,17 +139,32 @@ class Planner:
 
     def restore(self) -> None:
         """Go on with the requests that were open when the process died."""
-        journal = self.recorder.journal
-        for row in journal.open_rows('plan'):
-            request = _Request(self, PlanOrder(**row.data['order']))
-            request.read(row)
-            self.open[request.order.flow_id] = request
-            if next(journal.rows(flow_id=request.order.flow_id, kind='flow', limit=1), None):
-                self.submitted(request.order.flow_id)
-            elif row.event == 'answered':
-                request.judge(row.data['answer'])
-            else:
-                request.ask()
+        for row, fault in self.recorder.journal.checked_open_rows('plan'):
+            if fault:
+                self._set_aside(row, f'it {fault}')
+                continue
+            try:
+                request = _read_request(self, row)
+                self.open[request.order.flow_id] = request
+                self._go_on(request, row)
+            except Exception as error:  # a row may hold anything; the others go on
+                self.open.pop(row.action_id, None)
+                self._set_aside(row, str(error) if isinstance(error, LifecycleError)
+                                else repr(error))
+
+    def _go_on(self, request: _Request, row: Row) -> None:
+        flow_id = request.order.flow_id
+        if next(self.recorder.journal.rows(flow_id=flow_id, kind='flow', limit=1), None):
+            self.submitted(flow_id)
+        elif row.event == 'answered':
+            request.judge(request.answer)
+        else:
+            request.ask()
+
+    def _set_aside(self, row: Row, reason: str) -> None:
+        _LOG.error("request '%s' is set aside: row %d of the journal: %s. No flow is made for it "
+                   'and it stays open in the journal; the others go on. Send it again with '
+                   'another id', row.action_id, row.seq, reason)
 
     def halt(self) -> None:
         """Ask nobody any more; what is open stays open in the journal."""
@@ -163,14 +182,9 @@ class _Request:
         self.tries = 0
         self.failures = 0
         self.errors: list[str] = []
+        self.answer = ''  #: the last one, of before a restart
         self._under_way: Handle | None = None
         self._over = False
-
-    def read(self, row: Row) -> None:
-        """Take in the last row of the journal."""
-        self.tries = int(row.data['tries'])
-        self.failures = int(row.data['failures'])
-        self.errors = list(row.data['errors'])
 
     def note(self, event: str, *, final: bool = False, cause: str = '', **data: Any) -> None:
         """Journal a step; the last row alone has all that is needed to go on."""
@@ -264,7 +278,7 @@ class _Request:
         try:
             self.note('failed', final=True, cause=message, error_code=code.name)
         except LifecycleError as error:  # it is asked again after a restart
-            logging.getLogger('action_lifecycle').error(
+            _LOG.error(
                 'the end of request %s is not recorded: %s', self.order.flow_id, error)
         self.planner.planned(Planned(self.order, None, code, message))
 
@@ -289,3 +303,40 @@ class _Request:
             if not self._over:
                 callback(*arguments)
         return when_open
+
+
+class _StoredOrder(StrictModel):
+    """An order as a row of the journal has it."""
+
+    flow_id: str
+    request: str
+    parameters: dict[str, Any] = {}
+    priority: int = 0
+    requester: str = ''
+    lease: str = ''
+    recipe: str = ''
+
+
+class _StoredRequest(StrictModel):
+    """What a row of the journal says of a request."""
+
+    order: _StoredOrder
+    tries: int = Field(ge=0)
+    failures: int = Field(ge=0)
+    errors: list[str]
+    answer: str = ''
+
+
+def _read_request(planner: Planner, row: Row) -> _Request:
+    """Return the request of a row; `LifecycleError` if that is not one."""
+    stored = read_back(_StoredRequest, row.data)
+    order = stored.order
+    if order.flow_id != row.action_id:
+        raise LifecycleError(f"field 'order.flow_id': expected '{row.action_id}', "
+                             f"got '{order.flow_id}'")
+    request = _Request(planner, PlanOrder(
+        order.flow_id, order.request, order.parameters, order.priority, order.requester,
+        order.lease, order.recipe))
+    request.tries, request.failures = stored.tries, stored.failures
+    request.errors, request.answer = stored.errors, stored.answer
+    return request

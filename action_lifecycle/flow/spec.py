@@ -20,7 +20,7 @@ from typing import Any, Literal, Optional
 
 from pydantic import Field
 
-from ..engine.models import StrictModel
+from ..engine.models import seconds, StrictModel
 from ..lifecycle.schedule import ScheduleSpec
 
 
@@ -66,8 +66,8 @@ class FlowSpec(StrictModel):
     steering: bool = Field(
         default=False, description='The planner is told what has completed, and may answer with '
         'an edit.')
-    deadline: float = Field(default=0.0, ge=0, le=31536000, description='Seconds from its start; '
-                            'what has not ended then has failed. 0: no limit.')
+    deadline: float = seconds(
+        0.0, 'Seconds from its start; what has not ended then has failed. 0: no limit.')
     dialogue: DialogueSpec = DialogueSpec()
     defaults: dict[str, Any] = Field(default={}, description='Fields that every action has.')
     actions: dict[str, dict[str, Any]]

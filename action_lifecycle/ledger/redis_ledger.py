@@ -133,7 +133,8 @@ class RedisLedger:
     async def _run(self, script: Any, keys: Iterable[str], values: Sequence[Any]) -> list[Any]:
         """Run a script that answers 'ok' and something, or why it has done nothing."""
         with explained():
-            answer, *told = await script(keys=[*self._keys, *keys], args=values)
+            answers: list[Any] = await script(keys=[*self._keys, *keys], args=values)
+        answer, *told = answers
         if answer != 'ok':
             what, found, expected = [*told, ''][:3]
             raise LedgerRefused(f"ledger of robot '{self.robot}': " + _REFUSALS[answer].format(

@@ -29,7 +29,7 @@ import threading
 from typing import Any, Protocol
 
 from .journal import Journal
-from .journal_row import Entry
+from .journal_row import Entry, Row
 from ..engine import Change, Graph, LifecycleError, Machine, StateTransitionError, Transition
 from ..engine.errors import nearest
 from ..lifecycle.action import Action
@@ -87,17 +87,44 @@ class Sessions:
         self.journal = journal
         self.actions: dict[tuple[str, str], SessionAction] = {}
         self.ledgers: dict[str, SessionLedger] = {}
+        self.aside: dict[tuple[str, str], str] = {}
+        """Actions that could not be read back from the journal, each with the reason."""
         self._graph = graph
         self._warned = False
         for row in journal.rows(kind='transition') if journal is not None else ():
-            action = self.action(row.flow_id, row.action_id)
-            self.actions[row.flow_id, row.action_id] = action
+            self._read_back(row)
+
+    def _read_back(self, row: Row) -> None:
+        """Apply a row; an action with one that can't be applied is set aside as a whole."""
+        key = row.flow_id, row.action_id
+        if key in self.aside:
+            return
+        try:
+            if row.to_state not in self._graph.states:
+                raise LifecycleError(f"unknown state '{row.to_state}'")
+            action = self.action(*key)
             action.apply(row.event, row.to_state, row.data)
             action.restore(row.to_state)
+            self.actions[key] = action
+        except Exception as error:  # a row may hold anything; the other actions are read back
+            said = error if isinstance(error, LifecycleError) else repr(error)
+            self.aside[key] = f'row {row.seq} of the journal: {said}'
+            self.actions.pop(key, None)
+            _LOG.error(
+                'action %s of session %s is set aside: %s. Its state is not known and it takes no '
+                'other; go on with a new action id', row.action_id, row.flow_id, self.aside[key])
 
     def action(self, session: str, action_id: str | int) -> SessionAction:
-        """Return an action; one that nobody has touched is new, and kept when it changes."""
+        """
+        Return an action; one that nobody has touched is new, and kept when it changes.
+
+        `StateTransitionError` if it is set aside.
+        """
         key = session, str(action_id)
+        if key in self.aside:
+            raise StateTransitionError(
+                f'{session}/{action_id}', 'unknown', 'any other',
+                f'it is set aside: {self.aside[key]}')
         return self.actions.get(key) or SessionAction(*key, ActionSpec(), self._graph, self)
 
     def set_state(
@@ -164,6 +191,8 @@ class Sessions:
         restored = 0
         for task_id, task in tasks.items():
             status = _status(task_id, task)
+            if (session, str(task_id)) in self.aside:
+                continue
             action = self.action(session, task_id)
             if (session, action.action_id) in self.actions or status is LedgerTaskStatus.PENDING:
                 continue

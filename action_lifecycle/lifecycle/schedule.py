@@ -15,32 +15,35 @@
 """
 Times at which a flow or an action starts by itself, on a clock that is named.
 
-The calendar part (RFC 5545 rules, time zones) is python-dateutil's.
+They strictly increase, and the work to find one is bounded. Rules of the calendar are those of
+`calendar_rule`, time zones python-dateutil's.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 import datetime
 import math
 import re
 from typing import Literal, Optional, Union
 
-from dateutil import parser, rrule, tz
+from dateutil import parser, tz
 from pydantic import Field
 
+from .calendar_rule import CalendarRule, Day, LAST_YEAR, rule_fault
+from ..engine.errors import LifecycleError
 from ..engine.models import StrictModel
 
-MAX_RULE = 200
-"""Longest rule, in characters."""
-SHORTEST = 0.1
-"""Shortest period in s."""
+EARLIEST, LATEST = 0.0, 4102444800.0
+"""The times (s of a clock) that `start_at` may be: 1970 to 2100."""
+SHORTEST, LONGEST = 0.1, 315360000.0
+"""Shortest and longest period in s."""
 _ZONE = re.compile(r'[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z][A-Za-z0-9_+-]*)*\Z')
-_PARTS = re.compile(r'(RRULE:)?[A-Z]+=[A-Z0-9,+:-]+(;[A-Z]+=[A-Z0-9,+:-]+)*\Z')
-_BY_DAY = frozenset({'BYMONTHDAY', 'BYYEARDAY', 'BYWEEKNO', 'BYSETPOS'})
-"""Parts that may leave a rule without any day; then only months and years are gone through."""
-_RANGES = {'INTERVAL': (1, 1000), 'COUNT': (1, 1_000_000), 'BYMONTH': (1, 12)}
-"""Of numbers with which dateutil would search for ever."""
+_DAY = 86400.0
+_OFFSET = 2 * _DAY
+"""Seconds, more than any, between a local time and UTC."""
 
 
 class ScheduleSpec(StrictModel):
@@ -72,63 +75,54 @@ def schedule_faults(spec: ScheduleSpec, *, of_action: bool) -> Iterator[tuple[st
     """Yield what is wrong with a schedule: the field and the message."""
     if spec.start_at is None and spec.every is None:
         yield 'clock', "a schedule needs 'start_at' or 'every'"
-    if spec.clock == 'ros':
-        for field in ('start_at', 'every'):
-            if isinstance(getattr(spec, field), str):
-                yield field, f'by the ROS clock {field} is a number of seconds'
-    elif isinstance(spec.start_at, float):
-        yield 'start_at', 'by the wall clock start_at is a date and time, such as ' \
-            '2027-01-31T06:00:00'
-    for field in ('start_at', 'every'):
-        value = getattr(spec, field)
-        if isinstance(value, float) and not math.isfinite(value):
-            yield field, f'expected a finite number, got {value}'
-    if isinstance(spec.every, float) and spec.every < SHORTEST:
-        yield 'every', f'expected at least {SHORTEST:g} s, got {spec.every:g}'
     if of_action and spec.every is not None and spec.times == 0:
         yield 'every', "an action needs 'times' with 'every': else its flow would never end"
     if of_action and spec.overlap == 'allow':
         yield 'overlap', 'an action can not run beside itself'
-    if not (_ZONE.match(spec.zone) and tz.gettz(spec.zone)):
+    zone = tz.gettz(spec.zone) if _ZONE.match(spec.zone) else None
+    if zone is None:
         yield 'zone', f"no time zone '{spec.zone}'"
+    start, every = _start_fault(spec), _every_fault(spec)
+    if start:
+        yield 'start_at', start
+    if every:
+        yield 'every', every
+    if zone is None or start or every or not isinstance(spec.every, str):
         return
     try:
-        _moment(spec)
+        first = Schedule(spec, EARLIEST).after(None)
+    except (ValueError, TypeError, OverflowError) as error:  # of dateutil, for a part of the rule
+        yield 'every', f'{spec.every!r}: {error}'
+    else:
+        if first is None:
+            yield 'every', f'{spec.every!r} never comes'
+
+
+def _start_fault(spec: ScheduleSpec) -> str:
+    if spec.start_at is None:
+        return ''
+    if spec.clock == 'ros' and isinstance(spec.start_at, str):
+        return 'by the ROS clock start_at is a number of seconds'
+    if spec.clock == 'wall' and not isinstance(spec.start_at, str):
+        return 'by the wall clock start_at is a date and time, such as 2027-01-31T06:00:00'
+    try:
+        moment = _moment(spec)
     except (ValueError, OverflowError) as error:
-        yield 'start_at', f'{spec.start_at!r} is not a date and time: {error}'
-        return
-    if isinstance(spec.every, str) and spec.clock == 'wall':
-        fault = _rule_fault(spec.every)
-        if fault:
-            yield 'every', fault
-        else:
-            try:
-                first = Schedule(spec, 0.0).after(None)
-            except (ValueError, TypeError, OverflowError) as error:
-                yield 'every', f'{spec.every!r}: {error}'
-            else:
-                if first is None:
-                    yield 'every', f'{spec.every!r} never comes'
+        return f'{spec.start_at!r} is not a date and time: {error}'
+    if moment is not None and EARLIEST <= moment <= LATEST:
+        return ''
+    return f'{spec.start_at!r}: expected a time from 1970 to {LAST_YEAR}' \
+        if spec.clock == 'wall' else \
+        f'expected {EARLIEST:.0f} to {LATEST:.0f} s, got {spec.start_at:g}'
 
 
-def _rule_fault(text: str) -> str:
-    if len(text) > MAX_RULE:
-        return f'longer than {MAX_RULE} characters'
-    if not _PARTS.match(text):
-        return f'{text!r} is no rule: expected such as FREQ=DAILY;BYHOUR=6;BYMINUTE=0;BYSECOND=0'
-    parts = dict(part.split('=', 1) for part in text.removeprefix('RRULE:').split(';'))
-    frequency = parts.get('FREQ')
-    if frequency not in ('DAILY', 'WEEKLY', 'MONTHLY', 'YEARLY'):
-        return f'FREQ={frequency}: expected DAILY, WEEKLY, MONTHLY or YEARLY; shorter periods ' \
-            'are a number of seconds'
-    if 'BYEASTER' in parts:
-        return 'BYEASTER is not in RFC 5545'
-    for name, (least, most) in _RANGES.items():
-        for number in parts[name].split(',') if name in parts else ():
-            if not (re.fullmatch('[+-]?[0-9]{1,9}', number) and least <= int(number) <= most):
-                return f'{name}={parts[name]}: expected {least} to {most}'
-    wrong = sorted(_BY_DAY & parts.keys()) if frequency in ('DAILY', 'WEEKLY') else []
-    return f'{wrong[0]} goes with MONTHLY or YEARLY' if wrong else ''
+def _every_fault(spec: ScheduleSpec) -> str:
+    if isinstance(spec.every, str):
+        return rule_fault(spec.every) if spec.clock == 'wall' else \
+            'by the ROS clock every is a number of seconds'
+    if spec.every is None or SHORTEST <= spec.every <= LONGEST:
+        return ''
+    return f'expected at least {SHORTEST:g} s and at most {LONGEST:.0f} s, got {spec.every:g}'
 
 
 def _moment(spec: ScheduleSpec) -> float | None:
@@ -143,7 +137,7 @@ def _moment(spec: ScheduleSpec) -> float | None:
 
 class Schedule:
     """
-    The times of a schedule that was made at `created` (s of its clock).
+    The times of a schedule without faults that was made at `created` (s of its clock).
 
     `shift` (s) moves the times of an `every` in seconds that has no `start_at`: it counts
     intervals, so when its clock goes back, what is to come goes back with it.
@@ -153,58 +147,143 @@ class Schedule:
         self.spec = spec
         self.shift = shift
         self._start = _moment(spec)
-        self._zone = tz.gettz(spec.zone)
+        zone = tz.gettz(spec.zone)
+        if zone is None:
+            raise LifecycleError(f"no time zone '{spec.zone}'")
+        self._zone = zone
+        self._period = spec.every if isinstance(spec.every, float) else 0.0
         self._created = created
-        self._rule: rrule.rrule | None = None
-        self._stamps: Iterator[float] = iter(())
-        self._next: float | None = None
+        self._rule: CalendarRule | None = None
+        self._days: Iterator[Day] = iter(())
+        self._today: list[float] = []
         self._asked = math.inf
         if isinstance(spec.every, str):
             begin = created if self._start is None else self._start
-            rule = rrule.rrulestr(spec.every, dtstart=self._local(begin))
-            assert isinstance(rule, rrule.rrule)
-            self._rule = rule
+            self._rule = CalendarRule(spec.every, self._local(begin))
 
     @property
     def shifts(self) -> bool:
         """Whether its times go back with the clock."""
-        return isinstance(self.spec.every, float) and self._start is None
+        return self._period > 0 and self._start is None
 
     def after(self, moment: float | None) -> float | None:
         """Return the first time later than `moment` (None: the first of all); None: no more."""
         if self._rule is not None:
-            return self._of_rule(self._rule, moment)
-        if isinstance(self.spec.every, float):
-            first = self._created + self.spec.every + self.shift if self._start is None \
-                else self._start
-            if moment is None or moment < first:
-                return first
-            period = self.spec.every
-            found = first + (math.floor((moment - first) / period) + 1) * period
-            return found if found > moment else found + period
-        if moment is None or (self._start is not None and moment < self._start):
-            return self._start
-        return None
+            return self._of_rule(self._rule, -math.inf if moment is None else moment)
+        if self._period:
+            return self._nth(self._passed(moment))
+        return self._start if moment is None or (
+            self._start is not None and moment < self._start) else None
 
-    def _of_rule(self, rule: rrule.rrule, moment: float | None) -> float | None:
-        """Go on where the last question ended: a rule is gone through from its first time."""
-        moment = -math.inf if moment is None else moment
+    def came(
+        self, moment: float | None, now: float, most: float, keep: int
+    ) -> tuple[int, list[float]]:
+        """
+        Return how many times have come after `moment` up to `now`, and the last `keep` of them.
+
+        Only the first `most` of them count.
+        """
+        if self._rule is not None:
+            return self._came_by_rule(
+                self._rule, -math.inf if moment is None else moment, now, most, keep)
+        if self._period:
+            begin = self._passed(moment)
+            end = int(min(self._passed(now), begin + most))
+            return max(0, end - begin), [
+                self._nth(index) for index in range(max(begin, end - keep), end)]
+        found = self.after(moment)
+        return (0, []) if found is None or found > now else (1, [found][:keep])
+
+    # By seconds
+
+    def _nth(self, index: int) -> float:
+        first = self._created + self._period + self.shift if self._start is None else self._start
+        return first + index * self._period
+
+    def _passed(self, moment: float | None) -> int:
+        """Return how many times there are up to `moment`."""
+        if moment is None or moment < self._nth(0):
+            return 0
+        near = math.floor((moment - self._nth(0)) / self._period)
+        for index in range(max(0, near - 1), near + 4):  # the division rounds
+            if self._nth(index) > moment:
+                return index
+        raise LifecycleError(
+            f'{self.spec.in_words()}: the times near {moment:g} s do not increase')
+
+    # By a rule
+
+    def _of_rule(self, rule: CalendarRule, moment: float) -> float | None:
+        """Go on where the last question ended; an earlier one begins anew."""
         if moment < self._asked:
-            self._stamps = map(self._stamp, rule)
-            self._next = self._following()
+            self._days, self._today = rule.days(_date_before(moment)), []
         self._asked = moment
-        while self._next is not None and self._next <= moment:
-            self._next = self._following()
-        return self._next
+        while not self._today or self._today[-1] <= moment:
+            day = next(self._days, None)
+            if day is None:
+                return None
+            self._today = [] if _begin_of(day) + _DAY + _OFFSET < moment else self._stamps(day)
+        return self._today[bisect_right(self._today, moment)]
 
-    def _following(self) -> float | None:
-        try:
-            return next(self._stamps, None)
-        except IndexError:  # of dateutil, for a day such as 53MO in a month
-            return None
+    def _came_by_rule(
+        self, rule: CalendarRule, moment: float, now: float, most: float, keep: int
+    ) -> tuple[int, list[float]]:
+        """Go through the days; only the times of those that are kept are worked out."""
+        total, kept = 0, 0
+        last: deque[tuple[int, Day]] = deque()
+        for day in rule.days(_date_before(moment)):
+            if _begin_of(day) - _OFFSET > now or total >= most:
+                break
+            number = self._number(day, moment, now)
+            total, kept = total + number, kept + number
+            last.append((number, day))
+            while kept - last[0][0] >= keep + max(0, total - most):
+                kept -= last.popleft()[0]
+        stamps = [stamp for _, day in last for stamp in self._stamps(day)
+                  if moment < stamp <= now]
+        count = int(min(total, most))
+        stamps = stamps[:len(stamps) - (total - count)]
+        return count, stamps[-keep:] if keep else []
+
+    def _number(self, day: Day, moment: float, now: float) -> int:
+        """Return how many times of a day lie after `moment`, up to `now`."""
+        begin = _begin_of(day)
+        if begin + _DAY + _OFFSET < moment:
+            return 0
+        if begin - _OFFSET > moment and begin + _DAY + _OFFSET < now:
+            midnight = datetime.datetime.combine(day[0], datetime.time())
+            if self._zone.utcoffset(midnight) == self._zone.utcoffset(
+                    midnight + datetime.timedelta(days=1)):
+                return len(day[1])
+        return sum(moment < stamp <= now for stamp in self._stamps(day))
 
     def _local(self, moment: float) -> datetime.datetime:
         return datetime.datetime.fromtimestamp(math.floor(moment), self._zone).replace(tzinfo=None)
 
-    def _stamp(self, local: datetime.datetime) -> float:
-        return tz.resolve_imaginary(local.replace(tzinfo=self._zone)).timestamp()
+    def _stamps(self, day: Day) -> list[float]:
+        """
+        Return when the times of a day come, in order.
+
+        Where the clock is put forward, a time that is left out comes as much later; a day that is
+        left out as a whole has none. Where it is put back, a time comes once.
+        """
+        date, times = day
+        found = set()
+        for time in times:
+            moment = tz.resolve_imaginary(datetime.datetime.combine(date, time, self._zone))
+            if moment.date() == date:
+                found.add(moment.timestamp())
+        return sorted(found)
+
+
+def _begin_of(day: Day) -> float:
+    """Return when a day begins in UTC."""
+    return (day[0].toordinal() - datetime.date(1970, 1, 1).toordinal()) * _DAY
+
+
+def _date_before(moment: float) -> datetime.date | None:
+    """Return a day that is over before `moment` in every time zone."""
+    if not EARLIEST + _OFFSET + _DAY < moment <= 2 * LATEST:
+        return None
+    return datetime.datetime.fromtimestamp(
+        moment - _OFFSET - _DAY, datetime.timezone.utc).date()

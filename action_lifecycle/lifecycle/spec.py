@@ -21,18 +21,17 @@ from typing import Any, Literal, Optional, Union
 from pydantic import Field
 
 from .schedule import ScheduleSpec
-from ..engine.models import StrictModel
+from ..engine.models import seconds, StrictModel
 
 
 class ConditionSpec(StrictModel):
     """A condition over facts of the world model."""
 
     condition: str = Field(description='Expression over the names of facts and parameters.')
-    hold: float = Field(default=0.0, ge=0, le=3600,
-                        description='Seconds it must be true without a break.')
-    within: float = Field(default=2.0, ge=0, le=86400, description='Seconds until given up.')
-    max_age: float = Field(default=0.0, ge=0, le=3600,
-                           description='Seconds; older samples are unknown. 0: as the fact says.')
+    hold: float = seconds(0.0, 'Seconds it must be true without a break.', most=3600)
+    within: float = seconds(2.0, 'Seconds until given up.', most=86400)
+    max_age: float = seconds(
+        0.0, 'Seconds; older samples are unknown. 0: as the fact says.', most=3600)
 
 
 class MotionSpec(StrictModel):
@@ -44,22 +43,18 @@ class MotionSpec(StrictModel):
     goal: dict[str, Any] = Field(
         default={}, description='Fields of the goal; {fact: NAME} and {expr: TEXT} are filled '
         'in from the facts when the goal is sent.')
-    server_timeout: float = Field(default=5.0, ge=0, le=600,
-                                  description='Seconds to wait for the server.')
-    timeout: float = Field(default=60.0, ge=0, le=86400,
-                           description='Seconds from sending to the result; 0: no limit.')
+    server_timeout: float = seconds(5.0, 'Seconds to wait for the server.', most=600)
+    timeout: float = seconds(60.0, 'Seconds from sending to the result; 0: no limit.', most=86400)
 
 
 class RetrySpec(StrictModel):
     """How often a failed action is tried again, unchanged, and after which delay."""
 
     times: int = Field(default=0, ge=0, le=1000, description='Further tries after the first.')
-    delay: float = Field(
-        default=1.0, ge=0, le=3600, description='Seconds before the first of them.')
+    delay: float = seconds(1.0, 'Seconds before the first of them.', most=3600)
     factor: float = Field(
         default=2.0, ge=1, le=100, description='Each further delay is longer by this.')
-    max_delay: float = Field(
-        default=60.0, ge=0, le=86400, description='Seconds, the longest delay.')
+    max_delay: float = seconds(60.0, 'Seconds, the longest delay.', most=86400)
     jitter: float = Field(default=0.1, ge=0, le=1,
                           description='Part of the delay that is drawn at random.')
 
@@ -89,8 +84,7 @@ class FallbackSpec(StrategySpec):
     options: dict[str, StrategySpec] = Field(
         default={}, description='What the person may answer, and the strategy that it stands '
         'for; default: retry and give_up.')
-    timeout: float = Field(default=0.0, ge=0, le=864000,
-                           description='Seconds for an answer; 0: no limit.')
+    timeout: float = seconds(0.0, 'Seconds for an answer; 0: no limit.', most=864000)
     default: str = Field(
         default='', description='The option that is taken when nobody answers in time; without '
         'one the next strategy is tried.')
@@ -114,7 +108,7 @@ class VerifySpec(StrictModel):
         default='', description='Expression over the fields of the response that says why.')
     checker: str = Field(default='', description='Name of the checker.')
     question: str = Field(default='', description='Template of what the person is asked.')
-    timeout: float = Field(default=30.0, gt=0, le=864000, description='Seconds for a verdict.')
+    timeout: float = seconds(30.0, 'Seconds for a verdict.', most=864000, more=True)
 
 
 class WhenSpec(StrictModel):
@@ -125,10 +119,10 @@ class WhenSpec(StrictModel):
         'of the action it stands at. True: the action may start; false: it is skipped.')
     unknown: Literal['wait', 'fail'] = Field(
         default='wait', description='While it can not be told: wait, or fail at once.')
-    within: float = Field(default=60.0, ge=0, le=864000, description='Seconds to wait until the '
-                          'action has failed; 0: no limit.')
-    max_age: float = Field(default=0.0, ge=0, le=3600,
-                           description='Seconds; older samples are unknown. 0: as the fact says.')
+    within: float = seconds(
+        60.0, 'Seconds to wait until the action has failed; 0: no limit.', most=864000)
+    max_age: float = seconds(
+        0.0, 'Seconds; older samples are unknown. 0: as the fact says.', most=3600)
 
 
 class ActionSpec(StrictModel):
@@ -145,10 +139,10 @@ class ActionSpec(StrictModel):
     resources: list[str] = Field(
         default=[], description='Held alone from start to end, such as arm.')
     priority: int = Field(default=0, ge=-1000, le=1000, description='Higher goes first.')
-    timeout: float = Field(default=0.0, ge=0, le=864000,
-                           description='Seconds an attempt may take; 0: no limit.')
-    deadline: float = Field(default=0.0, ge=0, le=31536000, description='Seconds from the start '
-                            'of the flow; what has not ended then has failed. 0: no limit.')
+    timeout: float = seconds(0.0, 'Seconds an attempt may take; 0: no limit.', most=864000)
+    deadline: float = seconds(
+        0.0, 'Seconds from the start of the flow; what has not ended then has failed. 0: no '
+        'limit.')
     require: list[ConditionSpec] = Field(default=[], description='Must be true before it starts.')
     motion: list[MotionSpec] = Field(
         default=[], description='Goals, executed one after the other.')
@@ -156,17 +150,16 @@ class ActionSpec(StrictModel):
         default=[], description='Must not become false while the motion runs.')
     stopped: Optional[ConditionSpec] = Field(
         default=None, description='True when nothing moves any more; asked after a cancel.')
-    stop_timeout: float = Field(
-        default=3.0, gt=0, le=60, description='Seconds from cancel to standstill.')
+    stop_timeout: float = seconds(3.0, 'Seconds from cancel to standstill.', most=60, more=True)
     confirm: list[ConditionSpec] = Field(
         default=[], description='All true: the sensors confirm the outcome.')
     verify: list[VerifySpec] = Field(
         default=[], description='Who says that it is done; default: the sensors.')
     verify_when: Literal['all', 'any'] = Field(
         default='all', description='Whether all of them must say so, or one is enough.')
-    ask_again: float = Field(
-        default=5.0, ge=0, le=86400, description='Seconds after which a verifier that needs more '
-        'time is asked again, at most three times.')
+    ask_again: float = seconds(
+        5.0, 'Seconds after which a verifier that needs more time is asked again, at most '
+        'three times.', most=86400)
     retry: RetrySpec = Field(default=RetrySpec())
     fallback: list[FallbackSpec] = Field(
         default=[], description='Strategies, tried in this order.')

@@ -21,7 +21,7 @@ from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.srv import GetDialogue
 
 from .messages import to_time
-from ..dialogue.flow_dialogue import dialogue_rows, entry_of
+from ..dialogue.flow_dialogue import dialogue_rows, entries_of
 from ..ledger import JournalReader
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
@@ -47,7 +47,7 @@ class DialogueQueries:
             return response
         limit = min(request.limit or DEFAULT_LIMIT, MAX_LIMIT)
         response.total = len(rows)
-        for entry in map(entry_of, rows[request.offset:request.offset + limit]):
+        for entry in entries_of(rows[request.offset:request.offset + limit]):
             response.entries.append(msg.DialogueEntry(
                 stamp=to_time(entry.stamp), flow_id=request.flow_id, state=entry.state,
                 actor=entry.actor, persistence=entry.persistence.value, text=entry.text))

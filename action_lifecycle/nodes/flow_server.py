@@ -194,8 +194,8 @@ class FlowServer:
 
     async def _begin_job(self, run: JobRun, refused: Any) -> None:
         """Run a scheduled flow once, checked anew."""
-        order = FlowOrder(**run.order)
         try:
+            order = FlowOrder(**run.order)
             checked = await self.sources.load(order)
             checked.origin.update(kind='job', job=run.job_id)
             if self.orchestrator is not None:

@@ -35,6 +35,8 @@ from ..lifecycle.spec import ConditionSpec, MotionSpec
 from ..lifecycle.states import ActionState, ErrorCode, LEDGER_STATUS, ledger_status, Outcome
 from ..lifecycle.words import printable
 
+LAST_TIME = 2**31 - 1
+"""The last second that a message can hold: in 2038."""
 LONGEST_QUESTION = 500
 """Characters of a question that a line shows."""
 _VERDICTS = {'unknown': msg.Evidence.UNKNOWN, 'true': msg.Evidence.TRUE,
@@ -46,14 +48,16 @@ _VALIDITY_NAMES = {number: name for name, number in _VALIDITIES.items()}
 
 
 def to_time(seconds: float) -> Time:
-    """Return ROS time from seconds; what is before 0 becomes 0."""
+    """Return ROS time from seconds; what is before 0 becomes 0, what is too late LAST_TIME."""
     sec, nanosec = sec_nanosec(seconds)
     return Time(sec=sec, nanosec=nanosec)
 
 
 def sec_nanosec(seconds: float) -> tuple[int, int]:
-    """Return the fields of ROS time from seconds; what is before 0 becomes 0."""
-    return divmod(max(0, round(seconds * 1e9)), 1_000_000_000)
+    """Return the fields of ROS time from seconds, as `to_time`."""
+    if not seconds < LAST_TIME:
+        return LAST_TIME, 0
+    return divmod(round(max(0.0, seconds) * 1e9), 1_000_000_000)
 
 
 def to_seconds(time: Time) -> float:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from action_lifecycle.dialogue import Dialogue, FlowDialogues, register_hooks
-from action_lifecycle.dialogue.flow_dialogue import dialogue_graph, dialogue_rows, entry_of
+from action_lifecycle.dialogue.flow_dialogue import dialogue_graph, dialogue_rows, entries_of
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.lifecycle.ports import Question
 import pytest
@@ -72,8 +72,8 @@ class Rig:
         self.clock.run(5)
 
     def said(self) -> list[tuple[str, str, str]]:
-        return [(entry.actor, entry.persistence.value, entry.text) for entry in map(
-            entry_of, dialogue_rows(self.process.journal, 'f'))]
+        return [(entry.actor, entry.persistence.value, entry.text) for entry in entries_of(
+            dialogue_rows(self.process.journal, 'f'))]
 
 
 @pytest.fixture
