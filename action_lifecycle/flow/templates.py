@@ -13,112 +13,36 @@
 # limitations under the License.
 
 """
-Templates in flow files: `{{ name }}` in any text, by sandboxed Jinja2.
+Templates in flow files: `{{ name }}` in any text, in a part of Jinja2's language.
 
 A text that is one single `{{ expression }}` becomes the expression's value, whatever its type;
-any other text stays text. An undefined name is an error. Who writes a template may be a program
-that nobody has read, so that nothing small grows large in it, either: there are `if` and `for` (at
-most two, one in the other), no other statements, and only the filters and methods listed here.
+any other text stays text. An undefined name is an error. Templates may be written by a program,
+so what they may cost is limited: see `template_language`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
-import json
-import re
-from typing import Any, NamedTuple, Union
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Union
 
 import jinja2
 from jinja2 import nodes
-from jinja2.filters import FILTERS
-import jinja2.meta
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from ..engine.errors import nearest
+from .template_language import MAX_TEMPLATE, parsed, Template
+from ..engine.budget import Budget, budget, BudgetExceeded, MAX_DEPTH, TEXT_STEP
+from ..engine.errors import LifecycleError, nearest
 
 Path = tuple[Union[str, int], ...]
 
-MAX_TEMPLATE = 4096
-"""Longest template, in characters."""
-MAX_EXPONENT = 16
-MAX_LOOPS = 2
-"""Loops, one inside the other."""
-MAX_GROWN = 65_536
-"""Longest text, in characters, that a filter makes of several."""
-MAX_OUTPUT = 16 * 1024 * 1024
-"""Longest text, in characters, that a template becomes."""
-
-_METHODS = frozenset({
-    'get', 'items', 'keys', 'values', 'lower', 'upper', 'strip', 'startswith', 'endswith', 'count',
-})
-_AS_IN_JINJA = (
-    'abs', 'capitalize', 'count', 'd', 'default', 'dictsort', 'first', 'float', 'int',
-    'items', 'last', 'length', 'list', 'lower', 'map', 'max', 'min', 'reject', 'rejectattr',
-    'reverse', 'round', 'select', 'selectattr', 'sort', 'string', 'sum', 'title', 'trim',
-    'truncate', 'unique', 'upper')
-_STATEMENTS = (nodes.Output, nodes.If, nodes.For)
+RENDER_STEPS = 2_000_000
+"""Steps that filling in data may take, unless a budget that is in force says otherwise."""
+VALUE_STEPS = 8
+"""Steps of a value that is copied, with or without a template; it is checked later on."""
+__all__ = ['MAX_TEMPLATE', 'RENDER_STEPS', 'TemplateError', 'names_read', 'parts_read', 'render',
+           'texts']
 
 
-class _Environment(ImmutableSandboxedEnvironment):
-    """A sandbox in which nothing small grows large, either."""
-
-    intercepted_binops = frozenset({'*', '**', '%'})
-
-    def call_binop(
-        self, context: jinja2.runtime.Context, operator: str, left: Any, right: Any
-    ) -> Any:
-        if not (_is_number(left) and _is_number(right)):
-            raise TypeError(f"'{operator}' takes numbers only")
-        if operator == '**' and abs(right) > MAX_EXPONENT:
-            raise ValueError(f'exponent larger than {MAX_EXPONENT}')
-        return super().call_binop(context, operator, left, right)
-
-    def is_safe_callable(self, obj: Any) -> bool:
-        """Whether a template may call this."""
-        return getattr(obj, '__name__', '') in _METHODS and super().is_safe_callable(obj)
-
-    def format_string(self, *arguments: Any, **named: Any) -> str:
-        """Refuse `format`, which Jinja before 3.1.5 calls without asking is_safe_callable."""
-        raise jinja2.exceptions.SecurityError("'format' is not for templates")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and abs(value) < 1e300
-
-
-def _join(value: Iterable[Any], separator: str = '') -> str:
-    """Join the texts of a list."""
-    parts = list(value)
-    texts = [str(part) for part in parts[:MAX_GROWN]]
-    if sum(map(len, texts)) + len(str(separator)) * len(parts) > MAX_GROWN:
-        raise ValueError(f'join makes a text longer than {MAX_GROWN} characters')
-    return str(separator).join(texts)
-
-
-def _replace(value: Any, old: str, new: str) -> str:
-    """Replace each `old` in a text."""
-    text = str(value)
-    if len(text) + text.count(str(old)) * len(str(new)) > MAX_GROWN:
-        raise ValueError(f'replace makes a text longer than {MAX_GROWN} characters')
-    return text.replace(str(old), str(new))
-
-
-def _tojson(value: Any) -> str:
-    """Write a value as JSON."""
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-_ENVIRONMENT = _Environment(
-    undefined=jinja2.StrictUndefined, autoescape=False, keep_trailing_newline=True)
-_ENVIRONMENT.globals.clear()  # `range` and the like could make much out of little
-_ENVIRONMENT.filters = {
-    **{name: FILTERS[name] for name in _AS_IN_JINJA if name in FILTERS},
-    'join': _join, 'replace': _replace, 'tojson': _tojson}
-_SINGLE = re.compile(r'\s*\{\{((?:(?!\}\}).)*)\}\}\s*\Z', re.DOTALL)
-
-
-class TemplateError(ValueError):
+class TemplateError(LifecycleError, ValueError):
     """A template that can't be filled in, and where it stands in the data."""
 
     def __init__(self, path: tuple[str | int, ...], message: str) -> None:
@@ -134,24 +58,36 @@ def render(
 
     Texts that read one of the names in `later` are left as they are.
     """
+    with budget(RENDER_STEPS, 'filling in templates') as limit:
+        return _rendered(data, names, path, later, limit)
+
+
+def _rendered(
+    data: Any, names: Mapping[str, Any], path: Path, later: Collection[str], limit: Budget,
+) -> Any:
+    _spend(limit, VALUE_STEPS, path)
     if isinstance(data, str):
-        if '{{' not in data and '{%' not in data:
+        if not _is_template(data):
+            _spend(limit, len(data) // TEXT_STEP, path)
             return data
-        compiled = _compiled_at(data, path)
-        if not compiled.reads.isdisjoint(later):
-            return data
-        return _filled_in(compiled, data, names, path)
+        template = _parsed_at(data, path)
+        return data if not template.reads.isdisjoint(later) \
+            else _filled_in(template, data, names, path, limit)
+    if isinstance(data, (dict, list)) and len(path) > 2 * MAX_DEPTH:
+        raise TemplateError(path, f'nested deeper than {MAX_DEPTH} levels')
     if isinstance(data, dict):
-        return {key: render(value, names, (*path, key), later) for key, value in data.items()}
+        return {key: _rendered(value, names, (*path, key), later, limit)
+                for key, value in data.items()}
     if isinstance(data, list):
-        return [render(value, names, (*path, index), later) for index, value in enumerate(data)]
+        return [_rendered(value, names, (*path, index), later, limit)
+                for index, value in enumerate(data)]
     return data
 
 
 def texts(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
     """Yield every template in `data`, and where it stands."""
     if isinstance(data, str):
-        if '{{' in data or '{%' in data:
+        if _is_template(data):
             yield path, data
     elif isinstance(data, dict):
         for key, value in data.items():
@@ -164,13 +100,13 @@ def texts(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 def names_read(data: Any, path: Path = ()) -> dict[str, Path]:
     """Return the names that the templates in `data` read, each with where; check them all."""
     return {name: where for where, text in texts(data, path)
-            for name in sorted(_compiled_at(text, where).reads)}
+            for name in sorted(_parsed_at(text, where).reads)}
 
 
 def parts_read(text: str, name: str) -> frozenset[tuple[str, str]]:
     """Return what a template reads of a mapping: (KEY, KEY) of `name.KEY.KEY`, as far as told."""
     return frozenset(
-        parts for node in _parsed(text).find_all((nodes.Getattr, nodes.Getitem))
+        parts for node in _parsed_at(text, ()).tree.find_all((nodes.Getattr, nodes.Getitem))
         for parts in [_parts(node, name)] if parts is not None)
 
 
@@ -188,87 +124,41 @@ def _parts(node: nodes.Node, name: str) -> tuple[str, str] | None:
     return first, second
 
 
-class _Compiled(NamedTuple):
-    reads: frozenset[str]
-    single: Callable[..., Any] | None  #: makes a value of any type
-    template: jinja2.Template
+def _is_template(text: str) -> bool:
+    return '{{' in text or '{%' in text
 
 
-@lru_cache(maxsize=4096)
-def _compiled(text: str) -> _Compiled:
-    tree = _parsed(text)
-    reads = frozenset(jinja2.meta.find_undeclared_variables(tree))
-    single = _SINGLE.match(text)
-    return _Compiled(
-        reads, _ENVIRONMENT.compile_expression(single.group(1), undefined_to_none=False)
-        if single is not None else None, _ENVIRONMENT.from_string(tree))
-
-
-def _compiled_at(text: str, path: Path) -> _Compiled:
-    """Return a compiled template; `TemplateError` if it says what it may not."""
-    if len(text) > MAX_TEMPLATE:
-        raise TemplateError(path, f'template longer than {MAX_TEMPLATE} characters')
+def _parsed_at(text: str, path: Path) -> Template:
+    """Return a parsed template; `TemplateError` if it says what it may not."""
     try:
-        return _compiled(text)
+        return parsed(text)
     except jinja2.TemplateError as error:
-        raise TemplateError(path, f'template {text.strip()!r}: {error.message}') from error
-    except (RecursionError, ValueError) as error:
-        raise TemplateError(path, f'template {text.strip()[:100]!r}: {error}') from error
+        raise TemplateError(path, f'template {_shown(text)}: {error.message}') from error
+    except RecursionError as error:
+        raise TemplateError(path, f'template {_shown(text)}: nested too deeply') from error
+    except (BudgetExceeded, ValueError) as error:
+        raise TemplateError(path, f'template {_shown(text)}: {error}') from error
 
 
-def _parsed(text: str) -> nodes.Template:
-    tree = _ENVIRONMENT.parse(text)
-    _check(tree, 0)
-    return tree
-
-
-def _check(node: nodes.Node, loops: int) -> None:
-    """Refuse statements other than a few `for` and `if`."""
-    for child in node.iter_child_nodes():
-        if isinstance(child, nodes.Stmt) and not isinstance(child, _STATEMENTS):
-            raise ValueError(f"'{type(child).__name__.lower()}' is not allowed, only if and for")
-        inside = loops + isinstance(child, nodes.For)
-        if inside > MAX_LOOPS or (isinstance(child, nodes.For) and child.recursive):
-            raise ValueError(f'more than {MAX_LOOPS} loops, one inside the other')
-        _check(child, inside)
-
-
-def _filled_in(compiled: _Compiled, text: str, names: Mapping[str, Any], path: Path) -> Any:
+def _filled_in(
+    template: Template, text: str, names: Mapping[str, Any], path: Path, limit: Budget
+) -> Any:
     try:
-        if compiled.single is None:
-            return _limited(compiled.template.generate(names))
-        value = compiled.single(**names)
-        if isinstance(value, jinja2.Undefined):
-            value._fail_with_undefined_error()
-        _check_plain(value)
-        return value
-    except jinja2.TemplateError as error:
-        missing = next((name for name in sorted(compiled.reads) if name not in names), '')
-        raise TemplateError(path, f'template {text.strip()!r}: {error.message}'
-                            + nearest(missing, names)) from error
-    except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError, RecursionError,
+        return template.fill_in(names, limit)
+    except (ArithmeticError, BudgetExceeded, LookupError, TypeError, ValueError, RecursionError,
             ) as error:
-        raise TemplateError(path, f'template {text.strip()!r}: {error}') from error
+        missing = next((name for name in sorted(template.reads) if name not in names), '')
+        hint = nearest(missing, names) if f"'{missing}' is undefined" in str(error) else ''
+        raise TemplateError(path, f'template {_shown(text)}: {error}{hint}') from error
 
 
-def _check_plain(value: Any) -> None:
-    """Refuse what only lives inside of templates: iterators, undefined parts, `self`."""
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            _check_plain(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            _check_plain(item)
-    elif value is not None and not isinstance(value, (str, int, float, bytes, bytearray)):
-        raise TypeError(f'becomes a {type(value).__name__}, expected plain data')
+def _spend(limit: Budget, count: int, path: Path) -> None:
+    try:
+        limit.spend(count)
+    except BudgetExceeded as error:
+        raise TemplateError(path, str(error)) from None
 
 
-def _limited(pieces: Iterable[str]) -> str:
-    """Put the pieces of a text together, as long as it is not too long."""
-    found, size = [], 0
-    for piece in pieces:
-        size += len(piece)
-        if size > MAX_OUTPUT:
-            raise ValueError(f'becomes longer than {MAX_OUTPUT} characters')
-        found.append(piece)
-    return ''.join(found)
+def _shown(text: str) -> str:
+    stripped = text.strip()
+    return repr(stripped if len(stripped) <= 200 else stripped[:200] + '…')

@@ -1,0 +1,122 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A limit on the work that one input may cause, counted in steps.
+
+`with budget(steps, what):` sets a limit for all that is done inside; `spend(count)` takes steps
+from it and raises `BudgetExceeded` once they are used up. Budgets may stand inside each other: an
+inner one has no more than what is left of the outer one, and what it uses is taken from both.
+Steps are counted, not measured, so the same input is refused or taken on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from .errors import LifecycleError
+
+TEXT_STEP = 8
+"""Characters of text that are produced or copied in one step."""
+MAX_DEPTH = 64
+"""Levels of lists and mappings, one inside the other, in any data from outside."""
+
+
+class BudgetExceeded(LifecycleError):
+    """An input asks for more work than it may cause."""
+
+
+class Budget:
+    """The steps that are left; `what` says what they are for."""
+
+    __slots__ = ('left', 'steps', 'what')
+
+    def __init__(self, steps: int, what: str) -> None:
+        self.what = what
+        self.steps = steps
+        self.left = steps
+
+    def spend(self, count: int = 1) -> None:
+        """Take steps; `BudgetExceeded` when there are not enough."""
+        self.left -= count
+        if self.left < 0:
+            raise self.exceeded()
+
+    def exceeded(self) -> BudgetExceeded:
+        """Return the error that says so."""
+        return BudgetExceeded(f'{self.what} takes more than {self.steps} steps')
+
+    @property
+    def used(self) -> int:
+        """Steps that were taken."""
+        return self.steps - self.left
+
+
+_current: ContextVar[Budget | None] = ContextVar('budget', default=None)
+
+
+@contextmanager
+def budget(steps: int, what: str) -> Iterator[Budget]:
+    """Limit the work inside to so many steps, or to what is left of a budget around this one."""
+    outer = _current.get()
+    if outer is not None and outer.left < steps:
+        made = Budget(outer.steps, outer.what)
+        made.left = start = max(0, outer.left)
+    else:
+        made = Budget(steps, what)
+        start = steps
+    token = _current.set(made)
+    try:
+        yield made
+    finally:
+        _current.reset(token)
+        if outer is not None:
+            outer.left -= start - made.left
+
+
+def spend(count: int) -> None:
+    """Take steps from the budget that is in force, if there is one."""
+    made = _current.get()
+    if made is not None:
+        made.spend(count)
+
+
+def spend_on(value: Any, each: int = 1) -> None:
+    """Take the steps that going through a value costs: `each` an element, and its text."""
+    made = _current.get()
+    if made is not None:
+        walk(made, value, each)
+
+
+def walk(made: Budget, value: Any, each: int = 1, depth: int = 0) -> None:
+    """Take the steps of a value from this budget; data that is nested too deeply is refused."""
+    made.left -= each
+    if made.left < 0:
+        raise made.exceeded()
+    if isinstance(value, (str, bytes, bytearray)):
+        made.spend(len(value) // TEXT_STEP)
+    elif isinstance(value, (list, tuple, dict)):
+        if depth >= MAX_DEPTH:
+            raise BudgetExceeded(f'{made.what}: data nested deeper than {MAX_DEPTH} levels')
+        if isinstance(value, dict):
+            for key, item in value.items():
+                if isinstance(key, str):
+                    made.spend(len(key) // TEXT_STEP)
+                walk(made, item, each, depth + 1)
+        else:
+            for item in value:
+                walk(made, item, each, depth + 1)
