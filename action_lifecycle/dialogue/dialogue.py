@@ -33,6 +33,7 @@ import jinja2
 from .text import as_text, presentable, verbatim
 from ..engine.errors import LifecycleError, nearest
 from ..engine.graph import Graph
+from ..flow.template_language import parsed
 from ..flow.templates import MAX_TEMPLATE, render, TemplateError
 
 MAX_ENTRY = 65_536
@@ -212,7 +213,6 @@ def _cut(text: str) -> str:
 
 def _check_templates(graph: str, templates: Mapping[str, Any]) -> None:
     """Refuse templates that are no text, too long, or not Jinja2; nothing is filled in here."""
-    syntax = jinja2.Environment()
     faults = []
     for state, template in templates.items():
         where = f"graph '{graph}', state '{state}': template"
@@ -222,8 +222,10 @@ def _check_templates(graph: str, templates: Mapping[str, Any]) -> None:
             faults.append(f'{where}: expected a text of at most {MAX_TEMPLATE} characters')
             continue
         try:
-            syntax.parse(template)
+            parsed(template)
         except jinja2.TemplateSyntaxError as error:
             faults.append(f'{where}, line {error.lineno}: {error.message}')
+        except (ValueError, RecursionError) as error:
+            faults.append(f'{where}: {error}')
     if faults:
         raise DialogueError('\n'.join(faults))

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 import json
 from typing import Any
 
+from ..engine.budget import MAX_DEPTH
 from ..lifecycle.words import has_controls
 
 
@@ -31,9 +32,11 @@ def verbatim(value: Any) -> str:
     return kept if isinstance(kept, str) else '[control input]'
 
 
-def presentable(value: Any, typed: bool) -> Any:
+def presentable(value: Any, typed: bool, depth: int = 0) -> Any:
     """
     Return a copy without binary data; each piece is replaced by its size.
+
+    So is what is nested deeper than `MAX_DEPTH` levels.
 
     `typed`: it came from a person, and a string with control characters (a terminal obeys them)
     or half a character counts as binary too.
@@ -44,10 +47,13 @@ def presentable(value: Any, typed: bool) -> Any:
         if typed and has_controls(value):
             return _binary(len(value.encode('utf-8', 'surrogatepass')))
         return value
+    if isinstance(value, (Mapping, list, tuple)) and depth >= MAX_DEPTH:
+        return f'[nested deeper than {MAX_DEPTH} levels]'
     if isinstance(value, Mapping):
-        return {presentable(key, typed): presentable(item, typed) for key, item in value.items()}
+        return {presentable(key, typed, depth + 1): presentable(item, typed, depth + 1)
+                for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [presentable(item, typed) for item in value]
+        return [presentable(item, typed, depth + 1) for item in value]
     return value
 
 

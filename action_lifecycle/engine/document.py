@@ -29,11 +29,17 @@ from typing import Any, Union
 
 import yaml
 
+from .budget import MAX_DEPTH, spend
 from .errors import DocumentError, Fault, nearest
 
 MAX_BYTES = 64 * 1024 * 1024
-MAX_DEPTH = 64
 MAX_NODES = 4_000_000
+MAX_DIGITS = 64
+"""Longest number, in characters."""
+MAX_FAULTS = 200
+"""Faults that one check tells of; after them it is given up."""
+FAULT_STEPS = 4000
+"""Steps that a fault costs of a budget: the search for a name that was meant included."""
 
 Key = Union[str, int]
 Position = tuple[int, int]
@@ -80,6 +86,7 @@ class Document:
 
     def fault(self, path: typing.Sequence[Key], message: str) -> Fault:
         """Return a fault that points at the entry at `path` (or the nearest above it)."""
+        spend(FAULT_STEPS)
         return Fault(self.name, *self.mark(path), message)
 
 
@@ -110,20 +117,38 @@ def parse_document(text: str | bytes, name: str, *, max_bytes: int = MAX_BYTES) 
         raise DocumentError([Fault(
             name, line, column, f'byte 0x{content[error.start]:02x} is not valid UTF-8'
         )]) from error
-    return _Builder(name, decoded).build()
+    return _Builder(name, decoded, max_bytes).build()
+
+
+class _Extent(typing.NamedTuple):
+    """The data of a node, and what it amounts to with its aliases written out."""
+
+    data: Any
+    nodes: int
+    characters: int
+    height: int  #: levels of lists and mappings
+
+    @classmethod
+    def around(cls, data: Any, parts: list[_Extent]) -> _Extent:
+        """Return the extent of a list or mapping of these parts."""
+        return cls(data, 1 + sum(part.nodes for part in parts),
+                   sum(part.characters for part in parts),
+                   1 + max((part.height for part in parts), default=0))
 
 
 class _Builder:
     """Builds plain data and marks from the event stream of the parser."""
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str, most: int) -> None:
         self.name = name
         self.text = text
+        self.most = most
         self.faults: list[Fault] = []
         self.marks: dict[int, dict[Key, Position]] = {}
-        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.anchors: dict[str, _Extent] = {}
         self.open: set[str] = set()
         self.nodes = 0
+        self.characters = 0  # of the texts, aliases written out
 
     def build(self) -> Document:
         loader = None
@@ -150,47 +175,49 @@ class _Builder:
             raise DocumentError([Fault(self.name, 1, 1, 'is empty')])
         loader.get_event()  # document start
         first = loader.peek_event()
-        data, _ = self._node(loader, 0)
+        data = self._node(loader, 0).data
         loader.get_event()  # document end
         if not loader.check_event(yaml.StreamEndEvent):
             self._fault(loader.peek_event(), 'a second document starts here; expected one')
         return Document(self.name, data, _position(first), self.marks)
 
-    def _node(self, loader: Any, depth: int) -> tuple[Any, int]:
-        """Return the next node's data and how many nodes it stands for."""
+    def _node(self, loader: Any, depth: int) -> _Extent:
+        """Return the next node's data, and what it stands for."""
         event = loader.get_event()
         if depth > MAX_DEPTH:
             self._give_up(event, f'nested deeper than {MAX_DEPTH} levels')
         if isinstance(event, yaml.AliasEvent):
-            return self._alias(event)
+            return self._alias(event, depth)
         if event.tag is not None and event.tag not in _TAGS and event.tag != '!':
             self._fault(event, f"unknown tag '{event.tag}'")
         anchor = event.anchor
         if anchor is not None:
             self.open.add(anchor)
         if isinstance(event, yaml.ScalarEvent):
-            data, size = self._scalar(event), 1
+            found = _Extent(self._scalar(event), 1, len(event.value), 0)
         elif isinstance(event, yaml.SequenceStartEvent):
-            data, size = self._sequence(loader, depth)
+            found = self._sequence(loader, depth)
         else:
-            data, size = self._mapping(loader, depth)
+            found = self._mapping(loader, depth)
         if anchor is not None:
             self.open.discard(anchor)
-            self.anchors[anchor] = data, size
-        self._count(event, 1)
-        return data, size
+            self.anchors[anchor] = found
+        self._count(event, 1, 0)
+        return found
 
-    def _alias(self, event: Any) -> tuple[Any, int]:
+    def _alias(self, event: Any, depth: int) -> _Extent:
         if event.anchor in self.open:
             self._fault(event, f"alias '*{event.anchor}' stands inside its own anchor")
-            return None, 1
+            return _Extent(None, 1, 0, 0)
         if event.anchor not in self.anchors:
             self._fault(event, f"alias '*{event.anchor}' names no anchor"
                         + nearest(event.anchor, self.anchors))
-            return None, 1
-        data, size = self.anchors[event.anchor]
-        self._count(event, size)
-        return data, size
+            return _Extent(None, 1, 0, 0)
+        found = self.anchors[event.anchor]
+        if depth + found.height > MAX_DEPTH:
+            self._give_up(event, f'nested deeper than {MAX_DEPTH} levels')
+        self._count(event, found.nodes, found.characters)
+        return found
 
     def _scalar(self, event: Any) -> Any:
         value: str = event.value
@@ -199,10 +226,10 @@ class _Builder:
             return value
         if value in _SPECIAL:
             return _SPECIAL[value]
+        if len(value) > MAX_DIGITS and (_INT.match(value) or _FLOAT.match(value)):
+            self._fault(event, f'number with more than {MAX_DIGITS} digits')
+            return None
         if _INT.match(value):
-            if len(value) > 64:
-                self._fault(event, 'number with more than 64 digits')
-                return None
             if value[:2] in ('0x', '0o'):
                 return int(value, 0)
             return int(value)
@@ -210,24 +237,23 @@ class _Builder:
             return float(value)
         return value
 
-    def _sequence(self, loader: Any, depth: int) -> tuple[list[Any], int]:
+    def _sequence(self, loader: Any, depth: int) -> _Extent:
         items: list[Any] = []
         marks: dict[Key, Position] = {}
-        size = 1
+        parts = []
         while not loader.check_event(yaml.SequenceEndEvent):
             marks[len(items)] = _position(loader.peek_event())
-            item, item_size = self._node(loader, depth + 1)
-            items.append(item)
-            size += item_size
+            parts.append(self._node(loader, depth + 1))
+            items.append(parts[-1].data)
         loader.get_event()
         self.marks[id(items)] = marks
-        return items, size
+        return _Extent.around(items, parts)
 
-    def _mapping(self, loader: Any, depth: int) -> tuple[dict[str, Any], int]:
+    def _mapping(self, loader: Any, depth: int) -> _Extent:
         entries: dict[str, Any] = {}
         marks: dict[Key, Position] = {}
         merged: list[tuple[Any, Any]] = []
-        size = 1
+        parts = []
         while not loader.check_event(yaml.MappingEndEvent):
             event = loader.peek_event()
             if not isinstance(event, yaml.ScalarEvent):
@@ -236,8 +262,9 @@ class _Builder:
                 self._node(loader, depth + 1)
                 continue
             loader.get_event()
-            value, value_size = self._node(loader, depth + 1)
-            size += 1 + value_size
+            parts.append(_Extent(None, 1, len(event.value), 0))
+            parts.append(self._node(loader, depth + 1))
+            value = parts[-1].data
             if event.value == '<<' and event.implicit[0]:
                 merged.append((event, value))
             elif event.value in entries:
@@ -250,7 +277,7 @@ class _Builder:
         for event, value in merged:
             self._merge(event, value, entries, marks)
         self.marks[id(entries)] = marks
-        return entries, size
+        return _Extent.around(entries, parts)
 
     def _merge(
         self, event: Any, value: Any, entries: dict[str, Any], marks: dict[Key, Position]
@@ -264,12 +291,19 @@ class _Builder:
                     entries[key] = item
                     marks[key] = self.marks[id(source)].get(key, _position(event))
 
-    def _count(self, event: Any, nodes: int) -> None:
+    def _count(self, event: Any, nodes: int, characters: int) -> None:
+        """Count a node, or what an alias stands for as if it were written out."""
         self.nodes += nodes
+        self.characters += characters
         if self.nodes > MAX_NODES:
             self._give_up(event, f'expands to more than {MAX_NODES} values')
+        if self.characters > self.most:
+            self._give_up(event, f'aliases expand to more than {self.most} characters')
 
     def _fault(self, event: Any, message: str) -> None:
+        if len(self.faults) >= MAX_FAULTS:
+            self.faults.append(Fault(self.name, *_position(event), 'and more faults'))
+            raise DocumentError(self.faults)
         self.faults.append(Fault(self.name, *_position(event), message))
 
     def _give_up(self, event: Any, message: str) -> typing.NoReturn:

@@ -22,7 +22,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import difflib
+from itertools import islice
 from typing import NamedTuple
+
+MAX_CANDIDATES = 500
+"""Names among which the nearest is looked for."""
+MAX_NAME = 100
+"""Longest name, in characters, for which a near one is looked for."""
 
 
 class LifecycleError(Exception):
@@ -93,8 +99,13 @@ def nearest(name: object, candidates: Iterable[str]) -> str:
     """
     Return `; did you mean 'x'?` for the candidate nearest to `name`, or an empty text.
 
-    Among very many candidates none is looked for: it would take longer than it helps.
+    Among very many candidates, or of a very long name, none is looked for: it would take longer
+    than it helps.
     """
-    names = list(candidates)
-    found = difflib.get_close_matches(str(name), names, 1, 0.6) if len(names) < 500 else []
+    wanted = str(name)
+    names = [candidate for candidate in islice(candidates, MAX_CANDIDATES)
+             if len(candidate) <= MAX_NAME]
+    if len(wanted) > MAX_NAME or len(names) >= MAX_CANDIDATES:
+        return ''
+    found = difflib.get_close_matches(wanted, names, 1, 0.6)
     return f"; did you mean '{found[0]}'?" if found else ''

@@ -29,7 +29,7 @@ from typing import Any, TypeVar, Union
 
 import pydantic
 
-from .document import Document, Key
+from .document import Document, Key, MAX_FAULTS
 from .errors import DocumentError, Fault, LifecycleError, nearest
 
 _PYDANTIC_1 = pydantic.VERSION.startswith('1.')
@@ -110,7 +110,11 @@ def validate(
     try:
         result: ModelT = _parse(model, subject)
     except pydantic.ValidationError as failed:
-        raise error(_faults(document, model, tuple(path), subject, failed.errors())) from failed
+        entries = failed.errors()
+        faults = _faults(document, model, tuple(path), subject, entries[:MAX_FAULTS])
+        if len(entries) > MAX_FAULTS:
+            faults.append(document.fault(path, f'and {len(entries) - MAX_FAULTS} more faults'))
+        raise error(faults) from failed
     return result
 
 

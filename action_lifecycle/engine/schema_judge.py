@@ -24,9 +24,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 import json
 import math
+import resource
 import sys
 from typing import Any
 
+MEMORY_LIMIT = 1024 ** 3
+"""Bytes of memory that a judging process may take."""
 MAX_FAULTS = 20
 """Most faults that are told of one value."""
 
@@ -75,6 +78,7 @@ def _infinite(value: Any, path: str) -> Iterator[tuple[str, float]]:
 
 def main() -> None:
     """Judge what comes on the standard input."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     schema, *values = json.load(sys.stdin)
     try:
         faults = faults_of_value(schema, *values) if values else faults_of_schema(schema)

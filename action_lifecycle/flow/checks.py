@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 import math
 import re
 from typing import Any
@@ -26,21 +27,25 @@ from .alternatives import fallback_faults, strategies
 from .flow import Flow
 from .forms import CONDITIONS
 from .templates import names_read, parts_read, texts
-from ..engine.document import Document
+from ..engine.budget import spend
+from ..engine.document import Document, MAX_FAULTS
 from ..engine.errors import DocumentError, Fault, nearest
 from ..lifecycle.schedule import schedule_faults
 from ..lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
-from ..world.expressions import AnyName, compile_expression, Expression
+from ..world.expressions import AnyName, compile_expression
 from ..world.kinds import Kind, kind_of
 
 NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]{0,63}\Z')
 IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]{0,63}\Z')
+_WORD = re.compile(r'[A-Za-z_]\w*')
 RESULT_FIELDS = ('outcome', 'attempts', 'error_code', 'error_msg', 'duration', 'controller_said',
                  'sensors_said', 'result', 'facts')
 """What templates may read of an action that has ended."""
 RESULT_NAMES: Mapping[str, Any] = {
     'outcome': 'succeeded', 'attempts': 1, 'error_code': 'NONE', 'duration': 1.0}
 """What a condition of `after` may read of the action it stands at, each with an example."""
+_CONDITION_STEPS = 300
+"""Steps of the budget that the check of a condition takes, beside 2 for each character."""
 
 
 def is_name(text: str) -> bool:
@@ -56,8 +61,8 @@ def checked_action(
         action = flow.render(action_id)
     except DocumentError as error:
         return None, list(error.faults)
-    faults = list(_action_faults(flow, action_id, action, names))
-    found = list(fallback_faults(flow, action_id, action))
+    faults = list(islice(_action_faults(flow, action_id, action, names), MAX_FAULTS))
+    found = list(islice(fallback_faults(flow, action_id, action), MAX_FAULTS))
     faults += found or _alternative_faults(flow, action_id, action, names)
     return action, faults
 
@@ -66,15 +71,8 @@ def order_faults(
     flow: Flow, action_ids: Iterable[str], needs: Callable[[str], Iterable[str]]
 ) -> Iterator[Fault]:
     """Yield the templates that read the result of what does not come before."""
+    comes_before = _Before(needs)
     for action_id in action_ids:
-        if not flow.late[action_id]:
-            continue
-        before: set[str] = set()
-        front = [action_id]
-        while front:
-            new = [needed for needed in needs(front.pop()) if needed not in before]
-            before.update(new)
-            front += new
         for path, text in flow.late[action_id]:
             where = ('actions', action_id, *path)
             facts = parts_read(text, 'facts')
@@ -90,7 +88,8 @@ def order_faults(
             if 'results' in names_read(text) and not results:
                 results = [('', '')]
             for name, field in results:
-                if name not in before:
+                if not comes_before(name, action_id):
+                    before = comes_before.all(action_id)
                     yield flow.document.fault(
                         where, f"action '{action_id}': the template {text.strip()!r} reads the "
                         f"result of '{name}', which does not come before" + nearest(name, before))
@@ -101,12 +100,51 @@ def order_faults(
                         + f" (known: {', '.join(RESULT_FIELDS)})")
 
 
+class _Before:
+    """Which actions come before others; `needs`: what an action waits for, without circles."""
+
+    def __init__(self, needs: Callable[[str], Iterable[str]]) -> None:
+        self._needs = needs
+        self._bits: dict[str, int] = {}  # of each action that is needed, its bit
+        self._masks: dict[str, int] = {}  # of each action, the bits of those before it
+
+    def __call__(self, name: str, action_id: str) -> bool:
+        """Whether an action comes before another one."""
+        return bool(self._mask(action_id) & self._bits.get(name, 0))
+
+    def all(self, action_id: str) -> list[str]:  # noqa: A003
+        """Return all that come before an action."""
+        mask = self._mask(action_id)
+        return [name for name, bit in self._bits.items() if mask & bit]
+
+    def _mask(self, action_id: str) -> int:
+        front = [action_id]
+        while front:
+            name = front[-1]
+            if name in self._masks:
+                front.pop()
+                continue
+            missing = [needed for needed in self._needs(name) if needed not in self._masks]
+            if missing:
+                front += missing
+                continue
+            mask = 0
+            for needed in self._needs(name):
+                mask |= self._masks[needed] | self._bits.setdefault(
+                    needed, 1 << len(self._bits))
+            self._masks[name] = mask
+            front.pop()
+        return self._masks[action_id]
+
+
 def _action_faults(
     flow: Flow, action_id: str, action: ActionSpec, names: Collection[str]
 ) -> Iterator[Fault]:
     document, path = flow.document, ('actions', action_id)
+    spend(len(action.parameters))
     for name in action.parameters:
-        if not IDENTIFIER.match(name) or name in ('facts', 'results'):
+        if name in ('facts', 'results') or (
+                name not in flow.parameters and not IDENTIFIER.match(name)):
             yield document.fault((*path, 'parameters', name), f'{name!r} is not an identifier, '
                                  'or has a meaning of its own in templates')
     for name in action.after:
@@ -154,27 +192,33 @@ def _condition_faults(
     document: Document, action_id: str, action: ActionSpec, names: Collection[str],
     facts: Mapping[str, Kind] = {},
 ) -> Iterator[Fault]:
-    kinds = {**facts, **{name: kind_of(value) for name, value in action.parameters.items()
-                         if not _is_late(value)}}
+    def kinds_in(text: str) -> dict[str, Kind]:
+        words = set(_WORD.findall(text))
+        return {
+            **{name: facts[name] for name in words if name in facts},
+            **{name: kind_of(action.parameters[name]) for name in words
+               if name in action.parameters and not _is_late(action.parameters[name])}}
+
     for field in CONDITIONS:
         value = getattr(action, field)
         for index, item in enumerate(value if isinstance(value, list) else [value]):
             if item is None:
                 continue
             try:
-                _check_condition(item.condition, names, kinds)
+                _check_condition(item.condition, names, kinds_in(item.condition))
             except DocumentError as error:
                 for fault in error.faults:
                     yield document.fault(
                         ('actions', action_id, field, index, 'condition'),
                         f"action '{action_id}', {field} {item.condition!r}, "
                         f'character {fault.column}: {fault.message}')
-    example = {name: kind_of(value) for name, value in RESULT_NAMES.items()}
     for needed, when in action.after.items():
         if isinstance(when, WhenSpec) and not _is_late(when.condition):
             both = names if isinstance(names, AnyName) else {*names, *RESULT_NAMES}
             try:
-                _check_condition(when.condition, both, {**kinds, **example})
+                _check_condition(when.condition, both, {
+                    **kinds_in(when.condition),
+                    **{name: kind_of(value) for name, value in RESULT_NAMES.items()}})
             except DocumentError as error:
                 for fault in error.faults:
                     yield document.fault(
@@ -186,22 +230,24 @@ def _condition_faults(
 def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:
     """Return the names that a condition reads beside the action's parameters."""
     try:
-        expression = _of_any_facts(condition.condition, ())
+        names = _names_of_any_facts(condition.condition, ())
     except DocumentError:
         return {'?'}  # told as a fault of its own
-    return set(expression.names) - set(action.parameters)
+    return set(names) - set(action.parameters)
 
 
 def _check_condition(text: str, names: Collection[str], kinds: Mapping[str, Kind]) -> None:
+    spend(_CONDITION_STEPS + 2 * len(text))
     if isinstance(names, AnyName):
-        _of_any_facts(text, tuple(sorted(kinds.items())))
+        _names_of_any_facts(text, tuple(sorted(kinds.items())))
     else:
         compile_expression(text, names, condition=True, kinds=kinds)
 
 
 @lru_cache(maxsize=4096)
-def _of_any_facts(text: str, kinds: tuple[tuple[str, Kind], ...]) -> Expression:
-    return compile_expression(text, AnyName(), condition=True, kinds=dict(kinds))
+def _names_of_any_facts(text: str, kinds: tuple[tuple[str, Kind], ...]) -> tuple[str, ...]:
+    """Return the names that a condition reads; `DocumentError` if it is none."""
+    return compile_expression(text, AnyName(), condition=True, kinds=dict(kinds)).names
 
 
 def _is_late(value: Any) -> bool:
@@ -225,10 +271,10 @@ def _number_faults(
 def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: Collection[str]
                         ) -> Iterator[Fault]:
     """Fill the action in with each fallback, so that none fails in the night."""
-    known = set(_action_faults(flow, action_id, action, names))
-    for path, strategy in strategies(action):
-        if not strategy.parameters and not strategy.fields:
-            continue
+    changing = [(path, strategy) for path, strategy in strategies(action)
+                if strategy.parameters or strategy.fields]
+    known = set(_action_faults(flow, action_id, action, names)) if changing else set()
+    for path, strategy in changing:
         try:
             changed = flow.render(action_id, strategy.parameters, strategy.fields)
         except DocumentError as error:

@@ -26,9 +26,10 @@ import yaml
 from .forms import in_full, render_late
 from .sources import EditedDocument, Path, Source
 from .spec import FlowSpec
-from .templates import names_read, render, TemplateError, texts
+from .templates import names_read, render, RENDER_STEPS, TemplateError, texts, VALUE_STEPS
+from ..engine.budget import budget, BudgetExceeded, spend, spend_on
 from ..engine.document import Document
-from ..engine.errors import DocumentError, nearest
+from ..engine.errors import DocumentError, Fault, nearest
 from ..engine.models import validate
 from ..lifecycle.spec import ActionSpec
 
@@ -123,6 +124,20 @@ class Flow:
         and services are asked is left as it is until they are asked. `seen`: values of `facts` and
         `results`; without it what reads them is left as it is.
         """
+        with budget(RENDER_STEPS, f"action '{action_id}'"):
+            try:
+                return self._render(action_id, overrides, fields, seen)
+            except BudgetExceeded as error:
+                raise DocumentError([Fault(
+                    self.document.name, *self.document.mark(('actions', action_id)),
+                    f"action '{action_id}': {error}")]) from error
+
+    def _render(
+        self, action_id: str, overrides: Mapping[str, Any] | None,
+        fields: Mapping[str, Any] | None, seen: Mapping[str, Any] | None,
+    ) -> ActionSpec:
+        spend(len(self.parameters))
+        spend_on(dict(overrides or {}), VALUE_STEPS)
         raw = self.raws[action_id]
         path: Path = ('actions', action_id)
         merged = {**self.defaults, **raw, **(fields or {})}

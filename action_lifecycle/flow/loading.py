@@ -27,7 +27,8 @@ from .flow import Flow
 from .sources import FlowDocument
 from .spec import FlowSpec, ParameterSpec
 from .templates import names_read, TemplateError
-from ..engine.document import Document, parse_document, read_document
+from ..engine.budget import Budget, budget, BudgetExceeded, spend_on
+from ..engine.document import Document, MAX_FAULTS, parse_document, read_document
 from ..engine.errors import DocumentError, Fault, nearest
 from ..engine.models import validate
 from ..lifecycle.schedule import schedule_faults
@@ -35,6 +36,13 @@ from ..lifecycle.spec import ActionSpec
 
 MAX_FLOW_BYTES = 4 * 1024 * 1024
 MAX_ACTIONS = 20_000
+FEWEST_STEPS, STEPS_PER_CHARACTER, MOST_STEPS = 2_000_000, 20, 24_000_000
+"""Steps that reading a flow, or judging an edit of one, may take: by the length of its text."""
+
+
+def steps_for(text: str) -> int:
+    """Return the steps that reading a text may take, so that what it repeats can't add up."""
+    return min(MOST_STEPS, FEWEST_STEPS + STEPS_PER_CHARACTER * len(text))
 
 
 class CyclicFlow(DocumentError):
@@ -53,9 +61,23 @@ def parse_flow(text: str, name: str, parameters: Mapping[str, Any] | None = None
 
 
 def _load(document: Document, text: str, given: Mapping[str, Any]) -> Flow:
+    faults: list[Fault] = []
+    try:
+        with budget(steps_for(text), 'reading the flow') as limit:
+            return _checked(document, text, given, faults, limit)
+    except BudgetExceeded as error:
+        raise DocumentError(dict.fromkeys(
+            [*faults[:MAX_FAULTS], Fault(document.name, *document.mark(), str(error))])) from error
+
+
+def _checked(
+    document: Document, text: str, given: Mapping[str, Any], faults: list[Fault], limit: Budget,
+) -> Flow:
+    """Return the flow; `faults` gets what is found until the budget may be exceeded."""
+    spend_on(dict(given))
     spec = validate(document, FlowSpec)
     document = FlowDocument(document)
-    faults = [*_name_faults(document, spec)]
+    faults += _name_faults(document, spec)
     values, value_faults = _values(document, spec, given)
     faults += value_faults
     faults += _dialogue_faults(document, spec)
@@ -71,6 +93,9 @@ def _load(document: Document, text: str, given: Mapping[str, Any]) -> Flow:
         faults += found
         if action is not None:
             actions[action_id] = action
+        if len(faults) >= MAX_FAULTS or limit.left < 0:
+            faults.append(document.fault(('actions', action_id), 'the rest is not checked'))
+            break
     if not faults:
         try:
             order = topological_order({name: action.after for name, action in actions.items()})

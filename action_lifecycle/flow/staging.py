@@ -28,10 +28,11 @@ from .checks import checked_action, is_name, order_faults
 from .dag import CycleError
 from .edits import EditRefused, FlowEdit, StagedEdit, Step
 from .forms import after_in_full
-from .loading import MAX_ACTIONS
+from .loading import MAX_ACTIONS, steps_for
 from .run import FlowRun
 from .scheduler import After
 from .sources import Path, Source
+from ..engine.budget import budget, BudgetExceeded, spend
 from ..engine.errors import Fault, nearest
 
 
@@ -42,18 +43,23 @@ def stage_edit(run: FlowRun, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
     `base_seq`: the journal row that the author has seen. What was edited since by others refuses
     the edit, what has happened since overtakes its steps. 0: the author sees the flow as it is.
     """
-    stage = _Stage(run, edit, base_seq)
-    for step in edit.steps:
-        getattr(stage, f'_{step.verb}')(step)
-    return stage.result()
+    return _staged(_Stage(run, edit, base_seq))
 
 
 def replay_edit(run: FlowRun, edit: FlowEdit, names: Iterable[str]) -> StagedEdit:
     """Return what an edit made of a flow; `names`: what it changed, as the journal tells."""
-    stage = _Stage(run, edit, 0, frozenset(names))
-    for step in edit.steps:
-        getattr(stage, f'_{step.verb}')(step)
-    return stage.result()
+    return _staged(_Stage(run, edit, 0, frozenset(names)))
+
+
+def _staged(stage: _Stage) -> StagedEdit:
+    try:
+        with budget(steps_for(stage.edit.text), 'judging the edit'):
+            for step in stage.edit.steps:
+                getattr(stage, f'_{step.verb}')(step)
+            return stage.result()
+    except BudgetExceeded as error:
+        document = stage.edit.document
+        raise EditRefused([Fault(document.name, *document.mark(), str(error))]) from error
 
 
 class _Stage:
@@ -114,6 +120,7 @@ class _Stage:
             place = step.number, step.verb, name
             if self._may_change(step.verb, name, place):
                 after = dict(self._after(name))
+                spend(len(after))
                 for position, needed in enumerate(gone):
                     if after.pop(needed, None) is None:
                         self._fault((*place, position), f"action '{name}' does not wait for "
@@ -147,6 +154,7 @@ class _Stage:
 
     def _waiting(self) -> Iterator[str]:
         """Yield the actions that have not started."""
+        spend(len(self.run.flow.actions) + len(self.changes))
         for name in self.run.flow.actions:
             if self._has(name) and self._is_open(name):
                 yield name
@@ -193,6 +201,7 @@ class _Stage:
             for other in reversed(self.run.edits):
                 if other['seq'] <= self.base_seq:
                     break
+                spend(len(other['names']))
                 if name in other['names']:
                     self._fault(place, f"action '{name}' was changed by {other['author']} in row "
                                 f"{other['seq']}, after row {self.base_seq}")
@@ -202,6 +211,8 @@ class _Stage:
     def _change(
         self, name: str, place: Path, raw: Mapping[str, Any]
     ) -> None:
+        after = raw.get('after')
+        spend(len(raw) + (len(after) if isinstance(after, (dict, list)) else 1))
         self.changes[name] = Source(self.edit.document, place, raw)
         self.places[name] = place
 

@@ -47,11 +47,14 @@ class Missing:
         self.message = message
 
 
+_NO_DEFAULT = Missing('')
+
+
 def shown(value: Any) -> str:
     """Return a value as messages show it: its kind, so that it is never long."""
     for kind, words in ((bool, 'a boolean'), (str, 'a text'), (dict, 'a mapping'),
                         ((int, float), 'a number'), ((list, tuple), 'a list')):
-        if isinstance(value, kind):  # type: ignore[arg-type]
+        if isinstance(value, kind):
             return words
     return 'nothing' if value is None else f'a {type(value).__name__}'
 
@@ -260,7 +263,7 @@ def _map(budget: Budget, value: Any, name: Any = None, *arguments: Any, **named:
 
 
 def _attribute_of(
-    budget: Budget, items: list[Any], attribute: Any, default: Any = Missing('')
+    budget: Budget, items: list[Any], attribute: Any, default: Any = _NO_DEFAULT
 ) -> list[Any]:
     """Return a part of each element; `a.b` is the part b of the part a."""
     if not isinstance(attribute, (str, int)):

@@ -30,8 +30,18 @@ import jinja2
 from jinja2 import nodes
 
 from .template_functions import (
-    binary, COMPARISONS, FILTERS, Fault, member, METHODS, Missing, number, plain_list, shown,
-    TESTS, to_text,
+    binary,
+    COMPARISONS,
+    Fault,
+    FILTERS,
+    member,
+    METHODS,
+    Missing,
+    number,
+    plain_list,
+    shown,
+    TESTS,
+    to_text,
 )
 from ..engine.budget import Budget, MAX_DEPTH, spend, walk
 from ..engine.errors import nearest
@@ -327,7 +337,7 @@ class _Run:
         value = self.get(node.node) if node.name in ('default', 'd') else self.value(node.node)
         return FILTERS[node.name](
             self.budget, value, *map(self.value, node.args),
-            **{pair.key: self.value(pair.value) for pair in node.kwargs})
+            **{str(pair.key): self.value(pair.value) for pair in node.kwargs})
 
     def test(self, node: nodes.Test) -> Any:
         value = self.get(node.node)
@@ -346,9 +356,9 @@ def _part(value: Any, key: Any) -> Any:
     if isinstance(value, dict):
         if key in value:
             return value[key]
-    elif isinstance(value, (list, tuple, str)) and isinstance(key, int):
-        if -len(value) <= key < len(value):
-            return value[key]
+    elif isinstance(value, (list, tuple, str)) and isinstance(key, int) \
+            and -len(value) <= key < len(value):
+        return value[key]
     return Missing(f'{shown(value)} has no {key!r:.80}')
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from action_lifecycle_msgs import msg
 import numpy as np
 
-from ..engine.errors import LifecycleError
+from ..engine.json_object import parse_object
 from ..ros.stamps import to_time
 from ..world import Condition, Evidence, FactValue, Validity, Verdict
 from ..world.evidence import plain
@@ -45,13 +45,7 @@ def condition_from(message: msg.Condition) -> Condition:
 
 def parameters_from(text: str) -> dict[str, Any]:
     """Return the parameters of a request; LifecycleError when they are no JSON object."""
-    try:
-        parameters = json.loads(text) if text else {}
-    except ValueError as error:
-        raise LifecycleError(f'parameters_json: {error}') from None
-    if not isinstance(parameters, dict):
-        raise LifecycleError('parameters_json: expected an object with names and values')
-    return parameters
+    return parse_object(text, 'parameters_json')
 
 
 def fact_to(value: FactValue, topics: Mapping[str, str]) -> msg.Fact:

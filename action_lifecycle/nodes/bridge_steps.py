@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-import json
 import math
 from typing import Any
 
@@ -27,6 +26,7 @@ from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 
 from ..engine.errors import LifecycleError
+from ..engine.json_object import parse_object
 from ..ros.goals import GoalFault, limit_faults
 from ..world import FactSet
 
@@ -48,12 +48,7 @@ def step_from(index: int, step: msg.Motion) -> Step:
         value = getattr(step, name)
         if not (math.isfinite(value) and value >= 0):
             raise LifecycleError(f'steps.{index}.{name}: {value}: expected seconds, 0 or more')
-    try:
-        goal = json.loads(step.goal_json) if step.goal_json else {}
-    except ValueError as error:
-        raise LifecycleError(f'steps.{index}.goal_json: {error}') from None
-    if not isinstance(goal, dict):
-        raise LifecycleError(f'steps.{index}.goal_json: expected an object of fields')
+    goal = parse_object(step.goal_json, f'steps.{index}.goal_json')
     return Step(step.server, step.type, goal, step.server_timeout, step.timeout)
 
 

@@ -17,13 +17,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import json
 from typing import Any
 import uuid
 
 from action_lifecycle_msgs.srv import SendEvent
 
 from ..engine.errors import LifecycleError, nearest, TransitionNotAllowed
+from ..engine.json_object import parse_object
 from ..flow.orchestrator import Orchestrator
 from ..lifecycle.action import Action
 from ..lifecycle.states import ErrorCode, Outcome
@@ -82,12 +82,7 @@ def event_data(request: Any, action: Action) -> dict[str, Any]:
     if request.expected_state and request.expected_state != state:
         raise TransitionNotAllowed(event, state, action.machine.possible_events(),
                                    f"expected state '{request.expected_state}'")
-    try:
-        given = json.loads(request.data_json or '{}')
-    except ValueError as error:
-        raise LifecycleError(f'data_json: {error}') from error
-    if not isinstance(given, dict):
-        raise LifecycleError('data_json: expected an object')
+    given = parse_object(request.data_json, 'data_json')
     if not isinstance(given.get('parameters', {}), dict):
         raise LifecycleError('data_json: parameters: expected an object')
     for name in given:

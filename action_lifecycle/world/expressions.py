@@ -35,30 +35,41 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import re
 from typing import Any, NamedTuple, NoReturn
 
-from .functions import CONSTANTS, count, ERRORS, FUNCTIONS, known, power, Text, truth, vector
-from .kinds import check, Kind
+from .expression_words import describe, syntax_hint
+from .functions import (
+    CONSTANTS,
+    count,
+    ERRORS,
+    flat,
+    FUNCTIONS,
+    known,
+    limited,
+    OPERATORS,
+    power,
+    Text,
+    truth,
+    vector,
+)
+from .kinds import check, is_number, Kind
 from ..engine.errors import DocumentError, Fault, nearest
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 24
 MAX_NODES = 400
 MAX_EXPONENT = 16
-
+MAX_ELEMENTS = 32_000_000
+"""Elements of arrays that one evaluation goes through, all parts of the expression together."""
 
 RESERVED = frozenset(FUNCTIONS) | frozenset(CONSTANTS)
 NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*\Z')  # what facts and parameters may be called
 
 _HELPERS: dict[str, Any] = {
     '__builtins__': {}, '_known': known, '_truth': truth, '_vector': vector, '_power': power,
-    '_text': Text, '_count': count,
+    '_text': Text, '_count': count, '_limited': limited, '_flat': flat,
+    **{'_o_' + name: function for name, function in OPERATORS.items()},
     **{'_f_' + name: entry[0] for name, entry in FUNCTIONS.items()},
 }
 _NUMERIC = (Kind.NUMBER, Kind.VECTOR)
-_ELSEWHERE = (
-    ('&&', "'{}' is not known here: write 'and'"), (r'\|\|', "'{}' is not known here: write 'or'"),
-    ('===|!==|=>|=<|<>', "'{}' is not known here: compare with ==, !=, <=, >="),
-    ('!(?!=)', "'{}' is not known here: write 'not'"),
-    ('(?<![=!<>])=(?!=)', "'{}' is not known here: compare with =="))
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)
 
@@ -82,22 +93,27 @@ class Expression:
     A checked and compiled expression.
 
     `names`: the facts and parameters that it reads, in the order in which `evaluate` takes their
-    values. `kind`: what its value will be, as far as that is known.
+    values. `kind`: what its value will be, as far as that is known. `compiled` makes its code, as
+    a whole and as a tree of and, or, not; it is called when the expression is first evaluated.
     """
 
-    __slots__ = ('_fast', '_tree', 'error', 'kind', 'names', 'text')
+    __slots__ = ('_compiled', '_fast', '_tree', 'error', 'kind', 'names', 'text')
 
-    def __init__(self, text: str, names: tuple[str, ...], fast: Callable[..., Any], tree: Any,
-                 kind: Kind) -> None:
+    def __init__(self, text: str, names: tuple[str, ...], kind: Kind,
+                 compiled: Callable[[], tuple[Callable[..., Any], Any]]) -> None:
         self.text = text
         self.names = names
         self.kind = kind
-        self._fast = fast
-        self._tree = tree
+        self._compiled: Callable[[], tuple[Callable[..., Any], Any]] | None = compiled
+        self._fast: Callable[..., Any]
+        self._tree: Any
         self.error = ''  #: why the last evaluation was unknown though every value was known
 
     def evaluate(self, values: Sequence[Any]) -> Any:
         """Return the value for these values of `names` (None: unknown); None when unknown."""
+        if self._compiled is not None:
+            self._fast, self._tree = self._compiled()
+            self._compiled = None
         for value in values:
             if value is None:
                 break
@@ -154,7 +170,8 @@ def compile_expression(
     """
     compiler = _Compiler(text, names, source)
     if not text.strip() and condition:
-        return Expression(text, (), lambda: True, Leaf(lambda: True, ()), Kind.TRUTH)
+        return Expression(
+            text, (), Kind.TRUTH, lambda: (lambda: True, Leaf(lambda: True, ())))
     return compiler.compile(condition, kinds or {})
 
 
@@ -173,14 +190,19 @@ class _Compiler:
     def compile(self, condition: bool, kinds: Mapping[str, Kind]) -> Expression:  # noqa: A003
         self.kinds = kinds
         tree = self.parse()
+        self.most = MAX_ELEMENTS // max(1, sum(isinstance(node, ast.expr)
+                                               for node in ast.walk(tree)))
         fast = self.rewrite(tree, condition, 0)
         kind = Kind.ANY if self.faults else check(tree, kinds, condition, self.fault)
         if self.faults:
             raise DocumentError(self.faults)
         names = tuple(self.used)
-        self.nodes = 0  # the leaves are rewritten once more
-        return Expression(
-            self.text, names, self.function(fast, names), self.logic(tree, condition), kind)
+
+        def compiled() -> tuple[Callable[..., Any], Any]:
+            self.nodes = 0  # the leaves are rewritten once more
+            return self.function(fast, names), self.logic(tree, condition)
+
+        return Expression(self.text, names, kind, compiled)
 
     def parse(self) -> ast.expr:
         if not self.text.strip():
@@ -194,7 +216,7 @@ class _Compiler:
             return ast.parse(stripped, mode='eval').body
         except SyntaxError as error:
             column = (error.offset or len(stripped)) + self.offset - 1
-            self.give_up(min(column, max(1, len(line))), _syntax(stripped) or error.msg)
+            self.give_up(min(column, max(1, len(line))), syntax_hint(stripped) or error.msg)
         except (RecursionError, MemoryError):
             self.give_up(1, f'nested deeper than {MAX_DEPTH} levels')
         except ValueError as error:
@@ -239,7 +261,7 @@ class _Compiler:
             self.give_up(node.col_offset + self.offset, f'more than {MAX_NODES} parts')
         method = getattr(self, '_' + type(node).__name__.lower(), None)
         if method is None:
-            return self.fault(node, f'{_describe(node)} is not allowed in an expression')
+            return self.fault(node, f'{describe(node)} is not allowed in an expression')
         result: ast.expr = method(node, truth, depth + 1)
         return result
 
@@ -257,7 +279,7 @@ class _Compiler:
     def _binop(self, node: ast.BinOp, truth: bool, depth: int) -> ast.expr:
         self.no_truth(node, truth)
         if not isinstance(node.op, _OPERATORS):
-            return self.fault(node, f"operator '{_describe(node.op)}' is not allowed")
+            return self.fault(node, f"operator '{describe(node.op)}' is not allowed")
         for operand in (node.left, node.right):
             if isinstance(operand, ast.Constant) and isinstance(operand.value, str):
                 self.fault(operand, 'a text has no arithmetic')
@@ -267,8 +289,20 @@ class _Compiler:
             if exponent is None or not abs(exponent) <= MAX_EXPONENT:
                 return self.fault(
                     node.right, f'an exponent must be a number of at most {MAX_EXPONENT}')
-            return _call('_power', left, ast.Constant(value=exponent))
-        return ast.BinOp(left, node.op, self.term(node.right, depth))
+            return self.limited('_power', left, ast.Constant(value=exponent))
+        right = self.term(node.right, depth)
+        if self.is_number(node.left) and self.is_number(node.right):
+            return ast.BinOp(left, node.op, right)
+        return self.limited('_o_' + type(node.op).__name__, left, right)
+
+    def limited(self, function: str, *arguments: ast.expr) -> ast.expr:
+        """Return a call that has no value for arrays that are too large."""
+        return _call('_limited', ast.Constant(value=self.most),
+                     ast.Name(function, ast.Load()), *arguments)
+
+    def is_number(self, node: ast.expr) -> bool:
+        """Whether a part of the expression is surely a number, or true or false."""
+        return is_number(node, self.kinds)
 
     def term(self, node: ast.expr, depth: int) -> ast.expr:
         """Return an operand or argument: a truth counts 1 or 0, where numpy would take `or`."""
@@ -288,13 +322,24 @@ class _Compiler:
                     [self.rewrite(item, False, depth) for item in right.elts], ast.Load()))
             else:
                 operands.append(self.operand(right, depth))
-        compare = ast.Compare(operands[0], node.ops, operands[1:])
+        compare: ast.expr = ast.Compare(operands[0], node.ops, operands[1:])
+        if not all(map(self.is_number, (node.left, *node.comparators))):
+            compare = self.of_arrays(node.ops, operands)
         return _call('_truth', compare) if truth else compare
+
+    def of_arrays(self, operators: list[ast.cmpop], operands: list[ast.expr]) -> ast.expr:
+        """Return a comparison of what may be arrays."""
+        if len(operands) == 2 and not isinstance(operators[0], (ast.In, ast.NotIn)):
+            return self.limited('_o_' + type(operators[0]).__name__, *operands)
+        flat: list[ast.expr] = [part if isinstance(part, ast.Tuple) else _call('_flat', part)
+                for part in operands]
+        return ast.Compare(flat[0], operators, flat[1:])
 
     def operand(self, node: ast.expr, depth: int) -> ast.expr:
         """Return an operand of a comparison: a NaN would compare as false, not as unknown."""
         code = self.rewrite(node, False, depth)
-        plain = isinstance(node, (ast.Name, ast.Constant, ast.Subscript))
+        signed = node.operand if isinstance(node, ast.UnaryOp) else node
+        plain = isinstance(signed, (ast.Name, ast.Constant, ast.Subscript))
         return code if plain else _call('_known', code)
 
     def _constant(self, node: ast.Constant, truth: bool, depth: int) -> ast.expr:
@@ -326,7 +371,7 @@ class _Compiler:
         if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
             called = node.func.id if isinstance(node.func, ast.Name) else ''
             known_functions = ', '.join(FUNCTIONS)
-            return self.fault(node, f"call of '{called or _describe(node.func)}' is not allowed"
+            return self.fault(node, f"call of '{called or describe(node.func)}' is not allowed"
                               + nearest(called, FUNCTIONS) + f' (functions: {known_functions})')
         name = node.func.id
         _, fewest, most = FUNCTIONS[name]
@@ -335,7 +380,9 @@ class _Compiler:
             return self.fault(node, f"'{name}' takes {count} argument(s)")
         if truth and name not in ('any', 'all'):
             return self.fault(node, f"'{name}' gives a number; expected something true or false")
-        code = _call('_f_' + name, *(self.term(value, depth) for value in node.args))
+        code = _call('_f_' + name, *(self.term(value, depth) for value in node.args)) \
+            if all(map(self.is_number, node.args)) else self.limited(
+                '_f_' + name, *(self.term(value, depth) for value in node.args))
         return _call('_truth', code) if truth else code
 
     def _subscript(self, node: ast.Subscript, truth: bool, depth: int) -> ast.expr:
@@ -357,22 +404,14 @@ class _Compiler:
 
     def _list(self, node: ast.List | ast.Tuple, truth: bool, depth: int) -> ast.expr:
         self.no_truth(node, truth)
-        return _call('_vector', *(self.rewrite(item, False, depth) for item in node.elts))
+        return _call('_vector', ast.Constant(value=self.most),
+                     *(self.rewrite(item, False, depth) for item in node.elts))
 
     _tuple = _list
 
     def no_truth(self, node: ast.expr, truth: bool) -> None:
         if truth:
             self.fault(node, 'gives a number; expected something true or false')
-
-
-def _syntax(text: str) -> str:
-    """Say what is written otherwise here than in other languages, if that is it."""
-    bare = re.sub(r"\'[^\']*\'|\"[^\"]*\"", '', text)
-    for pattern, words in _ELSEWHERE:
-        if found := re.search(pattern, bare):
-            return words.format(found[0])
-    return ''
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
@@ -388,14 +427,3 @@ def _number(node: ast.expr) -> int | float | None:
             and not isinstance(node.value, bool):
         return sign * node.value
     return None
-
-
-def _describe(node: Any) -> str:
-    names = {
-        'Attribute': "access to an attribute ('.')", 'Lambda': 'lambda', 'IfExp': 'if … else',
-        'ListComp': 'a comprehension', 'GeneratorExp': 'a comprehension',
-        'SetComp': 'a comprehension', 'DictComp': 'a comprehension', 'Dict': 'a dictionary',
-        'Set': 'a set', 'JoinedStr': 'a formatted text', 'NamedExpr': "':='",
-        'Starred': "'*'", 'Await': 'await', 'Yield': 'yield', 'Slice': 'a slice',
-    }
-    return names.get(type(node).__name__, type(node).__name__)

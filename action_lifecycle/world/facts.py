@@ -316,8 +316,9 @@ def _derive(
 def as_value(data: Any) -> Any:
     """Return a constant or parameter as a value: number, bool, text, vector or several texts."""
     if isinstance(data, (bool, int, float)):
-        if isinstance(data, float) and math.isnan(data):
-            raise ValueError('NaN is no value')
+        if isinstance(data, float) and not math.isfinite(data):
+            raise ValueError(
+                f"{'NaN' if math.isnan(data) else 'infinity'} is no value; expected a number")
         if isinstance(data, int) and abs(data) > 2 ** 63:
             raise ValueError('a number beyond 64 bits')
         return data
@@ -331,7 +332,7 @@ def as_value(data: Any) -> Any:
         except (ValueError, TypeError, OverflowError):
             pass
         else:
-            if not np.isnan(array).any():
+            if np.isfinite(array).all():
                 return array
     raise ValueError('expected a number, a truth, a text, or a list of numbers or of texts')
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -54,13 +55,14 @@ class Texts(tuple[Text, ...]):
 
 
 def known(value: Any) -> Any:
-    """Return the value unless it is, or contains, a NaN."""
+    """Return the value unless it is, or contains, a NaN or an infinity."""
     if value.__class__ is float:
-        if value == value:
+        if math.isfinite(value):
             return value
-        raise NoValue('not a number')
-    if isinstance(value, (np.ndarray, np.floating)) and np.isnan(value).any():
-        raise NoValue('not a number')
+        raise NoValue('not a finite number')
+    if isinstance(value, (np.ndarray, np.floating)) and value.dtype.kind == 'f' \
+            and not np.isfinite(value).all():
+        raise NoValue('not a finite number')
     return value
 
 
@@ -82,9 +84,31 @@ def count(value: Any) -> Any:
     return value
 
 
-def vector(*values: Any) -> Any:
-    """Return numbers as a vector."""
+def vector(most: int, *values: Any) -> Any:
+    """Return numbers as a vector of at most so many elements."""
+    _check_size(most, sum(getattr(value, 'size', 1) for value in values))
     return np.array(values, dtype=float)
+
+
+def limited(most: int, function: Callable[..., Any], *values: Any) -> Any:
+    """Apply a function whose result has as many elements as the arrays have together, at most."""
+    shapes = [value.shape for value in values if isinstance(value, np.ndarray)]
+    if shapes:
+        whole = shapes[0] if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+        _check_size(most, math.prod(whole))
+    return function(*values)
+
+
+def flat(value: Any) -> Any:
+    """Return a number, a text or a list of these; arrays of more dimensions have no value here."""
+    if isinstance(value, np.ndarray) and value.ndim > 1:
+        raise NoValue('an array of several dimensions')
+    return value
+
+
+def _check_size(most: int, size: int) -> None:
+    if size > most:
+        raise NoValue(f'an array of {size} numbers; here at most {most} are taken')
 
 
 def power(base: Any, exponent: float) -> Any:
@@ -132,6 +156,11 @@ def _extreme(builtin: Callable[..., Any], array: Callable[[Any], Any]) -> Callab
     return extreme
 
 
+OPERATORS: dict[str, Callable[..., Any]] = {
+    'Add': operator.add, 'Sub': operator.sub, 'Mult': operator.mul, 'Div': operator.truediv,
+    'FloorDiv': operator.floordiv, 'Mod': operator.mod, 'Eq': operator.eq, 'NotEq': operator.ne,
+    'Lt': operator.lt, 'LtE': operator.le, 'Gt': operator.gt, 'GtE': operator.ge}
+"""Operators by the names of their syntax nodes; of numbers Python's own are used."""
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
     # name: function, fewest and most arguments
     'abs': (abs, 1, 1),
@@ -154,4 +183,4 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
 CONSTANTS: dict[str, Any] = {
     'true': True, 'false': False, 'pi': math.pi, 'inf': math.inf,
 }
-ERRORS = (ArithmeticError, ValueError, TypeError, LookupError)
+ERRORS = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError)

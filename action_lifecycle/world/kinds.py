@@ -50,6 +50,7 @@ _TRUTH, _TRUTHS, _TEXT, _TEXTS = Kind.TRUTH, Kind.TRUTHS, Kind.TEXT, Kind.TEXTS
 _OF_TEXT = (_TEXT, _TEXTS)
 _OF_NUMBERS = (_NUMBER, _VECTOR, _NUMBERS, _TRUTH, _TRUTHS)
 _ELEMENTWISE = ('abs', 'round', 'sqrt', 'sin', 'cos', 'atan2')
+_TO_NUMBER = ('sum', 'mean', 'norm', 'dist', 'angle', 'any', 'all', 'len')
 Tell = Callable[[ast.expr, str], Any]
 
 
@@ -117,6 +118,24 @@ def check(node: ast.expr, kinds: Mapping[str, Kind], condition: bool, tell: Tell
     """
     walk = _Walk(kinds, tell)
     return walk.truth(node) if condition else walk.kind(node)
+
+
+def is_number(node: ast.expr, kinds: Mapping[str, Kind]) -> bool:
+    """Whether the value of a syntax tree is surely one number, or true or false."""
+    if isinstance(node, ast.Constant):
+        return not isinstance(node.value, str)
+    if isinstance(node, ast.Name):
+        return node.id in CONSTANTS or kinds.get(node.id) in (_NUMBER, _TRUTH)
+    if isinstance(node, ast.UnaryOp):
+        return is_number(node.operand, kinds)
+    if isinstance(node, ast.BinOp):
+        return is_number(node.left, kinds) and is_number(node.right, kinds)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return node.func.id in _TO_NUMBER or all(is_number(item, kinds) for item in node.args)
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return kinds.get(node.value.id) is _VECTOR and not isinstance(
+            node.slice, (ast.Slice, ast.Tuple))
+    return isinstance(node, ast.BoolOp)
 
 
 class _Walk:

@@ -117,12 +117,12 @@ class TopicSource(Source):
             if stamp < self.stamp:
                 return
             if self._elements != 'latest':
-                value = reduce_elements(self._elements, value)
+                value = known(reduce_elements(self._elements, value))
             elif value.__class__ is not int:
                 value = known(value)
         except Absent:
             return
-        except (ValueError, TypeError):  # a NaN, or nothing that can be reduced
+        except (ValueError, TypeError):  # not finite, or nothing that can be reduced
             value = None
         self.stamp = stamp
         self.value = value
@@ -185,7 +185,7 @@ class WindowSource(TopicSource):
                   if now < stamp + window and stamp > after]
         if self._over_time == 'rate':
             return len(values) / window
-        return reduce_window(self._over_time, values)
+        return _finite(reduce_window(self._over_time, values))
 
     def changes(self, now: float, max_age: float) -> float:
         leaves = (stamp + self._window for stamp, _ in self._samples)
@@ -208,7 +208,8 @@ class TfSource(Source):
 
     def refresh(self) -> None:
         """Look the pose up anew: a transform has come."""
-        self._pose = self._frames.pose(self._target, self._source)
+        pose = self._frames.pose(self._target, self._source)
+        self._pose = None if pose is None or _finite(pose[0]) is None else pose
 
     def clear(self) -> None:
         self._pose = None
@@ -260,12 +261,8 @@ class DerivedSource(Source):
         self.parts = tuple(parts)
 
     def read(self, now: float, after: float, max_age: float) -> Any:
-        value = self._expression.evaluate(
-            [part.read(now, after, max_age) for part in self.parts])
-        try:
-            return known(value)
-        except ValueError:
-            return None
+        return _finite(self._expression.evaluate(
+            [part.read(now, after, max_age) for part in self.parts]))
 
     def stamp_at(self, now: float) -> float:
         return min((part.stamp_at(now) for part in self.parts), default=math.inf)
@@ -281,3 +278,11 @@ class DerivedSource(Source):
             return FactValue(described.name, described.value, described.stamp, described.topic,
                              Validity.STALE, described.unit)
         return described
+
+
+def _finite(value: Any) -> Any:
+    """Return the value; None if it is, or contains, a NaN or an infinity."""
+    try:
+        return known(value)
+    except ValueError:
+        return None
