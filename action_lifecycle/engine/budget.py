@@ -52,12 +52,13 @@ class Budget:
 
     def spend(self, count: int = 1) -> None:
         """Take steps; `BudgetExceeded` when there are not enough."""
-        self.left -= count
-        if self.left < 0:
+        if count > self.left:
             raise self.exceeded()
+        self.left -= count
 
     def exceeded(self) -> BudgetExceeded:
-        """Return the error that says so."""
+        """Return the error that says so; nothing is left then."""
+        self.left = -1
         return BudgetExceeded(f'{self.what} takes more than {self.steps} steps')
 
     @property
@@ -93,6 +94,17 @@ def spend(count: int) -> None:
     made = _current.get()
     if made is not None:
         made.spend(count)
+
+
+def afford(count: int) -> bool:
+    """Take steps for what is only a help, if there are enough; return whether there are."""
+    made = _current.get()
+    if made is None:
+        return True
+    if made.left < count:
+        return False
+    made.left -= count
+    return True
 
 
 def spend_on(value: Any, each: int = 1) -> None:

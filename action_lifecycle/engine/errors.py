@@ -25,8 +25,12 @@ import difflib
 from itertools import islice
 from typing import NamedTuple
 
+MAX_FAULTS = 200
+"""Faults that one check tells of."""
 MAX_CANDIDATES = 500
 """Names among which the nearest is looked for."""
+NEAREST_STEPS = 20
+"""Steps that it takes to compare a name with another one."""
 MAX_NAME = 100
 """Longest name, in characters, for which a near one is looked for."""
 
@@ -51,7 +55,10 @@ class DocumentError(LifecycleError):
     """A file or a text that can't be used; `faults` has all that is wrong with it."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults: tuple[Fault, ...] = tuple(sorted(faults))
+        found = sorted(faults)
+        if len(found) > MAX_FAULTS:
+            found[MAX_FAULTS:] = [found[-1]._replace(message='and more faults')]
+        self.faults: tuple[Fault, ...] = tuple(found)
         super().__init__('\n'.join(map(str, self.faults)))
 
 
@@ -100,12 +107,14 @@ def nearest(name: object, candidates: Iterable[str]) -> str:
     Return `; did you mean 'x'?` for the candidate nearest to `name`, or an empty text.
 
     Among very many candidates, or of a very long name, none is looked for: it would take longer
-    than it helps.
+    than it helps. Nor is it when too little is left of the budget that is in force.
     """
+    from .budget import afford  # here, for it needs the errors above
     wanted = str(name)
     names = [candidate for candidate in islice(candidates, MAX_CANDIDATES)
              if len(candidate) <= MAX_NAME]
-    if len(wanted) > MAX_NAME or len(names) >= MAX_CANDIDATES:
+    if len(wanted) > MAX_NAME or len(names) >= MAX_CANDIDATES or not afford(
+            NEAREST_STEPS * len(names)):
         return ''
     found = difflib.get_close_matches(wanted, names, 1, 0.6)
     return f"; did you mean '{found[0]}'?" if found else ''

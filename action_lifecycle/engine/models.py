@@ -29,8 +29,8 @@ from typing import Any, TypeVar, Union
 
 import pydantic
 
-from .document import Document, Key, MAX_FAULTS
-from .errors import DocumentError, Fault, LifecycleError, nearest
+from .document import Document, Key
+from .errors import DocumentError, Fault, LifecycleError, MAX_FAULTS, nearest
 
 _PYDANTIC_1 = pydantic.VERSION.startswith('1.')
 SCHEMA_DIALECT = ('http://json-schema.org/draft-07/schema#' if _PYDANTIC_1
@@ -111,10 +111,8 @@ def validate(
         result: ModelT = _parse(model, subject)
     except pydantic.ValidationError as failed:
         entries = failed.errors()
-        faults = _faults(document, model, tuple(path), subject, entries[:MAX_FAULTS])
-        if len(entries) > MAX_FAULTS:
-            faults.append(document.fault(path, f'and {len(entries) - MAX_FAULTS} more faults'))
-        raise error(faults) from failed
+        raise error(_faults(document, model, tuple(path), subject, entries[:MAX_FAULTS + 1])
+                    ) from failed
     return result
 
 

@@ -28,8 +28,8 @@ from .flow import Flow
 from .forms import CONDITIONS
 from .templates import names_read, parts_read, texts
 from ..engine.budget import spend
-from ..engine.document import Document, MAX_FAULTS
-from ..engine.errors import DocumentError, Fault, nearest
+from ..engine.document import Document
+from ..engine.errors import DocumentError, Fault, MAX_FAULTS, nearest
 from ..lifecycle.schedule import schedule_faults
 from ..lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
 from ..world.expressions import AnyName, compile_expression

@@ -29,7 +29,7 @@ from .spec import FlowSpec
 from .templates import names_read, render, RENDER_STEPS, TemplateError, texts, VALUE_STEPS
 from ..engine.budget import budget, BudgetExceeded, spend, spend_on
 from ..engine.document import Document
-from ..engine.errors import DocumentError, Fault, nearest
+from ..engine.errors import DocumentError, nearest
 from ..engine.models import validate
 from ..lifecycle.spec import ActionSpec
 
@@ -124,13 +124,13 @@ class Flow:
         and services are asked is left as it is until they are asked. `seen`: values of `facts` and
         `results`; without it what reads them is left as it is.
         """
-        with budget(RENDER_STEPS, f"action '{action_id}'"):
-            try:
+        try:
+            with budget(RENDER_STEPS, 'filling in the action'):
                 return self._render(action_id, overrides, fields, seen)
-            except BudgetExceeded as error:
-                raise DocumentError([Fault(
-                    self.document.name, *self.document.mark(('actions', action_id)),
-                    f"action '{action_id}': {error}")]) from error
+        except (TemplateError, BudgetExceeded) as error:
+            path = error.path if isinstance(error, TemplateError) else ('actions', action_id)
+            raise DocumentError(
+                [self.document.fault(path, f"action '{action_id}': {error}")]) from error
 
     def _render(
         self, action_id: str, overrides: Mapping[str, Any] | None,
@@ -144,26 +144,22 @@ class Flow:
         own = {**_own_parameters({**self.defaults, **raw}), **_own_parameters(fields or {})}
         names = {**self.parameters, **(seen or {}), 'action': action_id}
         later = set() if seen else set(LATE)
-        try:
-            own = {**render(own, names, (*path, 'parameters'), later), **(overrides or {})}
-            late = [] if seen else list(texts(own, ('parameters',)))
-            later |= {str(where[1]) for where, _ in late}
-            names.update(own)
-            filled = {}
-            for key, value in merged.items():
-                where = (*path, key)
-                if key in ('fallback', 'verify'):
-                    filled[key] = render_late(key, value, names, where)
-                elif key in MAY_BE_LATE:
-                    filled[key] = render(value, names, where, later)
-                    if not seen:
-                        late += texts(filled[key], (key,))
-                elif key != 'parameters':
-                    self._not_late(action_id, value, where, later)
-                    filled[key] = render(value, names, where)
-        except TemplateError as error:
-            raise DocumentError(
-                [self.document.fault(error.path, f"action '{action_id}': {error}")]) from error
+        own = {**render(own, names, (*path, 'parameters'), later), **(overrides or {})}
+        late = [] if seen else list(texts(own, ('parameters',)))
+        later |= {str(where[1]) for where, _ in late}
+        names.update(own)
+        filled = {}
+        for key, value in merged.items():
+            where = (*path, key)
+            if key in ('fallback', 'verify'):
+                filled[key] = render_late(key, value, names, where)
+            elif key in MAY_BE_LATE:
+                filled[key] = render(value, names, where, later)
+                if not seen:
+                    late += texts(filled[key], (key,))
+            elif key != 'parameters':
+                self._not_late(action_id, value, where, later)
+                filled[key] = render(value, names, where)
         if overrides is None and not fields and not seen:
             self.late[action_id] = late
         filled['parameters'] = {**self.parameters, **own}

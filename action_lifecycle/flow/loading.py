@@ -28,8 +28,8 @@ from .sources import FlowDocument
 from .spec import FlowSpec, ParameterSpec
 from .templates import names_read, TemplateError
 from ..engine.budget import Budget, budget, BudgetExceeded, spend_on
-from ..engine.document import Document, MAX_FAULTS, parse_document, read_document
-from ..engine.errors import DocumentError, Fault, nearest
+from ..engine.document import Document, parse_document, read_document
+from ..engine.errors import DocumentError, Fault, MAX_FAULTS, nearest
 from ..engine.models import validate
 from ..lifecycle.schedule import schedule_faults
 from ..lifecycle.spec import ActionSpec
@@ -67,7 +67,7 @@ def _load(document: Document, text: str, given: Mapping[str, Any]) -> Flow:
             return _checked(document, text, given, faults, limit)
     except BudgetExceeded as error:
         raise DocumentError(dict.fromkeys(
-            [*faults[:MAX_FAULTS], Fault(document.name, *document.mark(), str(error))])) from error
+            [Fault(document.name, *document.mark(), str(error)), *faults])) from error
 
 
 def _checked(

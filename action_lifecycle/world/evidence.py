@@ -27,7 +27,7 @@ import numpy as np
 class Validity(IntEnum):
     """Whether a fact has a value; the numbers are those of action_lifecycle_msgs/Fact."""
 
-    UNKNOWN = 0  #: no sample yet, or the newest one holds no number
+    UNKNOWN = 0  #: no sample yet, or the newest one holds no finite number
     VALID = 1
     STALE = 2  #: the newest sample is older than max_age
 

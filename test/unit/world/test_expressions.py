@@ -237,3 +237,24 @@ def test_no_text_does_more_than_give_a_value_or_a_fault(text: str) -> None:
         assert error.faults
     else:
         expression.evaluate([1.5] * len(expression.names))
+
+
+# -- what it may cost
+
+
+@pytest.mark.parametrize('text', [
+    'a[:, :1] * b > 1', 'sum(a[:, :1] + b) > 1', 'any(a[:, :1] < b)',
+    'any(atan2(a[:, :1], b) > 0)',
+    'any(0 < a[:, :1] < b)', 'any(b in a[:, :1])', 'len([a[:, :1] * b]) > 1',
+])
+def test_arrays_that_would_grow_have_no_value(text: str) -> None:
+    values = {'a': np.ones((20_000, 2)), 'b': np.ones(20_000)}
+    expression = compile_expression(text, values, condition=True)
+    assert expression.evaluate([values[name] for name in expression.names]) is None
+    assert 'at most' in expression.error or 'dimensions' in expression.error
+
+
+def test_large_arrays_have_values() -> None:
+    assert value_of('max(a) > 0.5', True, a=np.ones(2_000_000)) is True
+    assert value_of('all(0 < a)', True, a=np.ones((480, 640))) is True
+    assert value_of('any(0 < a < 2)', True, a=np.ones(1)) is True

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from array import array
 import math
 from typing import Any
 
@@ -29,6 +30,8 @@ from action_lifecycle.world import (
     Verdict,
     WorldModel,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import pytest
 
 from . import messages
@@ -108,6 +111,66 @@ def test_a_nan_makes_the_fact_unknown(model: WorldModel) -> None:
     gap(model, math.nan, 1.1)
     value = model.value('gap', 1.1)
     assert (value.validity, value.stamp) == (Validity.UNKNOWN, 1.1)
+
+
+INFINITE = parse_facts("""
+estop: none
+facts:
+  number: {topic: t, type: x/msg/Y, field: number}
+  vector: {topic: t, type: x/msg/Y, field: vector}
+  doubled: {expression: number * 2}
+  lowest: {topic: t, type: x/msg/Y, field: vector, reduce: min}
+  highest: {topic: t, type: x/msg/Y, field: vector, reduce: max}
+  size: {topic: t, type: x/msg/Y, field: vector, reduce: norm}
+  average: {topic: t, type: x/msg/Y, field: number, reduce: mean, window: 10.0}
+  summed: {topic: t, type: x/msg/Y, field: vector, reduce: sum}
+""")
+NOT_FINITE = st.sampled_from([math.inf, -math.inf, math.nan])
+
+
+@settings(max_examples=100)
+@given(NOT_FINITE, st.sampled_from(['<', '<=', '>', '>=', '==', '!=']), st.floats(-10, 10),
+       st.integers(0, 3), st.booleans())
+def test_a_fact_that_is_not_finite_decides_nothing(
+    value: float, sign: str, bound: float, place: int, denied: bool
+) -> None:
+    model = WorldModel(INFINITE)
+    vector = [1.0, 2.0, 3.0]
+    vector.insert(place, value)
+    model.ingest('t', messages.Message(number=value, vector=array('d', vector)), 1.0)
+    reads = ['number', 'doubled', 'abs(number)', 'number * 0', 'vector[0]', 'norm(vector)',
+             'average', 'sum(vector)', 'min(number, 1)', 'max(vector)']
+    if math.isinf(value):  # reducers leave NaN elements out
+        reads += ['size', 'summed']
+    for read in reads:
+        text = f'{read} {sign} {bound}'
+        verdict, evidence = model.evaluate(
+            [Condition('c', f'not ({text})' if denied else text)], 1.0)
+        assert verdict == Verdict.UNKNOWN, text
+        assert all(fact.validity == Validity.UNKNOWN for fact in evidence[0].facts)
+    answers = Answers()
+    model.confirm([Condition('c', 'number > 0.5', 0.0, 0.5, 0.0)], 1.0, answers, after=0.0)
+    model.advance(1.5)
+    assert answers.outcome == Outcome.TIMED_OUT
+
+
+def test_what_an_infinite_element_leaves_finite_is_known() -> None:
+    model = WorldModel(INFINITE)
+    model.ingest('t', messages.Message(number=1.0, vector=array('d', [0.5, math.inf])), 1.0)
+    assert model.value('lowest', 1.0).value == 0.5
+    assert model.value('highest', 1.0).validity == Validity.UNKNOWN
+    assert model.value('number', 1.0).value == 1.0
+
+
+@pytest.mark.parametrize(('text', 'verdict'), [
+    ('gap < inf', Verdict.TRUE), ('-inf < gap', Verdict.TRUE),
+    ('gap * 1e300 * 1e300 > 0.5', Verdict.UNKNOWN), ('min(gap, inf) < 1', Verdict.UNKNOWN)])
+def test_infinity_may_be_a_bound_but_no_result(
+    model: WorldModel, text: str, verdict: Verdict
+) -> None:
+    gap(model, 0.02, 1.0)
+    model.ingest('joint_states', messages.joints(1.0, gripper=1e20), 1.0)
+    assert model.evaluate([Condition('c', text)], 1.0)[0] == verdict
 
 
 def test_an_older_sample_does_not_replace_a_newer(model: WorldModel) -> None:
