@@ -153,7 +153,8 @@ class Journal(JournalReader):
         Kept are all rows of every open action, all of every open flow and of its actions, and
         the last row of any other open subject. Each batch is one commit, with a 'snapshot' row
         that re-anchors sequence and hash; appends of other threads wait for one batch at most.
-        Raises JournalError as `append`; then the batches before stay removed.
+        Raises JournalError as `append`, and at a damaged row; then the batches before stay
+        removed.
         """
         if synced_to > self._seq:
             raise JournalError(f'{self.path}: synced to row {synced_to}, but the last one is '
@@ -163,6 +164,8 @@ class Journal(JournalReader):
             self._check_open()
             with JournalReader(self.path) as reader:  # not to keep other readers waiting
                 plan = reader.plan_removal(synced_to, PLANNED * batch)
+                if plan.rows:
+                    reader.require_intact(plan.rows[0][0], plan.rows[-1][0])
             self.check_files()  # the plan is of the file that the path leads to
             if not plan.rows:
                 break
@@ -276,8 +279,9 @@ class Journal(JournalReader):
             entry, seq + 1, clock.boot_id, clock.boot_time(), clock.wall_time(), last_hash)
 
     def _removed(self, removal: Removal) -> list[Entry]:
-        snapshot = remove(self._writer, removal)
-        return [] if snapshot is None else [Entry(SNAPSHOT, event='compact', data=snapshot)]
+        before = self.snapshot()
+        data = remove(self._writer, removal, before.data if before else {}, self.path)
+        return [] if data is None else [Entry(SNAPSHOT, event='compact', data=data)]
 
     def _commit(self, work: Callable[[], list[Entry]]) -> list[Row]:
         """Record in one commit the entries that `work` returns, called in the transaction."""

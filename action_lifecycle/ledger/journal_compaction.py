@@ -22,11 +22,12 @@ counted and digested in it, and the chain goes on from `anchor`, the hash of row
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import blake2b
-import json
 import sqlite3
 from typing import Any, NamedTuple
 
+from .journal_row import damaged
 from .journal_schema import LAST_INDEXED, LAST_OF_EACH
 
 SNAPSHOT = 'snapshot'
@@ -72,12 +73,15 @@ def plan_removal(reader: sqlite3.Connection, synced_to: int, limit: int) -> Remo
         reader.execute('ROLLBACK')
 
 
-def remove(writer: sqlite3.Connection, removal: Removal) -> dict[str, Any] | None:
+def remove(
+    writer: sqlite3.Connection, removal: Removal, before: Mapping[str, Any], path: str
+) -> dict[str, Any] | None:
     """
     Delete the planned rows, but not those of actions and flows that were opened since.
 
-    To be called in a write transaction; returns the data of the snapshot row, to be appended in
-    the same one, or None if nothing was deleted.
+    `before` is the data of the snapshot row before, {} if there was none; `path` is for errors. To
+    be called in a write transaction; returns the data of the snapshot row, to be appended in the
+    same one, or None if nothing was deleted.
     """
     recent = writer.execute(
         f'SELECT flow_id, action_id, kind FROM entry WHERE seq > ? AND {_OPENS}',
@@ -88,23 +92,17 @@ def remove(writer: sqlite3.Connection, removal: Removal) -> dict[str, Any] | Non
               if (flow_id, action_id) not in subjects and flow_id not in flows]
     if not doomed:
         return None
-    before = last_snapshot(writer) or {'through': 0, 'anchor': ''}
-    through, anchor = before['through'], before['anchor']
+    through, anchor = before.get('through', 0), before.get('anchor', '')
     if doomed[-1] > through:
         through = doomed[-1]
         anchor = writer.execute('SELECT hash FROM entry WHERE seq = ?', (through,)).fetchone()[0]
     writer.executemany('DELETE FROM entry WHERE seq = ?', [(seq,) for seq in doomed])
     kept = [found for found, in writer.execute(
-        'SELECT hash FROM entry WHERE seq <= ? ORDER BY seq', (through,))]
+        'SELECT CAST(hash AS TEXT) FROM entry WHERE seq <= ? ORDER BY seq', (through,))]
+    if None in kept:
+        raise damaged(path, f'a row up to {through} has no hash')
     return {'through': through, 'anchor': anchor, 'removed': len(doomed), 'kept': len(kept),
             'kept_digest': digest(kept)}
-
-
-def last_snapshot(connection: sqlite3.Connection) -> dict[str, Any] | None:
-    """Return the data of the last snapshot row, None in a journal that was never compacted."""
-    found = connection.execute(
-        f'SELECT data_json FROM entry WHERE seq = {LAST_SNAPSHOT}').fetchone()
-    return None if found is None else json.loads(found[0])
 
 
 def digest(hashes: list[str]) -> str:

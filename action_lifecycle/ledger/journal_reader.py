@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 from urllib.parse import quote
 
 from .journal_compaction import LAST_SNAPSHOT, plan_removal, Removal
-from .journal_row import JournalError, Row
+from .journal_row import damaged, JournalError, Row
 from .journal_schema import COLUMNS, LAST_INDEXED, LAST_OF_EACH, require_current
 
 if TYPE_CHECKING:
@@ -54,13 +54,6 @@ def explained(path: str) -> Iterator[None]:
         if any(words in text for words in _OF_DAMAGE):
             raise damaged(path, text) from error
         raise JournalError(f'{path}: {text}') from error
-
-
-def damaged(path: str, what: str) -> JournalError:
-    """Return the error that says how the journal at `path` is damaged, and what to do."""
-    return JournalError(
-        f"{path}: damaged: {what}; 'action_lifecycle journal verify {path}' lists the damage, "
-        "'A damaged journal' in docs/journal.md says what to do")
 
 
 class CheckedRow(NamedTuple):
@@ -110,6 +103,13 @@ class JournalReader:
         for row in self._matching(flow_id, action_id, kind, after, limit):
             if not row.intact() and (what := row.ill_formed()):
                 raise damaged(self.path, f'row {row.seq} {what}')
+            yield row
+
+    def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+        """Yield the rows above `after`, in order; raises JournalError at one that is damaged."""
+        for row, fault in self.checked_rows(after=after, limit=limit):
+            if fault:
+                raise damaged(self.path, f'row {row.seq} {fault}')
             yield row
 
     def checked_rows(
@@ -185,6 +185,12 @@ class JournalReader:
         for row in self._last_snapshot():
             return self._intact(row)
         return None
+
+    def require_intact(self, first: int, last: int) -> None:
+        """Raise JournalError if one of the rows from `first` to `last` is damaged."""
+        for row in self.intact_rows(after=first - 1):
+            if row.seq >= last:
+                return
 
     def plan_removal(self, synced_to: int, limit: int) -> Removal:
         """Return the first `limit` rows up to `synced_to` that nothing open needs."""

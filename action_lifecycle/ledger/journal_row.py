@@ -58,6 +58,13 @@ class JournalError(LifecycleError):
     """The journal can't be opened, read or written; the message names the file and why."""
 
 
+def damaged(path: str, what: str) -> JournalError:
+    """Return the error that says how the journal at `path` is damaged, and what to do."""
+    return JournalError(
+        f"{path}: damaged: {what}; 'action_lifecycle journal verify {path}' lists the damage, "
+        "'A damaged journal' in docs/journal.md says what to do")
+
+
 class EntryRefused(JournalError, ContentRefused):
     """An entry whose content the journal does not take."""
 

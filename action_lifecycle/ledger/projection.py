@@ -52,9 +52,13 @@ class Projection:
         self._actions: dict[tuple[str, str], Action] = {}
 
     def update(self, limit: int | None = None) -> bool:
-        """Read at most `limit` of the rows that have come since; whether there may be more."""
+        """
+        Read at most `limit` of the rows that have come since; whether there may be more.
+
+        Raises JournalError (LedgerError, of a ledger) at a damaged row, and each time again.
+        """
         count = 0
-        for row in self._reader.rows(after=self._seq, limit=limit):
+        for row in self._reader.intact_rows(after=self._seq, limit=limit):
             count += 1
             self._seq = row.seq
             if row.kind != 'transition':

@@ -22,7 +22,7 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .journal_compaction import SNAPSHOT
@@ -133,9 +133,8 @@ class RedisLedger:
     async def _run(self, script: Any, keys: Iterable[str], values: Sequence[Any]) -> list[Any]:
         """Run a script that answers 'ok' and something, or why it has done nothing."""
         with explained():
-            answers: list[Any] = await script(keys=[*self._keys, *keys], args=values)
-        answer, *told = answers
-        if answer != 'ok':
+            told: list[Any] = list(await script(keys=[*self._keys, *keys], args=values))
+        if (answer := told.pop(0)) != 'ok':
             what, found, expected = [*told, ''][:3]
             raise LedgerRefused(f"ledger of robot '{self.robot}': " + _REFUSALS[answer].format(
                 what=what, found=found, expected=expected, meta=self._keys[1],
@@ -193,18 +192,36 @@ class RedisReader:
         while True:
             with explained():
                 page = self._redis.xrange(robot_events(self._robot), f'{after + 1}-0', count=PAGE)
-            for _, fields in page:
-                after = int(fields['seq'])
+            for entry, fields in page:
+                row = self._row(entry, fields)
+                after = row.seq
                 if any(fields[name] != value for name, value in wanted.items()):
                     continue
                 if limit is not None:
                     limit -= 1
                     if limit < 0:
                         return
-                yield Row._make(_COLUMN_TYPES.get(name, str)(fields[name])
-                                for name in Row._fields)
+                yield row
             if len(page) < PAGE:
                 return
+
+    def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+        """Yield the rows above `after`, in order; raises LedgerError at one that is damaged."""
+        for row in self.rows(after=after, limit=limit):
+            if fault := row.fault():
+                raise LedgerError(f"ledger of robot '{self._robot}': row {row.seq} {fault}")
+            yield row
+
+    def _row(self, entry: str, fields: Mapping[str, str]) -> Row:
+        try:
+            row = Row._make(
+                _COLUMN_TYPES.get(name, str)(fields[name]) for name in Row._fields)
+            if entry == f'{row.seq}-0':
+                return row
+        except (KeyError, ValueError):
+            pass
+        raise LedgerError(f'ledger: entry {entry} of key {robot_events(self._robot)} is no row of '
+                          'a journal: something else has written it')
 
     def close(self) -> None:
         """Close the connections."""

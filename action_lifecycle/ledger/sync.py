@@ -31,8 +31,8 @@ import time
 from typing import NamedTuple
 
 from .clock import elapsed, SystemClock
-from .journal_reader import damaged, JournalReader
-from .journal_row import JournalError, Row
+from .journal_reader import JournalReader
+from .journal_row import damaged, JournalError, Row
 from .redis_ledger import Cursor, LedgerRefused, RedisLedger
 from ..engine.errors import LifecycleError
 

@@ -60,7 +60,7 @@ def journal(path):
         yield opened
 
 
-@pytest.fixture
+@pytest.fixture(scope='session')
 def walk():
     """Return the transitions of an action from its first to its `steps`th state."""
     def entries(action_id, steps=6, flow_id='flow', attempt=1):
