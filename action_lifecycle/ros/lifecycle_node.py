@@ -77,6 +77,9 @@ from ..lifecycle.states import ErrorCode
 
 InvalidHandle = rclpy_implementation.InvalidHandle
 
+RESULT_TIMEOUT = 30
+"""Seconds that an action server keeps ended goals, and tells their status with each new goal's."""
+
 
 class ManagedNode(TransitionNode):
     """
@@ -233,18 +236,19 @@ class ManagedNode(TransitionNode):
         self, action: type, name: str, execute: Callable[[Any], Any], *,
         accept: Callable[[Any], bool] = lambda goal: True,
         cancel: Callable[[Any], None] = lambda handle: None,
-        result_timeout: int = 900,
+        result_timeout: int | None = None,
     ) -> Any:
         """
         Create an action server that accepts cancels, and goals only while the node is active.
 
         `execute(goal_handle)` is a coroutine that returns the result and never blocks;
-        `cancel(goal_handle)` is told of a cancel after it was accepted. `result_timeout` in s.
+        `cancel(goal_handle)` is told of a cancel after it was accepted. `result_timeout` in s, by
+        default RESULT_TIMEOUT.
         """
         self._action_callbacks[name] = execute, accept, cancel
         self._entities.callback(self._action_callbacks.pop, name)
         return self.keep(('server', name), lambda: self._action_server(
-            action, name, result_timeout))
+            action, name, RESULT_TIMEOUT if result_timeout is None else result_timeout))
 
     def _action_server(self, action: type, name: str, result_timeout: int) -> ActionServer:
         """Create a server whose callbacks are those of the present configuration."""

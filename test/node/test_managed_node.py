@@ -35,6 +35,7 @@ from action_lifecycle.ros.watchdog import Watchdog
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
+from action_msgs.msg import GoalStatus, GoalStatusArray
 from diagnostic_msgs.msg import DiagnosticArray
 from isolation import domain_id
 from lifecycle_msgs.msg import State, Transition
@@ -44,6 +45,7 @@ import rclpy
 from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.parameter import Parameter
+from rclpy.qos import qos_profile_action_status_default
 from rosgraph_msgs.msg import Clock
 
 from .ending import destroy
@@ -180,6 +182,38 @@ def test_services_and_actions_are_closed_while_it_is_not_active(rig: Rig) -> Non
     rig.transition(Transition.TRANSITION_DEACTIVATE)
     assert not rig.call(rig.served, ClearStop.Request()).accepted
     assert rig.node.calls == ['activate', 'halt', 'deactivate']
+
+
+def test_ended_goals_are_forgotten_so_that_the_status_stays_small(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('action_lifecycle.ros.lifecycle_node.RESULT_TIMEOUT', 1)
+    rig.node.start()
+    sizes: list[int] = []
+    rig.other.create_subscription(
+        GoalStatusArray, 'example/act/_action/status',
+        lambda message: sizes.append(len(message.status_list)),
+        qos_profile_action_status_default)
+    rig.until(rig.action.server_is_ready)
+
+    def run_one() -> Any:
+        handle = rig.wait(rig.action.send_goal_async(ConfirmOutcome.Goal()))
+        rig.wait(handle.get_result_async())
+        return handle
+
+    first = run_one()
+    for _ in range(300):
+        run_one()
+        pause = time.monotonic() + 0.01  # so that at most 100 goals end in a second
+        rig.until(lambda until=pause: time.monotonic() > until)
+    assert max(sizes) < 200
+    quiet = time.monotonic() + 1.5
+    rig.until(lambda: time.monotonic() > quiet)
+    sizes.clear()
+    run_one()
+    rig.until(lambda: sizes and max(sizes) < 10)
+    answer = rig.wait(first.get_result_async())
+    assert answer.status == GoalStatus.STATUS_UNKNOWN
 
 
 def test_a_node_of_its_name_is_configured_only_when_it_is_cleaned_up(rig: Rig) -> None:
