@@ -246,6 +246,7 @@ class ActionLifecycleNode(ManagedNode):
         self._large_flows.changed(changed)
         self.flows.changed(changed)
         self._flows.publish_soon()
+        self._safety.publish_locks()
         if changed.ended and self.orchestrator is not None:
             ended = [flow_id for flow_id, other in self.orchestrator.runs.items() if other.ended]
             for flow_id in ended[:-ENDED_FLOWS]:

@@ -77,6 +77,11 @@ class SafetyRelay:
         self._told.locked_resources = self._locked()
         return self._told
 
+    def publish_locks(self) -> None:
+        """Publish soon if other resources are locked than was last published."""
+        if list(self._told.locked_resources) != self._locked():
+            self.topic.publish_soon()
+
     def _health(self) -> Health:
         return safety_health(self._told, self._node.count_publishers(self._source) > 0)
 
