@@ -20,6 +20,7 @@ import argparse
 from collections.abc import Callable
 import getpass
 import json
+import math
 from pathlib import Path
 import signal
 import socket
@@ -55,6 +56,8 @@ from ..ros.qos import event_qos, state_qos
 NODE = 'action_lifecycle'
 CANCEL_TIME = 10.0
 """Seconds that a canceled flow may take to stop before the command gives up waiting."""
+CANCEL_AGAIN = 2.0
+"""Seconds until a node that was started anew is asked again: its answers may be lost."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -84,7 +87,7 @@ def _goal(options: argparse.Namespace) -> ExecuteFlow.Goal:
         kind='recipe' if options.reuse else 'request' if options.request else 'file',
         flow_id=options.flow_id, parameters_json=json.dumps(parameters),
         priority=options.priority, lease=options.lease, recipe=options.recipe,
-        requester=f'{getpass.getuser()}@{socket.gethostname()}')
+        requester=_requester())
     path = Path(options.flow)
     if goal.kind == 'file' and (path.suffix in ('.yaml', '.yml') or '/' in options.flow):
         if options.recipe:  # so that a node in another folder finds out whether it has changed
@@ -92,6 +95,10 @@ def _goal(options: argparse.Namespace) -> ExecuteFlow.Goal:
         load_flow(path, **parameters)  # what is wrong with the file is told before anything else
         goal.flow, goal.kind = path.read_text(encoding='utf-8'), 'yaml'
     return goal
+
+
+def _requester() -> str:
+    return f'{getpass.getuser()}@{socket.gethostname()}'
 
 
 def _parameter(text: str) -> tuple[str, Any]:
@@ -196,15 +203,22 @@ class _Following:
             FlowStatusArray, topic, lambda message: told.__setitem__(slice(None), [message.flows]),
             state_qos())
         back = time.monotonic() + self.wait
+        cancel_at = give_up_at = math.inf
         while True:
             self.client.spin(0.1)
             now = time.monotonic()
-            if self.interrupts:
+            if self.interrupts and give_up_at == math.inf:
+                cancel_at, give_up_at = now, now + CANCEL_TIME
+            if told and now >= cancel_at:
+                cancel_at = now + CANCEL_AGAIN
+                self._cancel(flow_id)
+            if self.interrupts > 1 or now > give_up_at or (self.interrupts and not told):
                 raise NotThere(f'interrupted; {NODE} goes on with the flow {flow_id} when it is '
                                'back, and `watch` shows how')
             flow = next((flow for flow in told[0] if flow.flow_id == flow_id), None) \
                 if told else None
             if flow is not None:
+                self._say(f'{NODE} is back and goes on with the flow {flow_id}')
                 self.status = flow
                 back = now + self.wait
             if self.plain:
@@ -219,6 +233,16 @@ class _Following:
             if now > back:
                 raise NotThere(f'{NODE} tells nothing of the flow {flow_id} for {self.wait:g} s; '
                                f'`list --flow {flow_id}` shows what the journal has of it')
+
+    def _cancel(self, flow_id: str) -> None:
+        """Cancel a flow whose goal died with the node, by a goal that follows the flow."""
+        def follows(sent: Any) -> None:
+            if sent.result().accepted:
+                sent.result().cancel_goal_async()
+
+        self._say('canceling: waiting until everything has stopped …')
+        self.action.send_goal_async(ExecuteFlow.Goal(
+            flow_id=flow_id, requester=_requester())).add_done_callback(follows)
 
     def _servers(self) -> set[str]:
         """Return what tells one life of the server from the next."""

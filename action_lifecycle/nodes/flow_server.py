@@ -67,7 +67,8 @@ class FlowServer:
     """
     Takes flows and tells how they go.
 
-    `attach`: a goal with the id of a flow that runs follows it; else it is refused.
+    A goal without a flow follows the flow whose id it has, and cancels that when it is canceled.
+    `attach`: so does a goal that has a flow, too, while one of that id runs; else it is refused.
     """
 
     def __init__(
@@ -255,6 +256,11 @@ class FlowServer:
             recipe_path(self.sources.recipes, order.recipe)  # that its name can be used
         wanted = goal.flow_id
         run = orchestrator.runs.get(wanted)
+        if wanted and not goal.flow:
+            if run is None and wanted not in self.planner.open:
+                raise FlowRefused(ErrorCode.NOT_FOUND,
+                                  f"flow: expected one, for there is no flow '{wanted}' to follow")
+            return wanted if run is None else run
         if run is not None or wanted in self.planner.open:
             if self._attach and (run is None or not run.ended):
                 return wanted if run is None else run
