@@ -158,5 +158,5 @@ def read_answer(answer: Any) -> Any:
         return answer
     try:
         return json.loads(answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         return answer

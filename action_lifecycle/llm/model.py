@@ -196,7 +196,7 @@ class LanguageModel:
         try:
             choice = json.loads(body)['choices'][0]
             text, why = choice['message'].get('content'), choice.get('finish_reason')
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             raise _Refused('', ['the response is no chat completion']) from None
         if why in ('length', 'content_filter'):
             raise _Refused(str(text or ''), [f'it was cut off ({why}); answer shorter'])

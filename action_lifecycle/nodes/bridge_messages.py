@@ -23,7 +23,7 @@ from typing import Any
 from action_lifecycle_msgs import msg
 import numpy as np
 
-from ..engine.json_object import parse_object
+from ..engine.json_text import read_object
 from ..ros.stamps import to_time
 from ..world import Condition, Evidence, FactValue, Validity, Verdict
 from ..world.evidence import plain
@@ -45,7 +45,7 @@ def condition_from(message: msg.Condition) -> Condition:
 
 def parameters_from(text: str) -> dict[str, Any]:
     """Return the parameters of a request; LifecycleError when they are no JSON object."""
-    return parse_object(text, 'parameters_json')
+    return read_object(text, 'parameters_json')
 
 
 def fact_to(value: FactValue, topics: Mapping[str, str]) -> msg.Fact:

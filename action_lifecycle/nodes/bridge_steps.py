@@ -26,7 +26,7 @@ from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 
 from ..engine.errors import LifecycleError
-from ..engine.json_object import parse_object
+from ..engine.json_text import read_object
 from ..ros.goals import GoalFault, limit_faults
 from ..world import FactSet
 
@@ -48,7 +48,7 @@ def step_from(index: int, step: msg.Motion) -> Step:
         value = getattr(step, name)
         if not (math.isfinite(value) and value >= 0):
             raise LifecycleError(f'steps.{index}.{name}: {value}: expected seconds, 0 or more')
-    goal = parse_object(step.goal_json, f'steps.{index}.goal_json')
+    goal = read_object(step.goal_json, f'steps.{index}.goal_json')
     return Step(step.server, step.type, goal, step.server_timeout, step.timeout)
 
 

@@ -30,7 +30,7 @@ from .files import find_flow
 from .flow_check import FlowCheck, FlowRefused
 from .messages import evidence_from, to_code
 from ..engine.errors import LifecycleError
-from ..engine.json_object import parse_object
+from ..engine.json_text import read_object
 from ..flow.flow import Flow
 from ..flow.loading import parse_flow
 from ..flow.recipe_world import facts_of_goals, knows, world_then
@@ -70,7 +70,7 @@ def order_from(goal: Any) -> FlowOrder:
     kind = goal.kind or ('yaml' if '\n' in goal.flow else 'file')
     if kind not in KINDS:
         raise LifecycleError(f"kind '{goal.kind}': expected {', '.join(KINDS)} or nothing")
-    parameters = parse_object(goal.parameters_json, 'parameters_json')
+    parameters = read_object(goal.parameters_json, 'parameters_json')
     return FlowOrder(kind, goal.flow, goal.source, parameters, goal.priority, goal.requester,
                      goal.lease, goal.recipe)
 

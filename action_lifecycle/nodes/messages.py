@@ -27,6 +27,8 @@ from builtin_interfaces.msg import Time
 from unique_identifier_msgs.msg import UUID
 
 from ..dialogue import Request
+from ..engine.errors import LifecycleError
+from ..engine.json_text import read_json
 from ..flow.run import FlowRun
 from ..ledger import Row
 from ..lifecycle.action import Action
@@ -83,21 +85,39 @@ def _json_number(number: float) -> float | str:
     return number if math.isfinite(number) else str(number)
 
 
+def json_or_text(text: str) -> Any:
+    """Return what JSON text stands for, and a text that is none as it is."""
+    try:
+        return _without_constants(read_json(text, 'value_json'))
+    except LifecycleError:
+        return text
+
+
+def _without_constants(value: Any) -> Any:
+    """Return a JSON value with infinities and NaN as texts."""
+    if isinstance(value, float):
+        return _json_number(value)
+    if isinstance(value, dict):
+        return {key: _without_constants(item) for key, item in value.items()}
+    return list(map(_without_constants, value)) if isinstance(value, list) else value
+
+
 def evidence_from(message: msg.Evidence) -> Evidence:
-    """Return evidence as the journal holds it."""
+    """Return evidence as the journal holds it; what makes no sense in it is unknown."""
     facts: list[dict[str, Any]] = []
     for fact in message.facts:
         item: dict[str, Any] = {
             'name': fact.name, 'stamp': to_seconds(fact.stamp), 'topic': fact.topic,
-            'validity': _VALIDITY_NAMES[fact.validity], 'unit': fact.unit}
+            'validity': _VALIDITY_NAMES.get(fact.validity, 'unknown'), 'unit': fact.unit}
         if fact.value_json:
-            item['value'] = json.loads(fact.value_json, parse_constant=str)
+            item['value'] = json_or_text(fact.value_json)
         else:
             item['numbers'] = [_json_number(float(number)) for number in fact.numbers]
         facts.append(item)
     return {
         'condition': message.condition, 'expression': message.expression,
-        'verdict': _VERDICT_NAMES[message.verdict], 'stamp': to_seconds(message.stamp),
+        'verdict': _VERDICT_NAMES.get(message.verdict, 'unknown'),
+        'stamp': to_seconds(message.stamp),
         'held': message.held if math.isfinite(message.held) else 0.0, 'facts': facts}
 
 
@@ -215,5 +235,5 @@ def fact_value(fact: msg.Fact) -> Any:
     if fact.validity == msg.Fact.UNKNOWN:
         return None
     if fact.value_json:
-        return json.loads(fact.value_json)
+        return json_or_text(fact.value_json)
     return fact.numbers[0] if len(fact.numbers) == 1 else list(fact.numbers)

@@ -23,7 +23,7 @@ import uuid
 from action_lifecycle_msgs.srv import SendEvent
 
 from ..engine.errors import LifecycleError, nearest, TransitionNotAllowed
-from ..engine.json_object import parse_object
+from ..engine.json_text import read_object
 from ..flow.orchestrator import Orchestrator
 from ..lifecycle.action import Action
 from ..lifecycle.states import ErrorCode, Outcome
@@ -82,7 +82,7 @@ def event_data(request: Any, action: Action) -> dict[str, Any]:
     if request.expected_state and request.expected_state != state:
         raise TransitionNotAllowed(event, state, action.machine.possible_events(),
                                    f"expected state '{request.expected_state}'")
-    given = parse_object(request.data_json, 'data_json')
+    given = read_object(request.data_json, 'data_json')
     if not isinstance(given.get('parameters', {}), dict):
         raise LifecycleError('data_json: parameters: expected an object')
     for name in given:

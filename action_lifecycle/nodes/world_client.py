@@ -38,6 +38,7 @@ from .evaluation import Evaluation
 from .messages import (
     condition_to,
     evidence_from,
+    json_or_text,
     motion_to,
     to_code,
     to_seconds,
@@ -274,8 +275,7 @@ class _Motion(_Call):
         """Keep a goal as it was sent, if there was something to be filled in."""
         if feedback.step_state == 'sent' and feedback.feedback_json \
                 and has_gaps(self.request.steps[feedback.step].goal):
-            self.goals[str(feedback.step)] = json.loads(
-                feedback.feedback_json, parse_constant=str)
+            self.goals[str(feedback.step)] = json_or_text(feedback.feedback_json)
 
     def may_go(self) -> bool:
         """Give a bridge that has just started the time to see its safety topics."""
@@ -302,7 +302,7 @@ class _Motion(_Call):
             controller_said=result.controller_said, stopped=result.stopped,
             error_code=to_code(result.error_code), error_msg=result.error_msg,
             evidence=[evidence_from(item) for item in result.evidence],
-            result=json.loads(result.result_json or 'null'), goals=self.goals))
+            result=json_or_text(result.result_json or 'null'), goals=self.goals))
 
     def refused(self) -> None:
         self.result(MotionResult(

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import math
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,6 +63,7 @@ RANGES = {
     for sign in ('', 'u') for bits in (8, 16, 32, 64)}
 RANGES.update(octet=(0, 255), char=(0, 255))
 FLOATS = ('float', 'double', 'long double')
+_SURROGATE = re.compile('[\ud800-\udfff]')
 _FLOAT_MAX = 3.4028234663852886e38
 
 
@@ -156,6 +158,8 @@ def _convert(kind: Any, value: Any, path: str, faults: list[GoalFault]) -> Any:
             faults.append(GoalFault(path, f'expected a text, got {_kind(value)}'))
         elif longest is not None and len(value) > longest:
             faults.append(GoalFault(path, f'longer than {longest} characters'))
+        elif _SURROGATE.search(value):
+            faults.append(GoalFault(path, 'a lone surrogate is not valid text'))
         return value
     assert isinstance(kind, BasicType)
     return _convert_number(kind.typename, value, path, faults)
@@ -209,6 +213,9 @@ def _convert_message(kind: NamespacedType, value: Any, path: str, faults: list[G
             and isinstance(value, (int, float)) and not isinstance(value, bool):
         if not math.isfinite(value):
             faults.append(GoalFault(path, f'{value} is not finite'))
+            return value
+        if not abs(value) < 2 ** 31:
+            faults.append(GoalFault(path, f'{value:g} s is beyond a {kind.name}'))
             return value
         nanoseconds = round(value * 1e9)  # seconds are how people write a duration
         value = {'sec': nanoseconds // 10 ** 9, 'nanosec': nanoseconds % 10 ** 9}

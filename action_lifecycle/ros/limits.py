@@ -53,6 +53,8 @@ def _fault(value: Any, name: str, path: str) -> str:
                 if fault:
                     return fault
         return ''
+    if not hasattr(type(value), 'get_fields_and_field_types'):
+        return ''  # an element of a sequence of truths
     return message_fault(value, f'{path}.')
 
 

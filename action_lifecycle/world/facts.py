@@ -322,6 +322,8 @@ def as_value(data: Any) -> Any:
         if isinstance(data, int) and abs(data) > 2 ** 63:
             raise ValueError('a number beyond 64 bits')
         return data
+    if isinstance(data, np.ndarray) and data.dtype.kind in 'biuf' and not np.isnan(data).any():
+        return data  # it is a value already
     if isinstance(data, str):
         return Text(data)
     if isinstance(data, (list, tuple)):

@@ -110,20 +110,21 @@ class TopicSource(Source):
         What does not hold the fact, or is older than the last, is no sample.
         """
         try:
-            value = self._read(message)
             stamp = self._stamp_of(message)
             if stamp is None or stamp > latest:  # nothing is measured after it was sent
                 stamp = latest
             if stamp < self.stamp:
                 return
-            if self._elements != 'latest':
-                value = known(reduce_elements(self._elements, value))
-            elif value.__class__ is not int:
-                value = known(value)
+            try:
+                value = self._read(message)
+                if self._elements != 'latest':
+                    value = known(reduce_elements(self._elements, value))
+                elif value.__class__ is not int:
+                    value = known(value)
+            except (ValueError, TypeError):  # ragged, not finite, or nothing that can be reduced
+                value = None
         except Absent:
             return
-        except (ValueError, TypeError):  # not finite, or nothing that can be reduced
-            value = None
         self.stamp = stamp
         self.value = value
         self.keep()

@@ -32,6 +32,7 @@ import rclpy
 from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.parameter import Parameter
+from test_msgs.msg import BoundedSequences
 
 from .ending import destroy
 
@@ -54,6 +55,10 @@ DEEP = 100_000
 def test_a_message_that_is_too_large_names_the_field(message: Any, expected: str) -> None:
     fault = message_fault(message)
     assert fault.startswith(expected) and bool(fault) == bool(expected)
+
+
+def test_sequences_of_truths_and_numbers_have_no_texts_to_be_checked() -> None:
+    assert message_fault(BoundedSequences(bool_values=[True, False], byte_values=[b'a'])) == ''
 
 
 class Asker:

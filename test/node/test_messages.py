@@ -24,8 +24,8 @@ from action_lifecycle.ledger import Entry, Row
 from action_lifecycle.ledger.journal_row import make_row
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
 from action_lifecycle.nodes.change_event import change_event
-from action_lifecycle.nodes.messages import change_to
-from action_lifecycle_msgs.msg import ActionStateChange
+from action_lifecycle.nodes.messages import change_to, evidence_from, evidence_to, fact_value
+from action_lifecycle_msgs.msg import ActionStateChange, Evidence, Fact
 from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
@@ -76,3 +76,15 @@ def test_each_field_says_what_the_row_says() -> None:
     assert [one.expression for one in change.evidence] == ['width > 0.01']
     assert math.isclose(change.evidence[0].held, 0.2)
     assert json.loads(change.data_json) == {'a': 2, 'b': 1}
+
+
+def test_what_makes_no_sense_in_evidence_is_unknown() -> None:
+    fact = Fact(name='mode', validity=77, value_json='{"a')
+    found = evidence_from(Evidence(condition='c', verdict=77, facts=[fact]))
+    assert found['verdict'] == found['facts'][0]['validity'] == 'unknown'
+    assert found['facts'][0]['value'] == '{"a'
+    assert evidence_to(found).verdict == Evidence.UNKNOWN
+    for text, value in (('[' * 100_000, '[' * 100_000), ('[NaN, 1]', ['nan', 1]), ('"a"', 'a')):
+        fact = Fact(validity=Fact.VALID, value_json=text)
+        assert fact_value(fact) == value
+        assert evidence_from(Evidence(facts=[fact]))['facts'][0]['value'] == value

@@ -80,7 +80,7 @@ def _fails(choice: Choice) -> str:
 
 BAD_CHOOSERS: list[Chooser] = [
     lambda choice: 'a', lambda choice: None, lambda choice: 5, lambda choice: '5',
-    lambda choice: '{"next_state": ',
+    lambda choice: '{"next_state": ', lambda choice: '{"next_state": ' * 100_000,
     lambda choice: {'next_state': 'up'}, lambda choice: ['left'], _too_late, _fails,
     lambda choice: 'LEFT',
 ]

@@ -25,7 +25,7 @@ from typing import Any
 from action_lifecycle.engine.budget import budget, BudgetExceeded
 from action_lifecycle.engine.document import parse_document
 from action_lifecycle.engine.errors import DocumentError, LifecycleError, nearest
-from action_lifecycle.engine.json_object import parse_object
+from action_lifecycle.engine.json_text import read_object
 from action_lifecycle.flow import parse_flow
 from action_lifecycle.flow.edits import parse_edit
 from action_lifecycle.flow.loading import MOST_STEPS, steps_for
@@ -214,11 +214,11 @@ def test_an_edit_that_repeats_itself_is_refused() -> None:
 ])
 def test_json_of_a_request_is_limited(text: str) -> None:
     with pytest.raises(LifecycleError, match='^data_json: '):
-        parse_object(text, 'data_json')
+        read_object(text, 'data_json')
 
 
 def test_json_of_a_request_is_read() -> None:
-    assert parse_object('', 'x') == {} and parse_object('{"a": [1.5, {"b": null}]}', 'x') == {
+    assert read_object('', 'x') == {} and read_object('{"a": [1.5, {"b": null}]}', 'x') == {
         'a': [1.5, {'b': None}]}
 
 

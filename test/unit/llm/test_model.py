@@ -69,6 +69,7 @@ def test_the_answer_is_limited_to_the_schema_and_the_key_comes_from_the_environm
     (Raw(json.dumps(completion('{"next_', 'length')).encode()), 'it was cut off (length)'),
     (Raw(json.dumps(completion(None)).encode()), 'it is empty'),
     (Raw(b'no JSON at all'), 'the response is no chat completion'),
+    (Raw(b'[' * 100_000), 'the response is no chat completion'),
     (Raw(b'[]'), 'the response is no chat completion'),
     (Raw(b'{"choices": []}'), 'the response is no chat completion'),
     (Raw(b'{"choices": [{"message": "x"}]}'), 'the response is no chat completion'),

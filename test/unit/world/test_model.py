@@ -173,6 +173,27 @@ def test_infinity_may_be_a_bound_but_no_result(
     assert model.evaluate([Condition('c', text)], 1.0)[0] == verdict
 
 
+def test_elements_of_different_length_make_the_fact_unknown() -> None:
+    model = WorldModel(parse_facts("""
+estop: none
+facts:
+  scores: {topic: seen, type: a/msg/B, field: 'objects[*].scores[*].value'}
+  others: {topic: seen, type: a/msg/B, field: count}
+"""))
+
+    def take(received: float, *scores: list[float]) -> None:
+        model.ingest('seen', messages.Message(count=len(scores), objects=[
+            messages.Message(scores=[messages.Message(value=score) for score in one])
+            for one in scores]), received)
+
+    take(1.0, [0.5], [0.25])
+    assert model.value('scores', 1.0).validity is Validity.VALID
+    take(2.0, [0.5, 0.5], [0.25])
+    assert model.value('scores', 2.0).validity is Validity.UNKNOWN
+    assert model.value('scores', 2.0).stamp == 2.0
+    assert model.value('others', 2.0).value == 2  # facts behind it are read all the same
+
+
 def test_an_older_sample_does_not_replace_a_newer(model: WorldModel) -> None:
     gap(model, 0.02, 1.0)
     gap(model, 0.09, 0.9, received=1.1)
@@ -269,6 +290,20 @@ def test_judged_at_once_when_within_is_zero(model: WorldModel) -> None:
     assert confirm(model, 'gap > 0.01', 1.1, within=0).outcome == Outcome.CONFIRMED
     assert confirm(model, 'gap > 0.03', 1.1, within=0).outcome == Outcome.REFUTED
     assert confirm(model, 'gap > 0.01', 1.6, within=0).outcome == Outcome.STALE
+
+
+@pytest.mark.parametrize('ask', ['evaluate', 'confirm', 'maintain', 'until_known'])
+def test_a_parameter_may_be_a_list_of_numbers(model: WorldModel, ask: str) -> None:
+    condition = Condition('c', 'norm(home - target) < 0.01', within=1.0)
+    names = {'target': [1.0, 0, 0]}
+    if ask == 'evaluate':
+        assert model.evaluate([condition], 1.0, names)[0] is Verdict.TRUE
+        return
+    answers = Answers()
+    getattr(model, ask)([condition], 1.0, answers, names=names)
+    model.advance(1.5)
+    assert answers.outcome in (
+        {'confirm': Outcome.CONFIRMED, 'maintain': None, 'until_known': Outcome.JUDGED}[ask],)
 
 
 def test_several_conditions_must_be_true_together(model: WorldModel) -> None:

@@ -1,0 +1,79 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""JSON that comes from outside: read within the same limits as YAML documents."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from .budget import MAX_DEPTH
+from .errors import LifecycleError
+
+MAX_JSON = 4 * 1024 * 1024
+"""Longest text, in characters."""
+MAX_DIGITS = 64
+"""Longest whole number, in characters."""
+_SURROGATE = re.compile(r'\\u[dD][89a-fA-F]')
+
+
+def read_json(text: str | bytes, what: str) -> Any:
+    """
+    Return what a JSON text stands for; `LifecycleError`, which begins with `what`, if it can't.
+
+    Refused are texts longer than MAX_JSON, whole numbers with more than 64 digits, more than 64
+    levels, and lone surrogates: what JSON can express, and neither messages nor the journal can
+    hold.
+    """
+    if len(text) > MAX_JSON:
+        raise LifecycleError(f'{what}: longer than {MAX_JSON} characters')
+    try:
+        value = json.loads(text, parse_int=_whole_number)
+        written = text if isinstance(text, str) else text.decode('utf-8', 'replace')
+        if written.count('[') + written.count('{') > MAX_DEPTH:
+            _check_depth(value)
+        if _SURROGATE.search(written):
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        why = 'a lone surrogate is not valid text' if isinstance(error, UnicodeEncodeError) \
+            else f'nested deeper than {MAX_DEPTH} levels' if isinstance(error, RecursionError) \
+            else str(error)
+        raise LifecycleError(f'{what}: {why}') from error
+    return value
+
+
+def read_object(text: str | bytes, what: str) -> dict[str, Any]:
+    """Return the JSON object that a text stands for, an empty one for no text; as `read_json`."""
+    value = read_json(text, what) if text else {}
+    if not isinstance(value, dict):
+        raise LifecycleError(f'{what}: expected an object, with names and values')
+    return value
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f'number with more than {MAX_DIGITS} digits')
+    return int(digits)
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [item for entry in level if isinstance(entry, (dict, list))
+                 for item in (entry.values() if isinstance(entry, dict) else entry)]
+        if not level:
+            return
+    raise ValueError(f'nested deeper than {MAX_DEPTH} levels')
