@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Edits of flows that run: judged, applied, and read back from the journal as they were applied."""
+"""Edits of flows that run: judged, applied, and read back from the journal as they were."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def clock(rng: random.Random) -> float:
     """Return a time that a clock may show, in s."""
     return rng.choice((
         rng.uniform(1.7e9, 1.9e9), rng.uniform(1.7e9, 1.9e9), rng.uniform(0.0, 1e5), 0.0,
-        rng.uniform(0.0, 4e9), 253402300799.0))
+        rng.uniform(0.0, 4e9), 2147483647.0))
 
 
 class Schedules(Case):
@@ -100,7 +100,7 @@ class Schedules(Case):
         steps = [created + rng.choice((0.0, 1.0, 0.5, 60.0, -5.0, 86400.0, 1e6, 1e8, -1e6))
                  * rng.random() for _ in range(4)]
         return schedule(rng), created, steps, rng.random() < 0.3, \
-            rng.choice((0.0, 0.0, 1.0, -1e3)), (clock(rng), number(rng))[rng.random() < 0.1]
+            rng.choice((0.0, 0.0, 1.0, -1e3)), clock(rng)
 
     def check(self, given: Any) -> bool:
         data, created, steps, of_action, shift, moment = given
@@ -110,7 +110,7 @@ class Schedules(Case):
             return False
         spec.in_words()
         made = Schedule(spec, created, shift)
-        self._follow(made, moment if math.isfinite(moment) else None)
+        self._follow(made, moment)
         self._follow(made, None)
         self._take(Job('j', 'n', spec, created, seen=created), steps)
         return True

@@ -31,6 +31,7 @@ from .worker import record, SLOW_S, State, work
 LIFE = 20_000
 """Inputs that one worker runs at most."""
 LOOK_S = 0.05
+GRACE_S = 3.0
 BLOCKED_S = 20.0
 """Time by the wall that an input may take, on a machine that others use too."""
 
@@ -157,7 +158,8 @@ def _watch(pid: int, state: State) -> tuple[str, int]:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             return '', status
-        index, _, _, _, cpu, steady, _, _ = state.read()
+        told = state.read()
+        index, _, _, _, cpu, steady, _, _ = told
         why = ''
         if index >= 0:
             try:
@@ -165,15 +167,27 @@ def _watch(pid: int, state: State) -> tuple[str, int]:
             except OSError:
                 continue  # it has just ended
             waited = time.monotonic() - steady
-            if state.read()[0] == index:
+            if state.read() == told:  # else it is at another one, or was just writing
                 if used > SLOW_S:
                     why = f'over {SLOW_S:g} s of CPU time'
                 elif waited > BLOCKED_S:
                     why = f'blocked for {BLOCKED_S:g} s'
         if why:
-            os.kill(pid, signal.SIGKILL)
-            return why, os.waitpid(pid, 0)[1]
+            os.kill(pid, signal.SIGABRT)  # faulthandler then writes down where it is
+            return why, _end(pid)
         time.sleep(LOOK_S)
+
+
+def _end(pid: int) -> int:
+    """Wait for the end of a worker that was told to, kill it if need be; return its status."""
+    until = time.monotonic() + GRACE_S
+    while time.monotonic() < until:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(LOOK_S)
+    os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
 
 
 def _input_of(case: Case, name: str, seed: int, index: int) -> object:

@@ -47,7 +47,7 @@ KEPT = 20
 """Foreign errors of one kind that a worker records."""
 
 PACKAGE = os.path.dirname(os.path.abspath(action_lifecycle.__file__)) + os.sep
-STATE = struct.Struct('=qqqqddqd')
+STATE = struct.Struct('@qqqqddqd')  # native: whole fields are written at once
 # index, done, accepted, foreign, CPU time and steady time of the beginning, growth in kB, slowest
 
 
