@@ -23,9 +23,6 @@ from typing import Any
 
 from action_lifecycle.engine.errors import LifecycleError
 
-BLOCK = 64
-"""Inputs with consecutive indices that share what `begin` makes."""
-
 MODULES = {
     'flows': 'flows', 'templates': 'templates', 'schedules': 'schedules',
     'conditions': 'conditions', 'facts': 'facts', 'goals': 'goals', 'edits': 'edits',
@@ -46,6 +43,7 @@ class Case:
     """
 
     refused: tuple[type[BaseException], ...] = (LifecycleError,)
+    block = 64  #: inputs with consecutive indices that share what `begin` makes
 
     def prepare(self) -> None:
         """Import and make what all inputs need; called once, before the workers are forked."""
@@ -72,7 +70,7 @@ class Run:
 
     def input(self, index: int) -> Any:  # noqa: A003
         """Return the input with this index."""
-        block = index // BLOCK
+        block = index // self.case.block
         if block != self._block:
             self._block = block
             self.case.begin(random.Random(f'{self._stem}block/{block}'))

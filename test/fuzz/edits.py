@@ -19,6 +19,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from action_lifecycle.flow import parse_flow
 from action_lifecycle.flow.edits import parse_edit
 from action_lifecycle.flow.restoring import Restored
 
@@ -98,13 +99,15 @@ class Edits(Case):
         if self.rig is not None:
             self.rig.close()
         self.rig = Rig('edits')
-        self.texts = []
+        self.flows = []
         for _ in range(FLOWS):
             data = plain_flow(rng)
-            self.texts.append((Writer(rng).write(data), list(data['actions'])))
+            self.flows.append((
+                parse_flow(Writer(rng).write(data), 'f.yaml'), list(data['actions'])))
 
     def make(self, rng: random.Random) -> Any:
-        source, names = rng.choice(self.texts)
+        which = rng.randrange(FLOWS)
+        names = self.flows[which][1]
         edits = []
         for _ in range(rng.choice((1, 1, 2, 3))):
             data: Any = edit(rng, names)
@@ -116,14 +119,14 @@ class Edits(Case):
             edits.append((rng.choice((0.0, 0.05, 0.5, 1.05, 1.5, 3.0, 9.0)), made,
                           rng.choice((0, 0, 0, 1, -1, 5, 2**63)),
                           text(rng) if rng.random() < 0.02 else 'me'))
-        return source, edits, rng.randrange(2**32), rng.random() < 0.3
+        return which, edits, rng.randrange(2**32), rng.random() < 0.3
 
     def check(self, given: Any) -> bool:
-        source, edits, seed, canceled = given
+        which, edits, seed, canceled = given
         rig = self.rig
         assert rig is not None
         hand_over(random.Random(seed), rig.robot)
-        run = rig.submit(source)
+        run = rig.submit(self.flows[which][0])
         refusal: Exception | None = None
         applied = False
         try:

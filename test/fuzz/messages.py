@@ -27,7 +27,8 @@ from .case import Case
 from .facts import topic_fact, TYPES
 from .yaml_text import Writer
 
-FACTS_OF_A_BLOCK = 24
+FACTS_OF_A_BLOCK = 16
+MESSAGES_OF_A_BLOCK = 24
 
 
 class Damaged(LifecycleError):
@@ -38,17 +39,22 @@ class Messages(Case):
     """
     Messages of many types in a world model with facts on all of their fields.
 
-    Half of them are read from bytes; what the middleware refuses never gets to the package.
+    Half of them are read from damaged bytes; what the middleware refuses gets no further.
     """
+
+    block = 1024
 
     def prepare(self) -> None:
         from action_lifecycle.nodes.bridge_messages import evidence_to, fact_to, in_words, Topics
         from action_lifecycle.ros.field_kinds import field_kind
+        from action_lifecycle.ros.goals import fill
         from action_lifecycle.ros.types import message_class
         from rclpy.serialization import deserialize_message, serialize_message
+
+        from .types import data_of, spoil
         self.evidence_to, self.fact_to, self.in_words = evidence_to, fact_to, in_words
         self.topics = Topics({}, lambda topic: '')
-        self.field_kind = field_kind
+        self.field_kind, self.fill, self.data_of, self.spoil = field_kind, fill, data_of, spoil
         self.classes = {name: message_class(name) for name in TYPES}
         self.serialize, self.deserialize = serialize_message, deserialize_message
         self.serialize(self.classes[TYPES[0]]())
@@ -74,12 +80,15 @@ class Messages(Case):
                            field_kind=self.field_kind)
         self.model = WorldModel(made, late=rng.choice((0.05, float('inf'))))
         self.facts = made
-        self.types = types
+        self.on_topic: Any = {topic: [
+            name for name, fact in made.items()
+            if not isinstance(fact, TopicFact) or fact.topic == topic]
+            for topic in ('/tf_static', *(_topic(type_name) for type_name in types))}
         self.now = 1000.0
         self.results: list[Any] = []
-        names = sorted(facts)
+        self.names = sorted(facts)
         for _ in range(6):
-            name = rng.choice(names)
+            name = rng.choice(self.names)
             text = rng.choice((f'{name} == {name}', f'any({name} > 0)', f'norm({name}) < 5',
                                f'len({name}) > 1 or {name} == {name}', f'{name}[0] > 0'))
             ask = rng.choice((self.model.confirm, self.model.maintain, self.model.until_known))
@@ -88,15 +97,21 @@ class Messages(Case):
             except DocumentError:
                 continue
 
+        self.raw = []
+        for _ in range(MESSAGES_OF_A_BLOCK):
+            type_name = rng.choice(types)
+            self.raw.append((type_name, self.serialize(self._made(
+                rng, type_name, self.data_of(rng, self.classes[type_name])))))
+
     def make(self, rng: random.Random) -> Any:
-        from .types import data_of, spoil
-        type_name = rng.choice(self.types)
-        message = self._made(rng, type_name, data_of(rng, self.classes[type_name]))
-        for _ in range(rng.choice((0, 1, 1, 3))):
-            spoil(rng, message)
-        raw = None
-        if rng.random() < 0.4:
-            raw = bytearray(self.serialize(message))
+        type_name, source = rng.choice(self.raw)
+        raw = message = None
+        if rng.random() < 0.5:
+            message = self.deserialize(source, self.classes[type_name])
+            for _ in range(rng.choice((0, 1, 1, 3))):
+                self.spoil(rng, message)
+        else:
+            raw = bytearray(source)
             for _ in range(rng.choice((0, 1, 1, 2, 8))):
                 _damage(rng, raw)
             if rng.random() < 0.1:
@@ -104,12 +119,11 @@ class Messages(Case):
         step = rng.choice((0.0, 0.01, 0.1, 1.0, -0.05, -10.0, 100.0, 1e-9))
         return type_name, message if raw is None else bytes(raw), step, \
             rng.choice((0.0, 0.0, 0.5, 100.0)), rng.randrange(FACTS_OF_A_BLOCK), \
-            rng.random() < 0.05
+            rng.random() < 0.05, rng.random() < 0.1
 
     def _made(self, rng: random.Random, type_name: str, data: Any) -> Any:
-        from action_lifecycle.ros.goals import fill
         message = self.classes[type_name]()
-        list(fill(message, data))
+        list(self.fill(message, data))
         if type_name.endswith('PointCloud2') and rng.random() < 0.8:
             _cloud(rng, message)
         elif type_name.endswith('Image') and rng.random() < 0.8:
@@ -124,7 +138,7 @@ class Messages(Case):
         return message
 
     def check(self, given: Any) -> bool:
-        type_name, message, step, age, which, static = given
+        type_name, message, step, age, which, static, judged = given
         if isinstance(message, bytes):
             try:
                 message = self.deserialize(message, self.classes[type_name])
@@ -136,15 +150,14 @@ class Messages(Case):
         model, now = self.model, self.now
         model.ingest(topic, message, now, age)
         model.advance(min(model.next_deadline(), now + 0.5))
-        for name, fact in self.facts.items():
-            if not isinstance(fact, TopicFact) or fact.topic == topic:
-                value = model.value(name, now)
-                self.fact_to(value, self.topics)
-                value.as_dict()
-        names = list(self.facts)
-        name = names[which % len(names)]
-        _, evidence = model.evaluate([Condition('c', f'{name} == {name}')], now) \
-            if self._comparable(name) else (None, ())
+        for name in self.on_topic[topic]:
+            value = model.value(name, now)
+            self.fact_to(value, self.topics)
+            value.as_dict()
+        name = self.names[which % len(self.names)]
+        evidence: Any = ()
+        if judged and self._comparable(name):
+            _, evidence = model.evaluate([Condition('c', f'{name} == {name}')], now)
         for entry in evidence:
             self.evidence_to(entry, self.topics)
         self.in_words(evidence, self.topics)

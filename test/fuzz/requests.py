@@ -45,6 +45,7 @@ def json_text(rng: random.Random, data: Any) -> str:
 class Requests(Case):
     """What services of the nodes are asked, on flows in many states."""
 
+    block = 128
     rig: Rig | None = None
 
     def prepare(self) -> None:

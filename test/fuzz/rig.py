@@ -25,7 +25,7 @@ import shutil
 import tempfile
 from typing import Any
 
-from action_lifecycle.flow import parse_flow
+from action_lifecycle.flow import Flow, parse_flow
 from unit.flow.robot import Clock, Process, Robot
 
 MEMORY = Path('/dev/shm')
@@ -48,10 +48,11 @@ class Rig:
         self.orchestrator = self.process.orchestrator
         self._numbers = 0
 
-    def submit(self, text: str) -> Any:
+    def submit(self, flow: Flow | str) -> Any:
         """Start a flow."""
         self._numbers += 1
-        return self.orchestrator.submit(parse_flow(text, 'f.yaml'), f'f{self._numbers}')
+        return self.orchestrator.submit(
+            parse_flow(flow, 'f.yaml') if isinstance(flow, str) else flow, f'f{self._numbers}')
 
     def close(self) -> None:
         """End it without a word."""

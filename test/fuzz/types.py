@@ -16,11 +16,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 import random
 from typing import Any
 
+from action_lifecycle.ros import types as ros_types
 from action_lifecycle.ros.goals import FLOATS, RANGES
-from action_lifecycle.ros.types import class_of, fields_of
 from rosidl_parser.definition import (
     AbstractNestedType,
     AbstractString,
@@ -32,6 +33,9 @@ from rosidl_parser.definition import (
 )
 
 from .values import NUMBERS
+
+class_of = ros_types.class_of
+fields_of = lru_cache(maxsize=None)(ros_types.fields_of)
 
 STRINGS = ('', 'a', 'elbow', 'camera', 'base', 'gripper', 'é🤖', 'x' * 40, '0', 'b/c', '\t')
 
