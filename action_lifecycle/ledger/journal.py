@@ -38,7 +38,7 @@ from .journal_barrier import BarrierThread
 from .journal_checkpoint import CheckpointThread
 from .journal_compaction import PLANNED, Removal, remove, SNAPSHOT
 from .journal_files import JournalFiles
-from .journal_reader import damaged, explained, JournalReader
+from .journal_reader import explained, JournalReader
 from .journal_row import Entry, JournalError, make_row, Row
 from .journal_schema import COLUMNS, migrate, touch, transaction, version_of
 
