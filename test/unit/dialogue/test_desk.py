@@ -21,7 +21,7 @@ from typing import Any
 
 from action_lifecycle.dialogue import AnswerRefused, OperatorDesk
 from action_lifecycle.dialogue.questions import MAX_ANSWER, MAX_QUESTION
-from action_lifecycle.ledger import Journal, JournalError
+from action_lifecycle.ledger import Entry, Journal, JournalError
 from action_lifecycle.lifecycle.ports import Question
 from action_lifecycle.lifecycle.states import ErrorCode
 from hypothesis import given
@@ -278,3 +278,21 @@ def test_without_a_journal_it_works_all_the_same() -> None:
              lambda *said: taken.append(said))
     desk.respond(next(iter(desk.open)), 'yes', 'anna')
     assert taken == [('yes', 'anna')]
+
+
+@pytest.mark.parametrize(('event', 'data'), [
+    ('question_asked', {}), ('question_asked', {'id': 'x', 'text': [], 'key': 'k', 'deadline': 0}),
+    ('question_asked', {'id': 'x', 'text': 'Well?', 'key': [], 'deadline': 0}),
+    ('question_asked', {'id': 'x', 'text': 'Well?', 'key': 'k', 'deadline': 'soon'}),
+    ('question_answered', {}), ('question_answered', {'id': 'x', 'answer': ['yes']}),
+    ('question_expired', {'id': {}, 'answer': ''})])
+def test_a_note_that_can_not_be_read_back_is_left_out_and_logged(
+    rig: Rig, caplog: pytest.LogCaptureFixture, event: str, data: dict[str, Any]
+) -> None:
+    rig.journal.append(Entry(
+        kind='note', flow_id='f', action_id='a', event=event, data=data, final=True))
+    rig.restart()
+    assert f'row 1 of the journal ({event} of f/a) is left out' in caplog.text
+    rig.ask()
+    rig.desk.respond(rig.id(), 'yes', 'anna')
+    assert rig.answers == [('yes', 'anna')]

@@ -22,6 +22,7 @@ from typing import Any
 from action_lifecycle.dialogue import Dialogue, FlowDialogues, register_hooks
 from action_lifecycle.dialogue.flow_dialogue import dialogue_graph, dialogue_rows, entries_of
 from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.ledger import Entry as JournalEntry
 from action_lifecycle.lifecycle.ports import Question
 import pytest
 
@@ -220,3 +221,23 @@ def test_the_graph_has_the_four_types_of_transitions() -> None:
              for source, events in dialogue_graph().table.items()
              for transitions in events.values() for transition in transitions}
     assert {('user', 'invoker'), ('invoker', 'user'), ('user', 'user')} <= kinds
+
+
+@pytest.mark.parametrize('data', [
+    {}, {'state': 'asking', 'text': 'x', 'persistence': 'ODD'},
+    {'state': 'asking', 'text': 5, 'persistence': 'RAW'}])
+def test_an_entry_that_can_not_be_read_back_is_left_out_and_logged(
+    rig: Rig, caplog: pytest.LogCaptureFixture, data: dict[str, Any]
+) -> None:
+    rig.submit()
+    before = rig.said()
+    rig.process.journal.append(JournalEntry(
+        kind='note', flow_id='f', event='dialogue', data=data, final=True))
+    rig.process.kill()
+    rig.start()
+    rig.process.orchestrator.restore()
+    rig.clock.run(1)
+    assert rig.said() == before
+    assert '(dialogue of f) is left out' in caplog.text
+    rig.answer('give_up')
+    assert rig.said() != before

@@ -26,11 +26,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
 
-from unit.lifecycle.schedules import specs
-from unit.lifecycle.test_schedule_properties import calls, readings, WORK
-
 from .robot import Clock, Process, Robot
 from .scheduled import FLOW, Scheduled
+from ..lifecycle.schedules import calls, readings, specs, WORK
 
 odd_readings = st.one_of(
     readings, st.sampled_from([math.nan, math.inf, -math.inf, 1e18, -1e18, 1e308, -5.0]))

@@ -29,6 +29,7 @@ from action_lifecycle.flow.planning import (
     PlanOrder,
     PlanReply,
 )
+from action_lifecycle.ledger import Entry
 from action_lifecycle.lifecycle.states import ErrorCode
 import pytest
 
@@ -255,3 +256,33 @@ def test_halted_it_asks_nobody_and_the_next_life_goes_on(start: Start, clock: Cl
     life.planner.restore()
     clock.run(30.0)
     assert life.process.orchestrator.runs['f'].state == 'FINISH'
+
+
+ORDER = {'flow_id': 'bad', 'request': 'pick it', 'parameters': {}, 'priority': 0,
+         'requester': '', 'lease': '', 'recipe': ''}
+
+
+@pytest.mark.parametrize(('data', 'why'), [
+    ({}, "missing field 'order'"), ({'order': 5}, "field 'order'"),
+    ({'order': {**ORDER, 'hue': 'red'}, 'tries': 0, 'failures': 0, 'errors': []},
+     "unknown field 'hue'"),
+    ({'order': {**ORDER, 'flow_id': 'other'}, 'tries': 0, 'failures': 0, 'errors': []},
+     'order.flow_id'),
+    ({'order': ORDER, 'tries': 'many', 'failures': 0, 'errors': []}, "field 'tries'"),
+    ({'order': ORDER, 'tries': 0, 'failures': 0, 'errors': 3}, "field 'errors'"),
+    ({'order': ORDER, 'tries': 0, 'failures': 0, 'errors': [], 'answer': []}, "field 'answer'")])
+def test_a_request_that_can_not_be_read_back_is_set_aside_and_the_others_go_on(
+    start: Start, clock: Clock, caplog: pytest.LogCaptureFixture, data: dict[str, Any], why: str
+) -> None:
+    life = Life(start(), Service(clock))
+    life.process.journal.append(
+        Entry(kind='plan', action_id='bad', event='answered', data=data))
+    life.begin('good')
+    life.process.kill()
+    life = Life(start(), Service(clock, YES))
+    life.planner.restore()
+    clock.run(30.0)
+    assert life.process.orchestrator.runs['good'].state == 'FINISH'
+    (said,) = [record.getMessage() for record in caplog.records if 'bad' in record.getMessage()]
+    assert "request 'bad' is set aside: row 1" in said and why in said
+    assert [row.action_id for row in life.process.journal.open_rows('plan')] == ['bad']

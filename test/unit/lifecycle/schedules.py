@@ -11,14 +11,16 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Schedules of all kinds, drawn by hypothesis."""
+"""Schedules of all kinds, drawn by hypothesis, and how much work a question to one takes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import datetime
+import sys
 from typing import Any
 
-from action_lifecycle.lifecycle.schedule import schedule_faults, ScheduleSpec
+from action_lifecycle.lifecycle.schedule import LATEST, schedule_faults, ScheduleSpec
 from hypothesis import strategies as st
 
 ZONES = (
@@ -32,6 +34,11 @@ LEAP_DAY = datetime.datetime(2024, 2, 29, 12)
 moments = st.one_of(
     st.datetimes(START, END), st.just(LEAP_DAY), st.datetimes(
         datetime.datetime(2011, 12, 28), datetime.datetime(2012, 1, 2)))
+
+stamps = moments.map(lambda moment: moment.replace(tzinfo=datetime.timezone.utc).timestamp())
+readings = st.one_of(stamps, st.floats(0.0, LATEST), st.just(0.0))
+WORK = 3_000_000
+"""Calls that one question may take: some 50 for each day of 130 years, and for its times."""
 
 
 def _numbers(least: int, most: int) -> st.SearchStrategy[str]:
@@ -82,3 +89,20 @@ def specs(draw: st.DrawFn, of_rules: bool = True, of_seconds: bool = True) -> Sc
     spec = ScheduleSpec(**fields)
     return spec if not any(schedule_faults(spec, of_action=False)) else ScheduleSpec(
         **{**fields, 'every': 60.0})
+
+
+def calls(work: Callable[[], Any]) -> int:
+    """Return how many calls of functions some work takes."""
+    count = 0
+
+    def called(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ('call', 'c_call')
+
+    before = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count

@@ -15,12 +15,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import datetime
 from itertools import islice, pairwise
 import math
-import sys
-from typing import Any
 
 from action_lifecycle.lifecycle.calendar_rule import rule_fault
 from action_lifecycle.lifecycle.schedule import LATEST, Schedule, schedule_faults, ScheduleSpec
@@ -29,32 +26,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
 
-from .schedules import moments, rules, specs
+from .schedules import calls, moments, readings, rules, specs, WORK
 
 YEAR = 366 * 86400.0
-WORK = 3_000_000
-"""Calls that one question may take: some 50 for each day of 130 years, and for its times."""
-stamps = moments.map(lambda moment: moment.replace(tzinfo=datetime.timezone.utc).timestamp())
-readings = st.one_of(stamps, st.floats(0.0, LATEST), st.just(0.0))
-
-
-def calls(work: Callable[[], Any]) -> int:
-    """Return how many calls of functions some work takes."""
-    count = 0
-
-    def called(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ('call', 'c_call')
-
-    before = sys.getprofile()
-    sys.setprofile(called)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
 def some(schedule: Schedule, moment: float | None, number: int) -> list[float]:
     """Return the next times after a moment."""
     found: list[float] = []

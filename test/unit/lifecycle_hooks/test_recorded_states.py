@@ -20,9 +20,11 @@ import logging
 from pathlib import Path
 import subprocess
 import sys
+from typing import Any
 
 from action_lifecycle import lifecycle_hooks as hooks
 from action_lifecycle.engine import LifecycleError, StateTransitionError
+from action_lifecycle.ledger import Entry, Journal
 from action_lifecycle.lifecycle_hooks import ActionRetryTracker, ActionState
 import pytest
 
@@ -114,3 +116,28 @@ def test_questions_keep_nothing_in_memory() -> None:
         hooks.validate_state_transition(SESSION, action, 'error')
         hooks.safe_set_state(SESSION, action, 'completed')
     assert not hooks._sessions.actions
+
+
+@pytest.mark.parametrize(('event', 'state', 'data'), [
+    ('execute', 'executing_motion', {}), ('fail', 'error', {'error_code': 'ODD'}),
+    ('terminate', 'terminated', {'outcome': 3}), ('start', 'nowhere', {}),
+    ('motion_done', 'sensor_confirm', {'ended': 'soon'}),
+    ('receive_recipe', 'recipe_received', {'fragment': 5})])
+def test_an_action_that_can_not_be_read_back_is_set_aside_and_the_others_are_read(
+    journal: Path, caplog: pytest.LogCaptureFixture, event: str, state: str,
+    data: dict[str, Any]
+) -> None:
+    put('completed', 'good')
+    put('in_progress', 'bad')
+    hooks.configure()
+    with Journal(journal) as writer:
+        writer.append(Entry(kind='transition', flow_id=SESSION, action_id='bad', event=event,
+                            from_state='in_progress', to_state=state, data=data))
+    restart(journal)
+    assert state_of('good') == 'completed'
+    assert f'action bad of session {SESSION} is set aside: row' in caplog.text
+    with pytest.raises(StateTransitionError, match='set aside'):
+        state_of('bad')
+    assert not hooks.safe_set_state(SESSION, 'bad', 'completed')
+    assert hooks.restore_action_states_from_ledger(SESSION, Ledger(bad='COMPLETED')) == 0
+    put('in_progress', 'new')
