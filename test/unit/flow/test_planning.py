@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+import sqlite3
 from typing import Any
 
 from action_lifecycle.flow.flow import Flow
@@ -286,3 +287,18 @@ def test_a_request_that_can_not_be_read_back_is_set_aside_and_the_others_go_on(
     (said,) = [record.getMessage() for record in caplog.records if 'bad' in record.getMessage()]
     assert "request 'bad' is set aside: row 1" in said and why in said
     assert [row.action_id for row in life.process.journal.open_rows('plan')] == ['bad']
+
+
+def test_a_request_with_a_damaged_row_is_set_aside(
+    start: Start, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    life = Life(start(), Service(clock))
+    life.begin('bad')
+    life.process.kill()
+    with sqlite3.connect(life.process.journal.path) as file:
+        file.execute("UPDATE entry SET data_json = replace(data_json, 'pick', 'drop')")
+    life = Life(start(), Service(clock, YES))
+    life.planner.restore()
+    clock.run(30.0)
+    assert "request 'bad' is set aside" in caplog.text and 'does not have' in caplog.text
+    assert not life.planner.open and not life.service.asked
