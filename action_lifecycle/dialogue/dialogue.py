@@ -212,7 +212,7 @@ def _cut(text: str) -> str:
 
 
 def _check_templates(graph: str, templates: Mapping[str, Any]) -> None:
-    """Refuse templates that are no text, too long, or can not be read; nothing is filled in."""
+    """Refuse templates that are no text, too long, or wrong; nothing is filled in here."""
     faults = []
     for state, template in templates.items():
         where = f"graph '{graph}', state '{state}': template"
