@@ -39,7 +39,7 @@ from .journal_checkpoint import CheckpointThread
 from .journal_compaction import PLANNED, Removal, remove, SNAPSHOT
 from .journal_files import JournalFiles
 from .journal_reader import explained, JournalReader
-from .journal_row import Entry, JournalError, make_row, Row
+from .journal_row import damaged, Entry, JournalError, make_row, Row
 from .journal_schema import COLUMNS, migrate, touch, transaction, version_of
 
 BUSY_S = 1.0  # how long an append waits for somebody who locks the file against the rules
