@@ -81,9 +81,21 @@ class JournalReader:
         try:
             with explained(self.path):
                 require_current(self._connection, self.path)
+                self._identity = self._look()
         except BaseException:
             self._connection.close()
             raise
+
+    def is_elsewhere(self) -> bool:
+        """Whether the path doesn't lead to the file any more that is read: open it anew then."""
+        try:
+            return self._look() != self._identity
+        except OSError:
+            return True
+
+    def _look(self) -> tuple[int, int]:
+        found = os.stat(self.path)
+        return found.st_dev, found.st_ino
 
     def last_seq(self) -> int:
         """Return the sequence number of the last row, 0 if there is none."""

@@ -101,10 +101,13 @@ class Synchronizer:
 
     async def _step(self) -> bool:
         """Bring one batch; whether there is more."""
+        now = time.monotonic()
+        if self._reader is not None and now >= self._check_at and self._reader.is_elsewhere():
+            self._reader.close()
+            self._reader = None
         if self._reader is None:
             self._reader = JournalReader(self._path)
         last = self._reader.last_seq()
-        now = time.monotonic()
         if self._status.connected and last == self._status.ledger_seq and now < self._check_at:
             return False
         self._check_at = now + CHECK

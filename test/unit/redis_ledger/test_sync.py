@@ -232,6 +232,20 @@ def test_ledger_of_another_journal_is_refused(journal, sync, redis_server, tmp_p
     syncing.until(lambda one: one.refused and 'another hash' in one.last_error)
 
 
+def test_journal_that_was_put_in_the_place_of_another_is_read(
+        journal, sync, redis_server, tmp_path):
+    write(journal, 0, 3)
+    syncing = sync()
+    syncing.until_synced()
+    with Journal(tmp_path / 'other') as other:
+        write(other, 0, 2)
+    journal.close()  # its node was ended
+    (tmp_path / 'other').rename(journal.path)
+    syncing.until(lambda one: one.refused and 'another journal' in one.last_error)
+    os.unlink(journal.path)
+    syncing.until(lambda one: not one.connected and 'unable to open' in one.last_error)
+
+
 def test_retention_spares_what_is_new_and_what_is_open(journal, sync, redis_server):
     write(journal, 0, 5)
     write(journal, 5, 1, steps=1)
