@@ -33,7 +33,7 @@ LIFE = 20_000
 LOOK_S = 0.05
 GRACE_S = 3.0
 BLOCKED_S = 20.0
-"""Time by the wall that an input may take, on a machine that others use too."""
+"""Time by the wall that an input may take while it does nothing."""
 
 
 @dataclass
@@ -170,12 +170,18 @@ def _watch(pid: int, state: State) -> tuple[str, int]:
             if state.read() == told:  # else it is at another one, or was just writing
                 if used > SLOW_S:
                     why = f'over {SLOW_S:g} s of CPU time'
-                elif waited > BLOCKED_S:
+                elif waited > BLOCKED_S and _waits(pid):
                     why = f'blocked for {BLOCKED_S:g} s'
         if why:
             os.kill(pid, signal.SIGABRT)  # faulthandler then writes down where it is
             return why, _end(pid)
         time.sleep(LOOK_S)
+
+
+def _waits(pid: int) -> bool:
+    """Whether a process waits for something, not only for its turn on a busy machine."""
+    stat = Path(f'/proc/{pid}/stat').read_text()
+    return stat.rpartition(') ')[2][0] in 'SD'
 
 
 def _end(pid: int) -> int:
