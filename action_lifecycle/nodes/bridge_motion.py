@@ -36,9 +36,9 @@ from ..ros.lifecycle_node import ManagedNode
 from ..ros.motion_client import GoalEnd, MotionClient, MotionGoal
 from ..ros.timers import sleep, Timeout
 from ..ros.types import action_class
-from ..world import Condition, Evidence, Outcome, Result, SafetyStatus, Verdict, WorldModel
+from ..world import Condition, Evidence, Outcome, Result, Safety, SafetyStatus, Verdict, WorldModel
 
-FACT_LOOK = 0.02  #: s between looks whether a fact that a goal needs is known
+LOOK = 0.02  #: s between looks whether safety is READY, and facts that a goal needs are known
 
 
 class Bridge(Protocol):
@@ -56,6 +56,9 @@ class Bridge(Protocol):
 
     def safety_trouble(self) -> SafetyStatus | None:
         """Return why no motion may start, None when it may."""
+
+    def note_motion(self) -> None:
+        """Note that something may move from now on."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,7 @@ class Motion:
         self._known: Any = Future()
         self._deadline: Timeout | None = None
         self._limit: Timeout | None = None
+        self._unguarded: Timeout | None = None
         self._end = MotionEnd()
 
     # -- what the node calls
@@ -126,11 +130,8 @@ class Motion:
         """Execute (or follow) it; returns what became of it."""
         maintain = None
         try:
-            trouble = self._bridge.safety_trouble() if resume else None
-            # A bridge that has just started has not seen its safety topics yet; when they say
-            # stop, it stops this motion as any other.
-            if trouble is not None and trouble.code is not ErrorCode.SAFETY_NOT_READY:
-                self.stop(trouble.code, trouble.told)
+            if resume:
+                self._guard_resumed()
             await self._until_known()
             if self._stop is None and self.order.maintain:
                 maintain = self._bridge.model.maintain(
@@ -153,8 +154,9 @@ class Motion:
                 self._goal.cancel()
             if maintain is not None:
                 maintain.cancel()
-            if self._deadline is not None:
-                self._deadline.cancel()
+            for timeout in (self._deadline, self._unguarded):
+                if timeout is not None:
+                    timeout.cancel()
             self._end.ended = self._end.ended or self._bridge.node.now()
             self.done.set_result(self._end)
         return self._end
@@ -175,19 +177,36 @@ class Motion:
     async def _steps(self, first: int) -> None:
         for index in range(first, len(self.order.steps)):
             step = self.order.steps[index]
-            if self._stop is not None:
-                return
-            trouble = self._bridge.safety_trouble()
-            if trouble is not None:
-                self._fail(trouble.code, trouble.told)
-                return
-            self._show(index, 'waiting_for_server')
-            goal = await self._filled(step)
-            if goal is None or self._stop is not None:
-                return
+            limit = self._bridge.node.steady() + step.server_timeout
+            goal = None
+            while goal is None or self._bridge.safety_trouble() is not None:
+                if not await self._until_ready(index, limit):
+                    return
+                self._show(index, 'waiting_for_server')
+                goal = await self._filled(step)
+                if goal is None or self._stop is not None:
+                    return
+            self._bridge.note_motion()
             if not self._took(await self._one(index, step, goal)):
                 return
         self._end.outcome = 'executed'
+
+    async def _until_ready(self, index: int, limit: float) -> bool:
+        """Wait until the safety topics are READY, at most until `limit`; whether they are."""
+        node = self._bridge.node
+        while self._stop is None:
+            trouble = self._bridge.safety_trouble()
+            if trouble is None:
+                return True
+            if trouble.state is Safety.STOPPED or node.steady() >= limit:
+                self._fail(trouble.code, trouble.told)
+                return False
+            waits = f'waits for READY: {trouble.reason}'
+            if self.progress.state != waits:
+                node.get_logger().info(f'motion {self.order.goal_id}: {waits}')
+                self._show(index, waits)
+            await sleep(node, LOOK)
+        return False
 
     async def _one(self, index: int, step: Step, goal: Any | None) -> GoalEnd:
         """Send one goal (None: follow it) and wait for its end."""
@@ -238,7 +257,7 @@ class Motion:
     async def _filled(self, step: Step) -> Any | None:
         """Return the goal's message with the facts as they are now; None: it can't be sent."""
         node, model = self._bridge.node, self._bridge.model
-        limit = node.steady() + max(step.server_timeout, FACT_LOOK)
+        limit = node.steady() + max(step.server_timeout, LOOK)
         while True:
             missing: list[str] = []
 
@@ -259,7 +278,7 @@ class Motion:
             if self._stop is not None or node.steady() >= limit:
                 self._fail(ErrorCode.GOAL_INVALID, '; '.join(missing))
                 return None
-            await sleep(node, FACT_LOOK)
+            await sleep(node, LOOK)
         goal = action_class(step.type).Goal()
         faults = [*fill(goal, data)]
         if not faults:
@@ -270,6 +289,25 @@ class Motion:
         return goal
 
     # -- following after a restart
+
+    def _guard_resumed(self) -> None:
+        """
+        Stop what an earlier process sent if safety is STOPPED, or is not READY in time.
+
+        A bridge that has just started has not heard its safety topics yet.
+        """
+        def stop_unless_ready() -> None:
+            trouble = self._bridge.safety_trouble()
+            if trouble is not None:
+                self.stop(trouble.code, trouble.told)
+
+        self._bridge.note_motion()
+        trouble = self._bridge.safety_trouble()
+        if trouble is not None and trouble.state is Safety.STOPPED:
+            self.stop(trouble.code, trouble.told)
+        elif trouble is not None:
+            patience = max(step.server_timeout for step in self.order.steps)
+            self._unguarded = Timeout(self._bridge.node, patience, stop_unless_ready)
 
     async def _follow(self) -> None:
         """

@@ -77,6 +77,10 @@ class Motions:
         """Return why no motion may start, None when it may."""
         return self._guard.trouble()
 
+    def note_motion(self) -> None:
+        """Note that something may move from now on: silence of a safety topic is latched."""
+        self._guard.note_motion(True)
+
     # -- what the node calls
 
     def running(self) -> list[Motion]:

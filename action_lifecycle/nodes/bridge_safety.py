@@ -29,19 +29,19 @@ from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
 from ..ros.stamps import to_time
-from ..ros.subscriptions import Subscriptions, TopicNeed
+from ..ros.subscriptions import Subscriptions, TopicNeed, TopicReader
 from ..ros.timers import Alarm, Timeout
-from ..ros.watchdog import Watchdog
 from ..world import FactSet, Safety, SafetyMonitor, SafetyStatus, StopFile
 from ..world.facts_file import SafetySpec
 
 _LEVELS = {Safety.READY: OK, Safety.NOT_READY: WARN, Safety.STOPPED: ERROR}
 PATIENCE = 3.0  #: s until the log says that a safety topic was not seen yet
+LOOK = 0.25  #: s between looks at who publishes the safety topics
 
 
 class Guard:
     """
-    Watches the safety topics by steady time; `on_stop` is called when motions must stop.
+    Watches the safety topics by steady time; `on_stop` is called when it is stopped.
 
     A stop is kept in the file `stop_file` (empty: none) until it is cleared; with such a stop from
     before, it begins stopped.
@@ -56,19 +56,23 @@ class Guard:
         self._file = StopFile(stop_file) if stop_file else None
         self.monitor = SafetyMonitor(
             facts, self._changed, None if self._file is None else self._file.read(),
-            node.resolve_topic_name, lambda: Watchdog.held)
+            node.resolve_topic_name)
         if self.status.state is Safety.STOPPED:
             self._log()
         self._patience = Timeout(node, PATIENCE, self._not_ready_yet)
         self._alarm = Alarm(node, self._advance, ros_time=False)
         self._publisher = node.add_publisher(msg.SafetyState, '~/safety', state_qos())
-        self._readers = [
-            Subscriptions(node, [TopicNeed(spec.topic, spec.type, spec.qos,
-                                           node.guarded(functools.partial(self._take, spec)))],
-                          linger=0.0, on_trouble=self._report_trouble)
-            for spec in self.monitor.specs()]
-        for reader in self._readers:
-            reader.hold(reader.readers)
+        self._readers: list[tuple[SafetySpec, TopicReader]] = []
+        self._subscriptions: list[Subscriptions] = []
+        for spec in self.monitor.specs():
+            need = TopicNeed(spec.topic, spec.type, spec.qos,
+                             node.guarded(functools.partial(self._take, spec)))
+            subscriptions = Subscriptions(
+                node, [need], linger=0.0, on_trouble=self._report_trouble)
+            subscriptions.hold([spec.topic])
+            self._subscriptions.append(subscriptions)
+            self._readers.append((spec, subscriptions.readers[spec.topic]))
+        self._look_again()
 
     @property
     def status(self) -> SafetyStatus:
@@ -77,16 +81,22 @@ class Guard:
 
     def trouble(self) -> SafetyStatus | None:
         """Return why no motion may start, None when it may."""
-        self.monitor.advance(self._node.steady())
+        self._look()
+        self._advance()
         status = self.status
         return None if status.state is Safety.READY else dataclasses.replace(
             status, reason=status.reason + self._why_unseen())
 
     def clear(self) -> str:
         """Release the latch; returns why that is not possible, empty if it was."""
+        self._look()
         why = self.monitor.clear(self._node.steady())
         self._set_alarm()
         return why
+
+    def note_motion(self, moved: bool) -> None:
+        """Note that a motion begins; False: that none has been under way since activation."""
+        self.monitor.moved = moved
 
     def publish(self) -> None:
         """Tell the state."""
@@ -115,23 +125,45 @@ class Guard:
         if self.status.code is ErrorCode.SAFETY_STALE:
             self._keep(None)
         self._patience.cancel()
+        self._looking.cancel()
         self._alarm.destroy()
-        for reader in self._readers:
-            reader.destroy()
+        for subscriptions in self._subscriptions:
+            subscriptions.destroy()
 
-    def _take(self, spec: SafetySpec, message: Any, age: float = 0.0) -> None:
-        self.monitor.ingest(spec, message, self._node.steady())
+    def _take(self, spec: SafetySpec, message: Any, age: float | None = None) -> None:
+        published: float | None = self._node.now()
+        if age is not None:  # latched, `age` s ago by the wall clock
+            published = None if self._node.get_clock().ros_time_is_active else published - age
+        self.monitor.ingest(spec, message, self._node.steady(), published,
+                            latched=age is not None)
         self._set_alarm()
 
     def _advance(self) -> None:
+        """Judge; first read what has come, if silence would count now."""
+        if self._node.steady() >= self.monitor.next_deadline():
+            for _, reader in self._readers:
+                reader.read()
         self.monitor.advance(self._node.steady())
         self._set_alarm()
+
+    def _look(self) -> None:
+        """Look who publishes the topics; of whom else nothing may be known."""
+        for spec, reader in self._readers:
+            publishers = [bytes(info.endpoint_gid)
+                          for info in self._node.get_publishers_info_by_topic(reader.name)]
+            if self.monitor.set_publishers(spec, publishers, self._node.steady()):
+                reader.fetch_again()
+
+    def _look_again(self) -> None:
+        self._look()
+        self._set_alarm()
+        self._looking = Timeout(self._node, LOOK, self._look_again)
 
     def _set_alarm(self) -> None:
         self._alarm.set(self.monitor.next_deadline())
 
     def _changed(self, status: SafetyStatus) -> None:
-        if status.state is not Safety.READY:
+        if status.state is Safety.STOPPED:
             self._on_stop(status)
         self._keep(status if status.state is Safety.STOPPED else None)
         self._log()
@@ -166,16 +198,18 @@ class Guard:
         """Return what is known of why a topic was never seen."""
         if self.status.state is not Safety.NOT_READY:
             return ''
-        reader = next(reader for of in self._readers for reader in of.readers.values()
-                      if reader.name == self.status.topic)
+        reader = next(reader for _, reader in self._readers if reader.name == self.status.topic)
         if reader.trouble:
             return f': {reader.trouble}'
         there = self._node.count_publishers(self.status.topic)
-        return ': it is published, but nothing has come' if there else ': nobody publishes it'
+        if not there:
+            return ': nobody publishes it'
+        unseen = self.monitor.unseen(self.status.topic)
+        return ': it is published, but nothing has come' if unseen else ''
 
     def _report_trouble(self) -> None:
         for trouble in self._troubles():
             self._node.get_logger().error(trouble)
 
     def _troubles(self) -> list[str]:
-        return [trouble for reader in self._readers for trouble in reader.trouble()]
+        return [trouble for reader in self._subscriptions for trouble in reader.trouble()]

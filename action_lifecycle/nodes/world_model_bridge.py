@@ -92,7 +92,8 @@ class WorldModelBridge(ManagedNode):
         self.add_diagnostics('motions', self._motions.health)
 
     def activate(self) -> None:
-        """Tell whether motions may run."""
+        """Tell whether motions may run; nothing has moved yet."""
+        self._guard.note_motion(False)
         self._guard.publish()
 
     def halt(self) -> None:

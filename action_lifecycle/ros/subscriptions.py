@@ -110,6 +110,23 @@ class TopicReader:
             self._fetch_latched(fitting)
         return bool(fitting)
 
+    def read(self) -> None:
+        """Take what has come and waits for the executor."""
+        for _ in range(self.need.qos.depth if self._subscription is not None else 0):
+            handle = self._subscription.handle
+            with handle:
+                found = handle.take_message(self._class, False)
+            if found is None:
+                return
+            self._take(found[0])
+
+    def fetch_again(self) -> None:
+        """Fetch anew what the publishers that are there now have latched."""
+        if self.subscribed:
+            self._end_fetch()
+            self._latching = frozenset()
+            self.look()
+
     def publishers(self) -> tuple[list[Any], str]:
         """Return the publishers of the right type, and what is to be said of the others."""
         publishers = self._node.get_publishers_info_by_topic(self.name)

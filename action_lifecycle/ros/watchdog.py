@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Generator
 import functools
 import time
-from typing import Any, ClassVar
+from typing import Any
 
 LIMIT = 0.02  #: s that a callback may take
 QUIET = 10.0  #: s, at least, between two lines about the same callback
@@ -29,8 +29,6 @@ now = time.perf_counter
 
 class Watchdog:
     """Counts callbacks that took longer than `limit` s, and tells of them by name."""
-
-    held: ClassVar[float] = 0.0  #: s in all, of the whole process: its nodes share the executor
 
     def __init__(self, tell: Callable[[str], None], limit: float = LIMIT) -> None:
         self.limit = limit
@@ -47,7 +45,6 @@ class Watchdog:
         if took <= self.limit or self._last > begin:  # what it called was told of already
             return
         self._last = end
-        Watchdog.held += took
         self.count += 1
         self._worst = max(self._worst, (took, name))
         told, unsaid = self._told.get(name, (-QUIET, 0))

@@ -257,6 +257,15 @@ class Rig:
         self.until(client.service_is_ready)
         return self.wait(client.call_async(request))
 
+    def clear_when_possible(self, client: Any) -> None:
+        """Clear a stop: refused until it is over for max_age, and the topics are heard."""
+        end = time.monotonic() + 30.0
+        while not (answer := self.call(
+                client, ClearStop.Request(actor='anna', reason='looked'))).accepted:
+            assert answer.error_code == ErrorCode.NOT_ALLOWED, answer.error_msg
+            assert time.monotonic() < end, answer.error_msg
+            self.spin(0.2)
+
     def close(self) -> None:
         self.gripper.let_go()
         if self.bridge is not None:
