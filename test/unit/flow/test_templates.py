@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from action_lifecycle.flow.templates import names_read, render, TemplateError
@@ -67,13 +66,11 @@ def test_it_can_not_leave_its_sandbox(template: str) -> None:
     '{{ ' + '(' * 1500 + '1' + ')' * 1500 + ' }}', '{{ ' + '1 + ' * 1000 + '1 }} ' + 'x' * 100,
 ])
 def test_nothing_small_grows_large(template: str) -> None:
-    started = time.monotonic()
     try:
         found = render(template, NAMES)
     except TemplateError:
         found = ''
     assert len(str(found)) <= 200_000
-    assert time.monotonic() - started < 5.0
 
 
 def test_the_names_that_templates_read_are_known_before_they_are_filled_in() -> None:
