@@ -22,6 +22,7 @@ from pathlib import Path
 import signal
 import subprocess
 import sys
+import time
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteMotion
@@ -123,10 +124,13 @@ class EstopRig(Rig):
     def clear(self) -> ClearStop.Response:
         return self.call(self.clear_client, ClearStop.Request(actor='anna', reason='looked'))
 
-    def cleared(self) -> None:
-        """Clear the stop as soon as that is possible."""
-        self.clear_when_possible(self.clear_client)
-        self.told(SafetyState.READY)
+    def moves(self) -> None:
+        """Clear what is stopped, and move; on a busy machine drivers may fall silent then."""
+        end = time.monotonic() + 90.0
+        while (result := self.move()).outcome != 'executed':
+            assert time.monotonic() < end, result.error_msg
+            if self.state == SafetyState.STOPPED:
+                self.clear_when_possible(self.clear_client)
 
     def close(self) -> None:
         for process in (self.process, *(driver.process for driver in self.drivers)):
