@@ -67,7 +67,9 @@ def fill(journal, entry=BIG):
     return rows, str(refused.value)
 
 
-def test_full_disk_refuses_the_row_and_memory_and_disk_agree(small_disk, caplog):
+def test_full_disk_refuses_the_row_and_memory_and_disk_agree(small_disk, caplog, monkeypatch):
+    monkeypatch.setattr(  # a checkpoint in between would take the room that is made below
+        'action_lifecycle.ledger.journal.CheckpointThread.request', lambda self: None)
     path = small_disk / 'robot.journal'
     ballast = small_disk / 'ballast'
     ballast.write_bytes(bytes(200_000))
