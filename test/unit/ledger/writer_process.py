@@ -64,7 +64,7 @@ def write(path, seed, keep):
         tell('row', rows[-1].seq)
         if chance.random() < 0.1:
             journal.barrier(safe)
-        if chance.random() < 0.003 and not keep:
+        if chance.random() < 0.01 and not keep:
             synced = max(0, rows[-1].seq - 50)
             tell('compacted', synced)
             journal.compact(synced_to=synced, batch=40)
