@@ -147,16 +147,15 @@ class JournalRecorder:
             entries.append(self._clear_stop(order, 'done', actor, cause))
         self.journal.append_many(entries)
 
-    def clear_stop_ordered(self, names: Iterable[str], actor: str, cause: str) -> str:
+    def clear_stop_ordered(self, names: Iterable[str], actor: str, cause: str) -> Row:
         """
         Append that a person has ordered a stop to be cleared and `names` to be unlocked.
 
-        Returns the id of the order, which stays open until `unlock` or `clear_stop_refused`.
+        Returns its row; the order, `action_id` of it, stays open until `unlock` or
+        `clear_stop_refused`.
         """
-        order = uuid.uuid4().hex
-        self.journal.append(self._clear_stop(
-            order, 'clear_stop', actor, cause, {'resources': list(names)}))
-        return order
+        return self.journal.append(self._clear_stop(
+            uuid.uuid4().hex, 'clear_stop', actor, cause, {'resources': list(names)}))
 
     def clear_stop_refused(self, order: str, actor: str, cause: str) -> None:
         """Append that an order to clear a stop was not carried out, and why."""

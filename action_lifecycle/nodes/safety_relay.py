@@ -33,7 +33,7 @@ from ..lifecycle.states import ErrorCode
 from ..ros.diagnostics import Health
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
-from ..ros.service_call import call_service, NoAnswer
+from ..ros.service_call import call_service, NoAnswer, NoServer
 
 CLEAR_WAIT, CLEAR_ANSWER = 1.0, 2.0
 """Seconds for the bridge to be there, and to answer, when a stop is to be cleared."""
@@ -57,8 +57,8 @@ class SafetyRelay:
         self._running = running
         self._locked = locked
         self._told = msg.SafetyState(reason='the bridge has not told yet')
-        self._heard = False
-        self._open: list[Row] = []  #: orders of before a restart
+        self._heard = 0  #: how often the bridge has told
+        self._open: list[Row] = []  #: orders of which nobody knows whether the bridge obeyed
         self._source = f'{bridge}/safety'
         self._clear_bridge = node.add_client(ClearStop, f'{bridge}/clear_stop')
         self.topic = Latched(node, msg.SafetyState, '~/safety', period, self._message)
@@ -68,7 +68,7 @@ class SafetyRelay:
 
     def _take(self, told: msg.SafetyState) -> None:
         self._told = told
-        self._heard = True
+        self._heard += 1
         self._take_up_orders()
         self._world.safety_known = told.state != msg.SafetyState.NOT_READY
         self.topic.publish_soon()
@@ -104,7 +104,7 @@ class SafetyRelay:
         for row in orders:
             if stopped:
                 self._recorder.clear_stop_refused(
-                    row.action_id, row.actor, 'the node ended before the stop was cleared')
+                    row.action_id, row.actor, 'a node ended before the stop was cleared')
             else:
                 self._running().clear_locks(
                     row.data['resources'], row.actor, row.cause, row.action_id)
@@ -117,8 +117,12 @@ class SafetyRelay:
             if name not in locked:
                 raise LifecycleError(f"resources: '{name}' is not locked (locked: "
                                      f"{', '.join(locked) or 'none'}){nearest(name, locked)}")
+        for row in self._open:
+            self._recorder.clear_stop_refused(row.action_id, row.actor, 'it was ordered again')
+        self._open.clear()
         names = list(request.resources) or locked
         order = self._recorder.clear_stop_ordered(names, request.actor, request.reason)
+        heard = self._heard
         try:
             answer = await call_service(
                 self._node, self._clear_bridge, request, wait=CLEAR_WAIT, timeout=CLEAR_ANSWER)
@@ -126,9 +130,16 @@ class SafetyRelay:
             response.error_code = int(ErrorCode.NOT_READY)
             response.error_msg = f'the world model bridge: {error}'
             answer = response
+            if not isinstance(error, NoServer):
+                response.error_msg += '; whether it has cleared the stop shows when it tells ' \
+                    'its state, and then the order is carried out or refused'
+                self._open.append(order)
+                if self._heard > heard:
+                    self._take_up_orders()
+                return answer
         if answer.accepted:
-            self._running().clear_locks(names, request.actor, request.reason, order)
+            self._running().clear_locks(names, request.actor, request.reason, order.action_id)
             self.topic.publish_soon()
         else:
-            self._recorder.clear_stop_refused(order, request.actor, answer.error_msg)
+            self._recorder.clear_stop_refused(order.action_id, request.actor, answer.error_msg)
         return answer

@@ -33,11 +33,15 @@ class NoAnswer(LifecycleError):
     """A service that is not there or does not answer."""
 
 
+class NoServer(NoAnswer):
+    """A service that is not there: the request was not sent."""
+
+
 async def call_service(
     node: ManagedNode, client: Any, request: Any, *, wait: float, timeout: float
 ) -> Any:
     """
-    Return the response; `NoAnswer` when the server is not there within `wait` s or is silent.
+    Return the response; `NoServer` if there is none within `wait` s, `NoAnswer` if it is silent.
 
     An answer may get lost while server and client still discover each other, so the request,
     which must be one that does no harm twice, is sent up to `TRIES` times, `timeout` s each.
@@ -45,7 +49,7 @@ async def call_service(
     limit = node.steady() + wait
     while not client.service_is_ready():
         if node.steady() >= limit:
-            raise NoAnswer(f"service '{client.srv_name}' is not there after {wait:g} s")
+            raise NoServer(f"service '{client.srv_name}' is not there after {wait:g} s")
         await sleep(node, LOOK)
     for _ in range(TRIES):
         call = client.call_async(request)
