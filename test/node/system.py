@@ -83,9 +83,13 @@ class System:
             arguments += ['-p', f'{key}:={text}']
         with open(self.folder / f'{name}.log', 'ab') as log:
             self.processes[name] = subprocess.Popen(
-                [str(LIB / name), *arguments], env=self.environment, stdout=log,
+                [*self.program(name), *arguments], env=self.environment, stdout=log,
                 stderr=subprocess.STDOUT)
         return self.processes[name]
+
+    def program(self, name: str) -> list[str]:
+        """Return the command of an executable, without its arguments."""
+        return [str(LIB / name)]
 
     def start_all(self, facts_file: Path | None = None, **cell: Any) -> None:
         """Start the cell and the three nodes, and watch the cell's count of motions."""

@@ -1,0 +1,419 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The judge of a soak finds each thing that it looks for, in journals and logs made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import json
+from pathlib import Path
+import sqlite3
+from typing import Any
+import uuid
+
+import pytest
+
+from .judge import judge
+from .judged import Case, Change, COLUMNS, Order, read_journal, read_log, Row
+
+GOAL, OTHER = uuid.UUID(int=1).hex, uuid.UUID(int=2).hex
+FLOW = '{flow: f, actions: {a: {}, b: {}}}'
+
+
+def sent(goal_id: str, step: int = 0) -> str:
+    return uuid.uuid5(uuid.UUID(goal_id), str(step)).hex
+
+
+class Story:
+    """Rows and lines of the double, each a second after the one before it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.rows: list[Row] = []
+        self.lines: list[dict[str, Any]] = []
+        self.orders: list[Order] = []
+        self.changes: list[Change] = []
+        self.states: dict[tuple[str, str], str] = {}
+
+    def add(self, kind: str, event: str, action: str = '', *, flow: str = 'f', to: str = '',
+            actor: str = '', final: bool = False, **data: Any) -> Row:
+        self.now += 1.0
+        seq = len(self.rows) + 1
+        state = self.states.get((flow, action), 'assigned') if kind == 'transition' else ''
+        row = Row(seq, kind, flow, action, 1, event, state, to, '', actor, data, final, self.now,
+                  f'h{seq - 1}' if seq > 1 else '', f'h{seq}')
+        if kind == 'transition':
+            self.states[flow, action] = to
+        self.rows.append(row)
+        return row
+
+    def line(self, event: str, goal: str = sent(GOAL), resource: str = 'left', **fields: Any
+             ) -> dict[str, Any]:
+        self.now += 1.0
+        self.lines.append({'event': event, 'boot': self.now, 'goal': goal, 'resource': resource,
+                           'server': resource, **fields})
+        return self.lines[-1]
+
+    def flow(self, name: str = 'f', text: str = FLOW) -> Story:
+        self.add('flow', 'accepted', flow=name, to='START', text=text)
+        self.add('flow', 'continue', flow=name, to='CONTINUE')
+        return self
+
+    def over(self, name: str = 'f') -> Story:
+        self.add('flow', 'finish', flow=name, to='FINISH', final=True)
+        return self
+
+    def begin(self, action: str = 'a', resource: str = 'left') -> Story:
+        self.add('transition', 'start', action, to='in_progress', resources=[resource])
+        return self
+
+    def execute(self, action: str = 'a', goal: str = GOAL, event: str = 'execute', **data: Any
+                ) -> Story:
+        self.add('transition', event, action, to='executing_motion', goal_id=goal, **data)
+        return self
+
+    def moves(self, goal: str = GOAL, resource: str = 'left') -> Story:
+        self.line('accepted', sent(goal), resource, target=0.5)
+        return self
+
+    def stands(self, goal: str = GOAL, resource: str = 'left', position: float = 0.5) -> Story:
+        self.line('still', sent(goal), resource, position=position)
+        return self
+
+    def done(self, action: str = 'a', **data: Any) -> Story:
+        self.add('transition', 'motion_done', action, to='sensor_confirm', **data)
+        return self
+
+    def confirmed(self, action: str = 'a', evidence: Any = (1,)) -> Story:
+        self.add('transition', 'confirmed', action, to='status_verification_requested',
+                 evidence=list(evidence))
+        self.add('transition', 'verified', action, to='completed')
+        return self.ended(action, 'succeeded')
+
+    def fails(self, action: str = 'a', **data: Any) -> Story:
+        self.add('transition', 'fail', action, to='error', **data)
+        return self
+
+    def ended(self, action: str = 'a', outcome: str = 'failed') -> Story:
+        self.add('transition', 'terminate', action, to='terminated', final=True, outcome=outcome)
+        return self
+
+    def never(self, *actions: str, outcome: str = 'skipped') -> Story:
+        for action in actions:
+            self.ended(action, outcome)
+        return self
+
+    def ordered(self, kind: str, **fields: Any) -> Story:
+        self.orders.append(Order(kind, True, self.now, actor='ann', **fields))
+        return self
+
+    def note(self, event: str, action: str = '', flow: str = 'f', **data: Any) -> Story:
+        self.add('note', event, action, flow=flow, actor='ann', final=True, **data)
+        return self
+
+    def unlock(self, order: str = 'o') -> Story:
+        self.add('clear_stop', 'clear_stop', order, flow='', actor='ann', resources=['left'])
+        self.add('lock', 'unlock', 'left', flow='', actor='ann', final=True)
+        self.add('clear_stop', 'done', order, flow='', actor='ann', final=True)
+        return self
+
+    def kinds(self) -> list[str]:
+        found = judge(Case(self.rows, self.lines, self.orders, self.changes))
+        assert all(str(one) for one in found)
+        return [one.kind for one in found]
+
+
+def good() -> Story:
+    """Return a flow as it should be: a moves, b was skipped."""
+    return Story().flow().begin().execute().moves().stands().done().confirmed() \
+        .never('b').over()
+
+
+def test_a_flow_as_it_should_be_has_no_violation() -> None:
+    assert good().kinds() == []
+
+
+def test_a_gap_a_duplicate_and_a_row_that_does_not_follow_are_found() -> None:
+    story = good()
+    del story.rows[-1]
+    story.rows[-1:] = [replace(story.rows[-1], seq=story.rows[-1].seq + 1)]
+    assert 'sequence' in story.kinds()
+    story = good()
+    story.rows.insert(1, story.rows[0])
+    assert 'sequence' in story.kinds()
+    story = good()
+    story.rows[3] = replace(story.rows[3], hash='another')
+    assert story.kinds() == ['sequence']
+
+
+def test_a_change_from_another_state_than_the_one_before_ended_in_is_found() -> None:
+    story = good()
+    story.rows[2] = replace(story.rows[2], from_state='error')
+    assert story.kinds() == ['history']
+
+
+def test_a_motion_that_no_row_knows_or_that_came_before_its_row_is_found() -> None:
+    story = good()
+    story.moves(OTHER).stands(OTHER)
+    assert story.kinds() == ['unknown motion']
+    story = Story().flow().begin().moves().execute().stands().done().confirmed().never('b').over()
+    assert story.kinds() == ['unknown motion']
+
+
+def test_the_steps_of_a_motion_are_known_by_its_one_goal_id() -> None:
+    story = good()
+    story.lines += [{**line, 'goal': sent(GOAL, 1), 'resource': 'right', 'boot': line['boot'] + .1}
+                    for line in story.lines]
+    assert story.kinds() == []
+
+
+def test_a_goal_that_is_executed_twice_is_found() -> None:
+    story = good()
+    story.lines.insert(1, story.lines[0])
+    assert story.kinds() == ['executed twice']
+
+
+def test_two_motions_at_once_on_a_resource_are_found() -> None:
+    story = Story().flow().begin().begin('b', 'right').execute().execute('b', OTHER)
+    story.moves().moves(OTHER).stands().stands(OTHER).done().done('b')
+    story.confirmed().confirmed('b').over()
+    assert story.kinds() == ['two at once']
+    story.lines = [{**line, 'resource': 'right'} if line['goal'] == sent(OTHER) else line
+                   for line in story.lines]
+    assert story.kinds() == []
+
+
+@pytest.mark.parametrize('locked', [False, True])
+def test_a_motion_that_outlives_its_action_is_found_unless_locked(locked: bool) -> None:
+    story = Story().flow().begin().execute().moves().fails(error_code='STOP_UNCONFIRMED')
+    if locked:
+        story.add('lock', 'lock', 'left', flow='')
+    story.ended().stands().never('b').over()
+    assert story.kinds() == ([] if locked else ['outlives its end'])
+
+
+def test_a_lock_that_was_taken_away_before_the_end_does_not_count() -> None:
+    story = Story().flow()
+    story.add('lock', 'lock', 'left', flow='')
+    story.unlock()
+    story.begin().execute().moves().fails(error_code='MOTION_ABORTED').ended()
+    story.stands().never('b').over()
+    assert story.kinds() == ['outlives its end']
+
+
+def test_a_resource_that_is_given_away_under_a_motion_is_found_unless_unlocked() -> None:
+    def story(unlocked: bool) -> Story:
+        story = Story().flow().begin().execute().moves().fails(error_code='STOP_UNCONFIRMED')
+        story.add('lock', 'lock', 'left', flow='')
+        story.ended()
+        if unlocked:
+            story.unlock()
+        story.begin('b').stands()
+        return story.fails('b', error_code='REFUTED').ended('b').over()
+
+    assert story(unlocked=False).kinds() == ['given away']
+    assert story(unlocked=True).kinds() == []
+
+
+def again(*, sensors: str = '', person: bool = False, event: str = 'execute',
+          interrupted: bool = True, code: str = 'INTERRUPTED') -> list[str]:
+    """Return what is found of an action that moves once more after its motion was lost."""
+    story = Story().flow().begin().execute().moves().stands()
+    story.done(interrupted=interrupted)
+    if event == 'repeat_motion':
+        story.execute(goal=OTHER, event=event, sensors_said=sensors)
+    else:
+        story.fails(error_code=code, **({'sensors_said': sensors} if sensors else {}))
+        if person:
+            story.add('transition', 'request_fallback', 'a', to='fallback_requested')
+            story.note('question_asked', 'a', id='q')
+            story.note('question_answered', 'a', id='q', answer='retry')
+            story.add('transition', 'receive_fallback', 'a', to='fallback_received',
+                      actor='ann', answer='retry')
+            story.add('transition', 'apply_fallback', 'a', to='in_progress')
+        else:
+            story.add('transition', 'retry', 'a', to='in_progress')
+        story.execute(goal=OTHER)
+    story.moves(OTHER).stands(OTHER).done().confirmed().never('b').over()
+    return story.kinds()
+
+
+def test_a_motion_that_is_repeated_blindly_is_found() -> None:
+    assert again() == ['blind repeat']
+    assert again(sensors='refuted') == ['blind repeat']  # policy says ask, and nobody was asked
+    assert again(event='repeat_motion') == ['blind repeat']
+    assert again(sensors='failed', code='GOAL_UNKNOWN') == ['blind repeat']
+    assert again(sensors='refuted', code='GOAL_UNKNOWN') == []  # on_resume: confirm, then retry
+    assert again(sensors='refuted', event='repeat_motion') == []
+    assert again(sensors='refuted', person=True) == []
+    assert again(interrupted=False) == []  # the server has told of its end
+
+
+def test_a_motion_again_without_a_word_of_the_one_before_is_found() -> None:
+    story = Story().flow().begin().execute().moves().stands()
+    story.rows.append(replace(story.rows[-1], seq=len(story.rows) + 1,
+                              from_state='executing_motion', data={'goal_id': OTHER},
+                              prev_hash=story.rows[-1].hash, hash='more'))
+    assert 'blind repeat' in story.kinds()
+
+
+def test_a_success_elsewhere_and_one_without_evidence_are_found() -> None:
+    story = Story().flow().begin().execute().moves().stands(position=0.1).done().confirmed() \
+        .never('b').over()
+    assert story.kinds() == ['not at its target']
+    story = Story().flow().begin().execute().moves().stands().done().confirmed(evidence=()) \
+        .never('b').over()
+    assert story.kinds() == ['no evidence']
+
+
+@pytest.mark.parametrize(('kind', 'fields'), [
+    ('flow', {'flow_id': 'another'}), ('cancel_action', {'flow_id': 'f', 'action_id': 'a'}),
+    ('edit', {'flow_id': 'f', 'seq': 3}), ('retry', {'flow_id': 'f', 'action_id': 'a'}),
+    ('answer', {'flow_id': 'f', 'question': 'q', 'answer': 'retry'}), ('clear_stop', {}),
+    ('unlock', {'resources': ['left']})])
+def test_an_order_that_was_accepted_and_has_no_row_is_found(
+    kind: str, fields: dict[str, Any]
+) -> None:
+    story = good().ordered(kind, **fields)
+    assert set(story.kinds()) == {'half an order'}
+    story.orders[0].accepted = False
+    assert story.kinds() == []
+    story.orders[0].accepted = None
+    assert story.kinds() == []
+
+
+def test_a_cancel_of_a_flow_without_a_row_is_found_unless_it_had_ended() -> None:
+    story = good().ordered('cancel_flow', flow_id='f')
+    assert story.kinds() == []
+    story.orders[0].answered = 101.0
+    assert story.kinds() == ['half an order']
+
+
+@pytest.mark.parametrize('note', ['cancel_flow', 'cancel_action'])
+def test_what_goes_on_after_its_cancel_is_found(note: str) -> None:
+    story = Story().flow().begin()
+    story.note(note)
+    story.rows[-1] = replace(story.rows[-1], data={'action': 'a'})
+    moved = story.execute().moves().stands().done().confirmed().never('b').over()
+    assert 'half an order' in moved.kinds()
+
+
+def test_an_action_that_was_canceled_and_has_failed_is_found() -> None:
+    story = Story().flow().begin().note('cancel_flow').fails(error_code='REFUTED').ended() \
+        .never('b', outcome='canceled').over()
+    assert story.kinds() == ['half an order']
+    story = Story().flow().begin().note('cancel_flow').fails(error_code='CANCELED') \
+        .ended(outcome='canceled').never('b', outcome='canceled').over()
+    assert story.kinds() == []
+
+
+def test_a_cancel_that_nobody_ordered_is_found() -> None:
+    story = Story().flow().begin().fails(error_code='CANCELED').ended(outcome='canceled') \
+        .never('b').over()
+    assert story.kinds() == ['half an order']
+
+
+def test_an_edit_without_effect_and_an_action_that_no_row_brought_are_found() -> None:
+    def story(edit: str) -> Story:
+        story = Story().flow().begin().execute().moves().stands().done().confirmed().never('b')
+        story.add('flow', 'edited', to='CONTINUE', actor='ann', edit=edit)
+        return story
+    assert story('[{add: {c: {}}}]').over().kinds() == ['half an order']
+    assert story('[{add: {c: {}}}]').never('c').over().kinds() == []
+    assert story('[{add: {c: {}}}, {remove: [c]}]').over().kinds() == []
+    assert story('[]').never('c').over().kinds() == ['half an order']
+
+
+def test_a_flow_that_was_begun_twice_is_found() -> None:
+    story = good()
+    story.add('flow', 'accepted', to='START', text=FLOW)
+    story.over()
+    assert story.kinds() == ['half an order']
+
+
+def answered(story: Story, answer: str = 'retry', taken: str = 'retry') -> Story:
+    story.add('transition', 'fail', 'a', to='error')
+    story.add('transition', 'request_fallback', 'a', to='fallback_requested')
+    if answer:
+        story.note('question_answered', 'a', id='q', answer=answer)
+    if taken:
+        story.add('transition', 'receive_fallback', 'a', to='fallback_received', actor='ann',
+                  answer=taken)
+        story.fails().ended()
+    return story.never('b').over()
+
+
+def test_an_answer_without_effect_an_effect_without_answer_and_another_answer_are_found() -> None:
+    assert answered(Story().flow().begin()).kinds() == []
+    assert answered(Story().flow().begin(), taken='').kinds() == ['half an order', 'open']
+    assert answered(Story().flow().begin(), answer='').kinds() == ['half an order']
+    assert answered(Story().flow().begin(), taken='give_up').kinds() == ['half an order'] * 2
+    story = answered(Story().flow().begin())
+    story.note('question_answered', 'a', id='q', answer='retry')
+    assert 'half an order' in story.kinds()
+
+
+def test_an_unlocking_that_nobody_ordered_is_found() -> None:
+    story = good()
+    story.add('lock', 'unlock', 'left', flow='', actor='ann', final=True)
+    assert story.kinds() == ['half an order']
+
+
+def test_a_clearing_that_is_open_or_leaves_something_locked_is_found() -> None:
+    def story(*without: str) -> list[str]:
+        story = good()
+        story.add('lock', 'lock', 'left', flow='')
+        kept = [row for row in story.unlock().rows if row.event not in without]
+        story.rows = [replace(row, seq=seq, prev_hash=f'h{seq - 1}' if seq > 1 else '',
+                              hash=f'h{seq}') for seq, row in enumerate(kept, 1)]
+        story.ordered('unlock', resources=['left'])
+        if without:
+            story.orders[0].accepted = None
+        return story.kinds()
+
+    assert story() == []
+    assert 'half an order' in story('done')
+    assert story('unlock') == ['half an order']
+
+
+def test_a_published_change_that_is_not_in_the_journal_is_found() -> None:
+    story = good()
+    row = story.rows[2]
+    told = Change(row.seq, 'f', 'a', 1, 'start', 'assigned', 'in_progress')
+    story.changes = [told]
+    assert story.kinds() == []
+    story.changes = [replace(told, to_state='error'), replace(told, seq=99)]
+    assert story.kinds() == ['published', 'published']
+
+
+def test_what_is_open_at_rest_is_found() -> None:
+    story = Story().flow().begin().execute().moves()
+    assert story.kinds() == ['open', 'open', 'open']
+
+
+def test_a_journal_and_a_log_are_read_as_they_are_written(tmp_path: Path) -> None:
+    story = good()
+    connection = sqlite3.connect(tmp_path / 'journal')
+    connection.execute(f"CREATE TABLE entry ({', '.join(COLUMNS)})")
+    for row in story.rows:
+        connection.execute(f"INSERT INTO entry VALUES ({', '.join('?' * len(COLUMNS))})", (
+            row.seq, row.kind, row.flow_id, row.action_id, row.attempt, row.event, row.from_state,
+            row.to_state, row.cause, row.actor, json.dumps(row.data), row.final, row.boot,
+            row.prev_hash, row.hash))
+    connection.commit()
+    connection.close()
+    (tmp_path / 'log').write_text(''.join(json.dumps(line) + '\n' for line in story.lines))
+    assert read_journal(tmp_path / 'journal') == story.rows
+    assert read_log(tmp_path / 'log') == story.lines
