@@ -148,7 +148,7 @@ def _faults(
     for entry in entries:
         kind = str(entry['type']).removeprefix('value_error.')
         location = tuple(entry['loc'])
-        field = location[-1]
+        field = location[-1] if location else ''  # a key that is no valid text
         if kind in ('extra', 'extra_forbidden'):
             place = _place(data, location[:-1])
             known = _fields_at(model, place)

@@ -24,6 +24,7 @@ import os
 from pathlib import Path
 import signal
 import time
+from typing import Any
 
 from .case import Case, load, Run
 from .worker import record, SLOW_S, State, work
@@ -126,7 +127,9 @@ def _one_life(
     after = os.times()
     tally.seconds += after.children_user + after.children_system \
         - before.children_user - before.children_system
-    index, done, accepted, foreign, _, _, growth, slowest = state.read()
+    told = state.read()
+    assert told is not None, 'a worker died while it wrote where it is'
+    index, done, accepted, foreign, _, _, growth, slowest = told
     tally.accepted += accepted
     tally.foreign += foreign
     tally.growth_mb = max(tally.growth_mb, growth // 1024)
@@ -154,24 +157,20 @@ def _one_life(
 def _watch(pid: int, state: State) -> tuple[str, int]:
     """Wait for the end of a worker; return why it was killed, if it was, and its status."""
     clock = (~pid << 3) | 2  # the CPU time of another process, as Linux numbers clocks
+    before: tuple[Any, ...] | None = None
     while True:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
             return '', status
         told = state.read()
-        index, _, _, _, cpu, steady, _, _ = told
         why = ''
-        if index >= 0:
-            try:
-                used = time.clock_gettime(clock) - cpu
-            except OSError:
-                continue  # it has just ended
-            waited = time.monotonic() - steady
-            if state.read() == told:  # else it is at another one, or was just writing
-                if used > SLOW_S:
-                    why = f'over {SLOW_S:g} s of CPU time'
-                elif waited > BLOCKED_S and _waits(pid):
-                    why = f'blocked for {BLOCKED_S:g} s'
+        if told is not None and told == before:  # seen twice: it was not just being written
+            index, _, _, _, cpu, steady, _, _ = told
+            if index >= 0 and time.clock_gettime(clock) - cpu > SLOW_S:
+                why = f'over {SLOW_S:g} s of CPU time'
+            elif index >= 0 and time.monotonic() - steady > BLOCKED_S and _waits(pid):
+                why = f'blocked for {BLOCKED_S:g} s'
+        before = told
         if why:
             os.kill(pid, signal.SIGABRT)  # faulthandler then writes down where it is
             return why, _end(pid)

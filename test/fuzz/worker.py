@@ -47,8 +47,9 @@ KEPT = 20
 """Foreign errors of one kind that a worker records."""
 
 PACKAGE = os.path.dirname(os.path.abspath(action_lifecycle.__file__)) + os.sep
-STATE = struct.Struct('@qqqqddqd')  # native: whole fields are written at once
-# index, done, accepted, foreign, CPU time and steady time of the beginning, growth in kB, slowest
+STATE = struct.Struct('@qqqqddqdq')
+# index, done, accepted, foreign, CPU time and steady time of the beginning, growth in kB, slowest,
+# and the index again: a worker may be interrupted while it writes
 
 
 class State:
@@ -60,11 +61,12 @@ class State:
 
     def tell(self, *values: Any) -> None:
         """Write index, done, accepted, foreign, CPU time, steady time, growth and slowest."""
-        STATE.pack_into(self._memory, 0, *values)
+        self._memory[:STATE.size] = STATE.pack(*values, values[0])
 
-    def read(self) -> tuple[Any, ...]:
-        """Return what was written last."""
-        return STATE.unpack_from(self._memory, 0)
+    def read(self) -> tuple[Any, ...] | None:
+        """Return what was written last, None while it is being written."""
+        *values, again = STATE.unpack_from(self._memory, 0)
+        return tuple(values) if values[0] == again else None
 
 
 def work(case: Case, run: Run, first: int, last: int, state: State, records: Path) -> NoReturn:

@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import Literal, Union
 
 from action_lifecycle.engine.document import parse_document, read_document
-from action_lifecycle.engine.errors import DocumentError
-from action_lifecycle.engine.models import StrictModel, validate
+from action_lifecycle.engine.errors import DocumentError, LifecycleError
+from action_lifecycle.engine.models import read_back, StrictModel, validate
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
@@ -173,6 +173,11 @@ def test_a_value_of_the_wrong_kind_is_one_fault_in_words_of_yaml(line: str, faul
 def test_a_list_where_a_mapping_belongs_is_named() -> None:
     with pytest.raises(DocumentError, match='f:1:1: expected a mapping, got a list'):
         validate(parse_document('[1, 2]', 'f'), Robot)
+
+
+def test_a_key_that_is_no_valid_text_is_refused_in_data_of_programs() -> None:
+    with pytest.raises(LifecycleError, match='field'):
+        read_back(Robot, {'a\ud800': 1})
 
 
 values = st.recursive(

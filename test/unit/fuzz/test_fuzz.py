@@ -28,8 +28,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNTS = {
-    'goals': 2000, 'messages': 2000, 'schedules': 500, 'conditions': 1000, 'requests': 600,
-    'templates': 400, 'facts': 300, 'flows': 150, 'files': 200, 'edits': 60, 'journals': 60}
+    'goals': 1500, 'messages': 1500, 'schedules': 300, 'conditions': 600, 'requests': 500,
+    'templates': 400, 'facts': 200, 'flows': 120, 'files': 120, 'edits': 60, 'journals': 60}
 LEAST_ACCEPTED = 0.2
 FIELDS = ('inputs', 'rate', 'accepted', 'foreign', 'hangs', 'growth', 'crashes')
 
