@@ -16,13 +16,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from pathlib import Path
 import random
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError
+from action_lifecycle.engine.errors import DocumentError, LifecycleError
 
 from .case import Case
 from .edits import plain_flow
@@ -134,10 +135,13 @@ class Files(Case):
         from action_lifecycle.engine.document import parse_document
         from action_lifecycle.flow import parse_flow, recipes
         from action_lifecycle.nodes.tools_file import load_tools
+        from action_lifecycle.tools import McpServer
         from action_lifecycle.world.stop_file import StopFile
         self.files, self.draw, self.load_graph, self.machine = files, draw, load_graph, Machine
         self.parse_flow, self.recipes, self.load_tools = parse_flow, recipes, load_tools
         self.stop_file = StopFile
+        with contextlib.suppress(LifecycleError):  # without the library there are no such tools
+            McpServer('warm', 'mcp-files', [])  # imports the library once, not in an input
         self.graphs = [parse_document(path.read_bytes(), path.name).data
                        for path in sorted((ROOT / 'config' / 'graphs').glob('*.yaml'))]
 
