@@ -121,6 +121,6 @@ async def read_checkpoint(redis: Any, trace_id: str) -> Checkpoint | None:
         if len(text) != int(size) or not isinstance(content, dict):
             raise ValueError(f'{len(text)} bytes, expected {int(size)}, of a JSON object')
         return Checkpoint(float(stamp), content)
-    except (TypeError, ValueError, zlib.error) as error:
+    except (TypeError, ValueError, RecursionError, zlib.error) as error:
         _LOG.warning('checkpoint_corrupt: %s: %s', trace_id, error)
         return None

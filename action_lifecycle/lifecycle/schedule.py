@@ -40,6 +40,8 @@ EARLIEST, LATEST = 0.0, 4102444800.0
 """The times (s of a clock) that `start_at` may be: 1970 to 2100."""
 SHORTEST, LONGEST = 0.1, 315360000.0
 """Shortest and longest period in s."""
+MAX_ZONE = 64
+"""Longest name of a time zone, in characters."""
 _ZONE = re.compile(r'[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z][A-Za-z0-9_+-]*)*\Z')
 _DAY = 86400.0
 _OFFSET = 2 * _DAY
@@ -79,7 +81,7 @@ def schedule_faults(spec: ScheduleSpec, *, of_action: bool) -> Iterator[tuple[st
         yield 'every', "an action needs 'times' with 'every': else its flow would never end"
     if of_action and spec.overlap == 'allow':
         yield 'overlap', 'an action can not run beside itself'
-    zone = tz.gettz(spec.zone) if _ZONE.match(spec.zone) else None
+    zone = tz.gettz(spec.zone) if _ZONE.match(spec.zone) and len(spec.zone) <= MAX_ZONE else None
     if zone is None:
         yield 'zone', f"no time zone '{spec.zone}'"
     start, every = _start_fault(spec), _every_fault(spec)

@@ -151,6 +151,7 @@ async def test_unusable_checkpoint_is_none_and_says_why(client, server, caplog):
             ('schema_version', 0, 'stale'), ('schema_version', 2, 'newer'),
             ('schema_version', 'x', 'corrupt'), ('payload_compressed', b'\xff\x00', 'corrupt'),
             ('payload_compressed', zlib.compress(b'{}'), 'corrupt'),
+            ('payload_compressed', zlib.compress(b'[' * 100_000), 'corrupt'),
             ('payload_compressed', bomb, 'corrupt'), ('original_size', 1, 'corrupt')]:
         await put(client, 'PRE_INFERENCE_GATHER')
         await write_checkpoint_and_transition(client, 't', OUTPUT, 'INFERRING', '')
