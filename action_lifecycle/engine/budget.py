@@ -63,7 +63,7 @@ class Budget:
 
     @property
     def used(self) -> int:
-        """Steps that were taken."""
+        """Return the steps that were taken."""
         return self.steps - self.left
 
 

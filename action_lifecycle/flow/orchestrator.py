@@ -213,7 +213,7 @@ class Orchestrator:
             run.machine.fire(run.status)
         except LifecycleError as error:
             self.try_again(f'flow {run.flow_id} does not start anew', error,
-                            lambda: self.advance(run))
+                           lambda: self.advance(run))
         else:
             self.advance_soon(run)  # for what ended meanwhile
 
@@ -282,7 +282,7 @@ class Orchestrator:
                              cause=run.error_msg, final=True)
         except LifecycleError as error:
             self.try_again(f'the end of flow {run.flow_id} is not recorded', error,
-                            lambda: self.advance(run))
+                           lambda: self.advance(run))
             return
         run.summary = summary
         self.starter.scheduler.forget(run.flow_id)
@@ -355,7 +355,7 @@ class Orchestrator:
             self.recorder.note(flow_id, event, data, actor=actor, cause=cause)
         except LifecycleError as error:
             self.try_again(f'{event} of {flow_id} is not recorded', error,
-                            lambda: self.note(flow_id, event, data, actor, cause))
+                           lambda: self.note(flow_id, event, data, actor, cause))
 
     def try_again(self, what: str, error: LifecycleError, again: Callable[[], None]) -> None:
         """Do again in a while what the journal has refused."""

@@ -331,8 +331,8 @@ class _Compiler:
         """Return a comparison of what may be arrays."""
         if len(operands) == 2 and not isinstance(operators[0], (ast.In, ast.NotIn)):
             return self.limited('_o_' + type(operators[0]).__name__, *operands)
-        flat: list[ast.expr] = [part if isinstance(part, ast.Tuple) else _call('_flat', part)
-                for part in operands]
+        flat: list[ast.expr] = [
+            part if isinstance(part, ast.Tuple) else _call('_flat', part) for part in operands]
         return ast.Compare(flat[0], operators, flat[1:])
 
     def operand(self, node: ast.expr, depth: int) -> ast.expr:

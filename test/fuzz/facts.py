@@ -46,7 +46,7 @@ def topic_fact(rng: random.Random, type_name: str, topic: str) -> dict[str, Any]
     """Return a fact on a topic."""
     from action_lifecycle.ros.types import message_class
 
-    from .types import paths_of
+    from .ros_data import paths_of
     kind = rng.random()
     if type_name.endswith('PointCloud2') and kind < 0.6:
         path = rng.choice(('data.x', 'data.z', 'data.rgb', 'data.x[0]', 'data.y[:, 0]',

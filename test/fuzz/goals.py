@@ -40,7 +40,7 @@ class Goals(Case):
                        if name.startswith(('test_msgs/', 'trajectory_msgs/', 'geometry_msgs/'))]
 
     def make(self, rng: random.Random) -> Any:
-        from .types import data_of, paths_of
+        from .ros_data import data_of, paths_of
         cls = rng.choice(self.kinds)
         data = mutated(rng, data_of(rng, cls), how_many(rng))
         values: list[Any] = []

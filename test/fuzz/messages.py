@@ -51,7 +51,7 @@ class Messages(Case):
         from action_lifecycle.ros.types import message_class
         from rclpy.serialization import deserialize_message, serialize_message
 
-        from .types import data_of, spoil
+        from .ros_data import data_of, spoil
         self.evidence_to, self.fact_to, self.in_words = evidence_to, fact_to, in_words
         self.topics = Topics({}, lambda topic: '')
         self.field_kind, self.fill, self.data_of, self.spoil = field_kind, fill, data_of, spoil

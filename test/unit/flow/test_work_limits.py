@@ -188,11 +188,11 @@ def test_an_inner_budget_takes_from_the_outer_one() -> None:
 def test_results_that_lead_back_a_long_way_are_checked() -> None:
     count = 2000
     text = 'flow: f\nactions:\n  a0: {confirm: z > 0}\n' + ''.join(
-        f"  a{i}: {{confirm: z > 0, after: a{i - 1}, "
+        f'  a{i}: {{confirm: z > 0, after: a{i - 1}, '
         f"parameters: {{n: '{{{{ results.a0.attempts }}}}'}}}}\n" for i in range(1, count))
     assert len(parse_flow(text, 'f.yaml').late) == count
     with pytest.raises(DocumentError, match="the result of 'a7', which does not come before"):
-        parse_flow(text + "  b: {confirm: z > 0, after: a3, "
+        parse_flow(text + '  b: {confirm: z > 0, after: a3, '
                    "parameters: {n: '{{ results.a7.attempts }}'}}\n", 'f.yaml')
 
 

@@ -29,6 +29,8 @@ import pytest
 from .schedules import calls, moments, readings, rules, specs, WORK
 
 YEAR = 366 * 86400.0
+
+
 def some(schedule: Schedule, moment: float | None, number: int) -> list[float]:
     """Return the next times after a moment."""
     found: list[float] = []

@@ -46,7 +46,7 @@ def _imports(folder: str) -> dict[str, Path]:
         for name in _names(ast.parse(path.read_text(encoding='utf-8'))):
             found[name.partition('.')[0]] = path
     own = {path.stem for path in (ROOT / 'tools').glob('*.py')} | {
-        'action_lifecycle', 'isolation', 'node', 'unit'}  # the last three: below test/
+        'action_lifecycle', 'fuzz', 'isolation', 'node', 'unit'}  # all but the first: below test/
     return {name: path for name, path in found.items()
             if name not in sys.stdlib_module_names | own | NOT_REQUIRED}
 

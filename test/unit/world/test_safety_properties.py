@@ -41,7 +41,7 @@ class Publisher:
     period: float
     says_stop: bool = False
     silent: bool = False
-    next: float = 0.0
+    due: float = 0.0
 
 
 @dataclass
@@ -70,7 +70,7 @@ class World:
         if what == 'appear' and len(present) < 3:
             self.count += 1
             name = b'%d' % self.count
-            self.publishers[name] = Publisher(name, 0.02 + number / 2, next=self.now)
+            self.publishers[name] = Publisher(name, 0.02 + number / 2, due=self.now)
         elif what == 'hold':
             self.held_until = self.now + number * 2
         elif what == 'move' and self.monitor.status.state is Safety.READY:
@@ -81,10 +81,10 @@ class World:
             del self.publishers[one.name]
         elif one is not None and what in ('stop', 'go'):
             one.says_stop = what == 'stop'
-            one.next = self.now if self.mode == 'on_change' else one.next
+            one.due = self.now if self.mode == 'on_change' else one.due
         elif one is not None and what in ('silent', 'speak'):
             one.silent = what == 'silent'
-            one.next = max(one.next, self.now)
+            one.due = max(one.due, self.now)
 
     def clear(self) -> None:
         self.look()
@@ -104,8 +104,8 @@ class World:
     def step(self) -> None:
         self.now += STEP
         for publisher in self.publishers.values():
-            if not publisher.silent and self.now >= publisher.next:
-                publisher.next = self.now + publisher.period \
+            if not publisher.silent and self.now >= publisher.due:
+                publisher.due = self.now + publisher.period \
                     if self.mode == 'heartbeat' else math.inf
                 self.queue.append(publisher.says_stop)
         if self.now < self.held_until:
