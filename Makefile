@@ -3,13 +3,16 @@
 
 RUN = tools/ros-env
 
-.PHONY: demo test bench soak build setup clean distclean
+.PHONY: demo test test-all bench soak build setup clean distclean
 
 demo: build
 	@$(RUN) tools/demo
 
 test: build
 	@$(RUN) tools/test
+
+test-all: build
+	@$(RUN) tools/test --long
 
 bench: build
 	@$(RUN) tools/bench

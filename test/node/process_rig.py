@@ -44,9 +44,9 @@ facts:
 class ProcessRig:
     """Starts nodes; what they talk to is in `node`, in the test's own process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, redis: bool = True) -> None:
         self.folder = folder
-        self.redis = RedisServer()
+        self.redis = RedisServer() if redis else None
         self.facts = folder / 'facts.yaml'
         self.facts.write_text(FACTS)
         domain = domain_id()
@@ -88,4 +88,5 @@ class ProcessRig:
         self.node.destroy_node()
         self.executor.shutdown()
         self.context.try_shutdown()
-        self.redis.close()
+        if self.redis is not None:
+            self.redis.close()

@@ -285,6 +285,11 @@ class Part:
             motion.tick(now)
         self.motions = [motion for motion in self.motions if not motion.still]
 
+    def worsen(self, fault: dict[str, Any]) -> None:
+        for motion in self.motions:
+            motion.fault = fault['fault']
+            motion.extra = float(fault.get('seconds', motion.extra))
+
     def release(self) -> None:
         self.faults.clear()
         self._losing = 0
@@ -346,7 +351,10 @@ class Robot:
         chosen = [part for name, part in self.parts.items() if command.get('part', name) == name]
         if do == 'fault':
             for part in chosen:
-                part.faults.append(dict(command))
+                if command.get('now'):
+                    part.worsen(command)
+                else:
+                    part.faults.append(dict(command))
         elif do == 'release':
             for part in chosen:
                 part.release()
@@ -377,7 +385,8 @@ class RobotDouble:
         Send a command and wait until it is obeyed.
 
         `fault` (`fault` of FAULTS; `part`: all without it; `times`: 1, 0 for ever; `seconds`) of
-        motions that start from now on; `release`: end what hangs, forget faults (`part`);
+        motions that start from now on, or (`now`: True) of those under way; `release`: end what
+        hangs, forget faults (`part`);
         `estop` (`state`: clear, pressed, silent); `facts` (`state`: publish, silent).
         """
         assert fields.get('fault', 'lie') in FAULTS and fields.get('part', 'left') in PARTS

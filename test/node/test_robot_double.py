@@ -133,6 +133,17 @@ def test_a_joint_stands_later_than_its_cancel(
     assert times['still'] - times['canceling'] > 0.45
 
 
+def test_a_motion_under_way_gets_a_fault(client: Client) -> None:
+    handle = client.accepted(0.6, 5.0)
+    still = client.robot.count('still')
+    client.robot.tell('fault', fault='slow_stop', seconds=0.5, now=True)
+    client.until(handle.cancel_goal_async().done, 10.0, 'an answer to the cancel')
+    client.count('still', still + 1)
+    times = {line['event']: line['boot'] for line in client.robot.log()
+             if line.get('goal') == bytes(handle.goal_id.uuid).hex()}
+    assert times['still'] - times['canceling'] > 0.45
+
+
 def test_a_hang_goes_on_until_it_is_released(client: Client) -> None:
     client.robot.tell('fault', part='left', fault='hang')
     handle = client.accepted(0.2, 0.1)
