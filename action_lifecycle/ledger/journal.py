@@ -38,7 +38,7 @@ from .journal_barrier import BarrierThread
 from .journal_checkpoint import CheckpointThread
 from .journal_compaction import PLANNED, Removal, remove, SNAPSHOT
 from .journal_files import JournalFiles
-from .journal_reader import explained, JournalReader
+from .journal_reader import explained, JournalReader, require_content
 from .journal_row import damaged, Entry, JournalError, make_row, Row
 from .journal_schema import COLUMNS, migrate, touch, transaction, version_of
 
@@ -77,10 +77,13 @@ class Journal(JournalReader):
         path = os.path.realpath(path)
         with contextlib.ExitStack() as undo, explained(path):
             undo.callback(os.close, _take_lock(path))
+            require_content(path)
             self._writer = sqlite3.connect(
                 path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
             undo.callback(self._writer.close)
-            self._execute = self._writer.cursor().execute
+            cursor = self._writer.cursor()
+            undo.callback(cursor.close)
+            self._execute = cursor.execute
             self._prepare(path)
             self._files = JournalFiles(path)
             undo.callback(self._files.close)

@@ -48,8 +48,12 @@ class CheckpointThread:
         self._appending = appending
         self._connection = sqlite3.connect(
             path, timeout=0.1, isolation_level=None, check_same_thread=False)
-        self._connection.execute('PRAGMA synchronous = NORMAL')
-        self._connection.execute('PRAGMA wal_autocheckpoint = 0')
+        try:
+            self._connection.execute('PRAGMA synchronous = NORMAL')
+            self._connection.execute('PRAGMA wal_autocheckpoint = 0')
+        except BaseException:  # closed later, it may delete the WAL of a file that is put there
+            self._connection.close()
+            raise
         self._wanted: SimpleQueue[bool] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name='journal checkpoint', daemon=True)
         self._thread.start()

@@ -56,6 +56,17 @@ def explained(path: str) -> Iterator[None]:
         raise JournalError(f'{path}: {text}') from error
 
 
+def require_content(path: str) -> None:
+    """Raise JournalError for an empty file beside a WAL that is not: SQLite would delete that."""
+    def size(name: str) -> int:
+        try:
+            return os.stat(name).st_size
+        except FileNotFoundError:
+            return 0
+    if os.path.exists(path) and size(path) == 0 < size(path + '-wal'):
+        raise damaged(path, 'the file is empty, but its WAL is not')
+
+
 class CheckedRow(NamedTuple):
     """A row as it is stored, and what is wrong with it: '' if it is as it was written."""
 
@@ -75,6 +86,7 @@ class JournalReader:
         self.path = os.path.realpath(path)
         self._lock = threading.Lock()
         with explained(self.path):
+            require_content(self.path)
             self._connection = sqlite3.connect(
                 f'file:{quote(self.path)}?mode=ro', uri=True, timeout=BUSY_S,
                 isolation_level=None, check_same_thread=False)

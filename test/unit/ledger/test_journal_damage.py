@@ -24,6 +24,7 @@ import io
 import os
 from pathlib import Path
 import random
+import shutil
 import subprocess
 import time
 
@@ -254,3 +255,16 @@ def test_journal_that_is_damaged_while_in_use_is_answered_for_or_refused(samples
             ask_all(read_beside(journal))
         except Exception as error:
             raise AssertionError(f'JOURNAL_SEED={SEED + number}') from error
+
+
+def test_empty_file_beside_a_wal_with_rows_is_refused_and_left_alone(journal, path, tmp_path):
+    journal.append(Entry('note'))
+    folder = tmp_path / 'emptied'
+    folder.mkdir()
+    emptied, wal = folder / path.name, folder / f'{path.name}-wal'
+    emptied.touch()
+    shutil.copy(f'{path}-wal', wal)
+    for opened in (Journal, JournalReader, verify_journal):
+        with pytest.raises(JournalError, match='the file is empty, but its WAL is not'):
+            opened(emptied)
+    assert wal.read_bytes() == Path(f'{path}-wal').read_bytes()
