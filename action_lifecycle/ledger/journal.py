@@ -40,7 +40,7 @@ from .journal_compaction import PLANNED, Removal, remove, SNAPSHOT
 from .journal_files import JournalFiles
 from .journal_reader import explained, JournalReader, require_content
 from .journal_row import damaged, Entry, JournalError, make_row, Row
-from .journal_schema import COLUMNS, migrate, touch, transaction, version_of
+from .journal_schema import COLUMNS, migrate, said, SQLITE_ERRORS, touch, transaction, version_of
 
 BUSY_S = 1.0  # how long an append waits for somebody who locks the file against the rules
 BUSY_WRITE_AGAIN = 0.1  # s that appends wait, after a failed sync, for readers to end
@@ -114,7 +114,7 @@ class Journal(JournalReader):
                 self._seq, self._hash = row.seq, row.hash
                 if event_kind(entry) in self._power:
                     self._barriers.begin()
-            except sqlite3.Error as error:
+            except SQLITE_ERRORS as error:
                 raise self._refusal(error) from error
             except BaseException:  # Ctrl-C may hit between the commit and what we know of it
                 self._seq, self._hash = self._last_row()
@@ -220,8 +220,8 @@ class Journal(JournalReader):
     def _checkpoint_at_end(self) -> None:
         try:
             self._checkpoint()
-        except sqlite3.Error as error:  # then all stays in the WAL file, as after a crash
-            _log.warning('%s: the WAL could not be checkpointed: %s', self.path, error)
+        except SQLITE_ERRORS as error:  # then all stays in the WAL file, as after a crash
+            _log.warning('%s: the WAL could not be checkpointed: %s', self.path, said(error))
 
     def _write_again(self, safe: int) -> None:
         """
@@ -300,7 +300,7 @@ class Journal(JournalReader):
             self._seq, self._hash = seq, last_hash
             if any(event_kind(row) in self._power for row in rows):
                 self._barriers.begin()
-        except sqlite3.Error as error:
+        except SQLITE_ERRORS as error:
             raise self._refusal(error) from error
         except BaseException:
             self._seq, self._hash = self._last_row()
@@ -315,11 +315,11 @@ class Journal(JournalReader):
             self._since_checkpoint = 0
             self._checkpoints.request()
 
-    def _refusal(self, error: sqlite3.Error) -> JournalError:
+    def _refusal(self, error: Exception) -> JournalError:
         if isinstance(error, sqlite3.IntegrityError):
             return JournalError(f'{self.path}: nothing was recorded: row {self._seq + 1} is there '
                                 'already, something else writes to this journal')
-        return JournalError(f'{self.path}: nothing was recorded: {error}')
+        return JournalError(f'{self.path}: nothing was recorded: {said(error)}')
 
 
 def _take_lock(path: str) -> int:

@@ -23,7 +23,7 @@ import sqlite3
 import threading
 import time
 
-from .journal_schema import LAST_INDEXED, touch, transaction
+from .journal_schema import LAST_INDEXED, said, SQLITE_ERRORS, touch, transaction
 
 QUIET_S = 0.01  # without an append, before a checkpoint that was asked for is made
 
@@ -76,8 +76,8 @@ class CheckpointThread:
                 time.sleep(QUIET_S)
             try:
                 self._checkpoint()
-            except sqlite3.Error as error:
-                _log.warning('%s: the WAL could not be checkpointed: %s', self._path, error)
+            except SQLITE_ERRORS as error:
+                _log.warning('%s: the WAL could not be checkpointed: %s', self._path, said(error))
 
     def _checkpoint(self) -> None:
         self._copy()

@@ -31,7 +31,14 @@ from urllib.parse import quote
 
 from .journal_compaction import LAST_SNAPSHOT, plan_removal, Removal
 from .journal_row import damaged, JournalError, Row
-from .journal_schema import COLUMNS, LAST_INDEXED, LAST_OF_EACH, require_current
+from .journal_schema import (
+    COLUMNS,
+    LAST_INDEXED,
+    LAST_OF_EACH,
+    require_current,
+    said,
+    SQLITE_ERRORS,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # in typing from Python 3.11 on
@@ -49,8 +56,8 @@ def explained(path: str) -> Iterator[None]:
     """Turn SQLite's and the system's errors into JournalErrors that name the file."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
-        text = str(error)
+    except (*SQLITE_ERRORS, OSError) as error:
+        text = said(error)
         if any(words in text for words in _OF_DAMAGE):
             raise damaged(path, text) from error
         raise JournalError(f'{path}: {text}') from error

@@ -58,6 +58,9 @@ STEPS: list[tuple[str, ...]] = [
     ),
 ]
 
+SQLITE_ERRORS = sqlite3.Error, UnicodeDecodeError
+"""What sqlite3 raises; the second in place of an error whose message is not UTF-8."""
+
 LAST_INDEXED = '(SELECT last_indexed FROM progress)'
 
 # The sequence number of the last row of each subject.
@@ -69,6 +72,13 @@ SELECT max(seq) FROM (
     SELECT flow_id, action_id, kind, seq FROM entry NOT INDEXED WHERE seq > {LAST_INDEXED}
 ) GROUP BY flow_id, action_id, kind
 """
+
+
+def said(error: Exception) -> str:
+    """Return the message of an error of SQLITE_ERRORS."""
+    if isinstance(error, UnicodeDecodeError):
+        return error.object.decode(errors='replace')
+    return str(error)
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:

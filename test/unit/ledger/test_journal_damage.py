@@ -268,3 +268,14 @@ def test_empty_file_beside_a_wal_with_rows_is_refused_and_left_alone(journal, pa
         with pytest.raises(JournalError, match='the file is empty, but its WAL is not'):
             opened(emptied)
     assert wal.read_bytes() == Path(f'{path}-wal').read_bytes()
+
+
+def test_message_of_sqlite_that_is_not_utf_8_is_told_all_the_same(path):
+    with Journal(path) as journal:
+        journal.append(Entry('note'))
+    content = path.read_bytes()
+    assert content.count(b'prev_hash TEXT') == 1
+    path.write_bytes(content.replace(b'prev_hash TEXT', b'prev_hash TE\x80T'))
+    for opened in (Journal, JournalReader, verify_journal):
+        with pytest.raises(JournalError, match='damaged: malformed database schema'):
+            opened(path)
