@@ -337,5 +337,3 @@ def flow_text(rng: random.Random) -> str:
                 ('success', 'completion', 'unconditional'))}
         actions[f'a{number}'] = action
     return json.dumps({'flow': 'load', 'actions': actions})
-
-

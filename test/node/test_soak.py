@@ -90,9 +90,10 @@ def stir_and_judge(soak: Soak, end: float) -> int:
         soak.check()
         number += 1
         now = time.monotonic()
-        print(f"round {number}: {now - began:.0f} s ({rested - stirred:.0f} s to rest, "
-              f"{now - rested:.0f} s to check), {soak.figures['rows']} rows, "
-              f"{soak.figures['motions']} motions", flush=True)
+        now, figures = time.monotonic(), soak.figures
+        print(f'round {number}: {now - began:.0f} s ({rested - stirred:.0f} s to rest, '
+              f'{now - rested:.0f} s to check), {figures["rows"]} rows, '
+              f'{figures["motions"]} motions', flush=True)
     return number
 
 
