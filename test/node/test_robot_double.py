@@ -24,6 +24,7 @@ from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory, GripperCommand
 import pytest
 from rclpy.action import ActionClient
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -66,8 +67,9 @@ class Client(System):
         self.until(lambda: self.robot.count(event) >= number, 10.0, event)
 
     def position(self) -> float:
-        stamp = self.joints.header.stamp
-        self.until(lambda: self.joints.header.stamp != stamp, 5.0, 'a new sample')
+        asked = self.node.get_clock().now().nanoseconds
+        self.until(lambda: Time.from_msg(self.joints.header.stamp).nanoseconds > asked, 10.0,
+                   'a new sample')
         return float(self.joints.position[0])
 
     def close(self) -> None:
