@@ -279,6 +279,8 @@ class FlowServer:
             return flow_id
         checked = await self.sources.load(order, lambda text: self._feed_back(
             _Waiting(None, [handle]), self._starting(wanted, 'dependency_analysis', text)))
+        if handle.is_cancel_requested:  # else its first rows would stand without the cancel's
+            raise FlowRefused(ErrorCode.CANCELED, 'canceled before it began')
         return self._begin(checked, order, wanted)
 
     def _begin(self, checked: CheckedFlow, order: FlowOrder, wanted: str) -> FlowRun | Job:
