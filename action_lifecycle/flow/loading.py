@@ -36,6 +36,8 @@ from ..lifecycle.spec import ActionSpec
 
 MAX_FLOW_BYTES = 4 * 1024 * 1024
 MAX_ACTIONS = 20_000
+MAX_PARAMETERS = 10_000
+"""Parameters that a flow may declare."""
 FEWEST_STEPS, STEPS_PER_CHARACTER, MOST_STEPS = 2_000_000, 20, 24_000_000
 """Steps that reading a flow, or judging an edit of one, may take: by the length of its text."""
 
@@ -75,6 +77,10 @@ def _checked(
 ) -> Flow:
     """Return the flow; `faults` gets what is found until the budget may be exceeded."""
     spend_on(dict(given))
+    declared = document.data.get('parameters') if isinstance(document.data, dict) else None
+    if isinstance(declared, dict) and len(declared) > MAX_PARAMETERS:
+        raise DocumentError([document.fault(
+            ('parameters',), f'{len(declared)} parameters, at most {MAX_PARAMETERS} are allowed')])
     spec = validate(document, FlowSpec)
     document = FlowDocument(document)
     faults += _name_faults(document, spec)

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 import subprocess
 import sys
@@ -83,6 +84,8 @@ FLOWS = {
         f'  a{i}: {{confirm: z > 0, after: [{", ".join(f"b{j}" for j in range(300))}]}}\n'
         for i in range(400)),
     'wrong parameters': 'flow: f\nparameters: {'
+    + ', '.join(f'p{i}: 1' for i in range(10_000)) + '}\nactions: {a: {confirm: z > 0}}\n',
+    'many parameters': 'flow: f\nparameters: {'
     + ', '.join(f'p{i}: 1' for i in range(100_000)) + '}\nactions: {a: {confirm: z > 0}}\n',
     'long number': 'flow: f\nparameters: {p: {default: ' + '1' * 1_000_000 + '.0}}\n',
 }
@@ -120,7 +123,8 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     try:
         done = subprocess.run(
             [sys.executable, str(file), str(MEMORY)], input=json.dumps(FLOWS), text=True,
-            capture_output=True, timeout=WALL, check=False)
+            capture_output=True, timeout=WALL, check=False,
+            env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
         out, told = done.stdout, done.stderr
     except subprocess.TimeoutExpired as error:
         out, told = (error.stdout or b'').decode(), f'it was killed after {WALL} s'
@@ -149,6 +153,7 @@ def test_a_hostile_flow_is_refused_within_its_steps(name: str, read: dict[str, A
     ('long number', 'number with more than 64 digits'),
     ('unknown names', 'the rest is not checked'),
     ('wrong parameters', 'and more faults'),
+    ('many parameters', '100000 parameters, at most 10000 are allowed'),
 ])
 def test_the_error_says_where_and_which_limit(
     name: str, message: str, read: dict[str, Any]
