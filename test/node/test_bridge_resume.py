@@ -26,6 +26,7 @@ from pathlib import Path
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -177,14 +178,22 @@ def test_killed_in_the_second_step_that_one_is_followed(rig: KilledRig) -> None:
 
 
 def test_killed_and_the_server_is_gone_too_nothing_is_known_to_stand(rig: KilledRig) -> None:
-    from .bridge_rig import Gripper
-    other = Gripper(rig.robot, 'mortal')
-    other.behaviour = 'hang'
-    order = rig.order(OPEN)
-    order.steps[0].server = 'mortal'
-    rig.send(order)
-    rig.until(lambda: other.goals)
-    other.destroy()
+    other = subprocess.Popen(
+        [sys.executable, '-m', 'node.gripper_process', 'unwilling', '--ros-args', '-r',
+         'gripper:=mortal'], cwd=Path(__file__).parents[1], stdout=subprocess.PIPE,
+        env={**os.environ, 'ROS_DOMAIN_ID': str(rig.domain), 'ROS_LOG_DIR': str(rig.folder)})
+    try:
+        order = rig.order(OPEN)
+        order.steps[0].server = 'mortal'
+        order.steps[0].server_timeout = 30.0
+        rig.send(order)
+        assert other.stdout is not None
+        ready = threading.Thread(target=other.stdout.readline)
+        ready.start()
+        rig.until(lambda: not ready.is_alive(), 40.0)
+    finally:
+        other.kill()
+        other.communicate()
     order.steps[0].server_timeout = 0.5
     result = rig.result(rig.resumed(order))
     assert (result.outcome, result.stopped) == ('not_running', False)

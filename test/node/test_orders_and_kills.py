@@ -137,7 +137,7 @@ class Edit(Order):
     moved = Fault(BRIDGE, 'called', {'name': f'right/{CONTROLLER}/send_goal'})
 
     def prepare(self, rig: OrdersRig, flow: str) -> None:
-        rig.begin(flow, {'hold': rig.move('left', 4.0), 'later': rig.move('left', after='hold')})
+        rig.begin(flow, {'hold': rig.move('left', 12.0), 'later': rig.move('left', after='hold')})
         rig.until_moving('left')
         self._edit = [{'remove': ['later']}, {'add': {'extra': rig.move('right')}}]
 
