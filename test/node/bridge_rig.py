@@ -181,7 +181,7 @@ class Rig:
         self.until(lambda: self.safety and self.safety[-1].state == SafetyState.READY)
         self.until(lambda: self.motion.server_is_ready() and self.confirmation.server_is_ready())
 
-    def until(self, condition: Callable[[], Any], timeout: float = 10.0) -> float:
+    def until(self, condition: Callable[[], Any], timeout: float = 30.0) -> float:
         """Spin until the condition holds; returns how long that took (s)."""
         start = time.monotonic()
         while not condition():
@@ -190,7 +190,7 @@ class Rig:
             self.executor.spin_once(timeout_sec=min(left, 0.05))
         return time.monotonic() - start
 
-    def wait(self, future: Any, timeout: float = 10.0) -> Any:
+    def wait(self, future: Any, timeout: float = 30.0) -> Any:
         self.until(future.done, timeout)
         return future.result()
 
