@@ -21,7 +21,6 @@ from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import (
     DeclareLaunchArgument,
-    ExecuteProcess,
     IncludeLaunchDescription,
     OpaqueFunction,
 )
@@ -90,9 +89,7 @@ def _gazebo(context: LaunchContext) -> list[LaunchDescriptionEntity]:
                  'use_sim_time': True, 'config_file': str(folder / 'bridge.yaml')}]),
         Node(package='controller_manager', executable='spawner', namespace=namespace,
              arguments=[*CONTROLLERS, '--controller-manager', f'{root}/controller_manager']),
-        # Gazebo has no e-stop; this heartbeat stands for one that nobody presses.
-        ExecuteProcess(
-            cmd=['ros2', 'topic', 'pub', '--rate', '10', f'{root}/estop', 'std_msgs/msg/Bool',
-                 '{data: false}'],
-            name='estop'),
+        # Gazebo has no e-stop: the cell's.
+        Node(package='action_lifecycle', executable='sim_estop', name='estop',
+             namespace=namespace),
     ]

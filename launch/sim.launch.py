@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Starts the simulated cell; its clock is the clock of who uses sim time."""
+"""Starts the simulated cell and its e-stop; its clock is the clock of who uses sim time."""
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
@@ -45,5 +45,9 @@ def generate_launch_description() -> LaunchDescription:
             parameters=[{
                 name: ParameterValue(LaunchConfiguration(name), value_type=kind)
                 for name, (kind, _, _) in ARGUMENTS.items()}],
+            arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')]),
+        Node(
+            package='action_lifecycle', executable='sim_estop', name='estop',
+            namespace=LaunchConfiguration('namespace'), output='screen',
             arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')]),
     ])

@@ -194,7 +194,7 @@ class Cell:
             mujoco.mj_step(model, data)
         self._now += TICK
         self._measured = self._measure()
-        samples = self._sensors.poll(self._now, self._measured, self.estop)
+        samples = self._sensors.poll(self._now, self._measured)
         if self.muted:
             samples = [sample for sample in samples if sample.topic not in self.muted]
         return samples

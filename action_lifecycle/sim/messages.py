@@ -52,13 +52,6 @@ class Header:
 
 
 @dataclass(slots=True)
-class Bool:
-    """std_msgs/Bool."""
-
-    data: bool = False
-
-
-@dataclass(slots=True)
 class Vector3:
     """geometry_msgs/Vector3, and geometry_msgs/Point, which has the same attributes."""
 
@@ -120,7 +113,7 @@ class JointState:
     effort: list[float] = field(default_factory=list)
 
 
-Message = Bool | JointState | PoseStamped | WrenchStamped
+Message = JointState | PoseStamped | WrenchStamped
 
 
 class Sample(NamedTuple):

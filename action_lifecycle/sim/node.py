@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 import signal
-import threading
 from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
@@ -31,13 +30,13 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock as ClockMessage
-from std_srvs.srv import SetBool, Trigger
+from std_msgs.msg import Bool
+from std_srvs.srv import Trigger
 
 from .cell import Cell, CellConfig, PARTS
 from .drive_servers import ArmServer, GripperServer
-from .render import render, save_png
+from .picture import PictureProcess
 from .ros_samples import SamplePublisher
-from .scene import mujoco
 from .sensors import TOPICS
 from ..engine.errors import LifecycleError, nearest
 from ..ros.executor import make_executor
@@ -76,10 +75,9 @@ latched | motions really begun |
     | gripper/wrench | geometry_msgs/WrenchStamped, 125 Hz | force at the fingertips |
     | camera/PART/pose | geometry_msgs/PoseStamped, 10 Hz, best effort | parts that are seen |
     | /tf | tf2_msgs/TFMessage | world to gripper_tool (31 Hz) and to each part that is seen |
-    | estop | std_msgs/Bool, 10 Hz and on change | heartbeat, true: pressed |
-    | estop/set | service std_srvs/SetBool | press or release the e-stop |
+    | estop | subscribed, std_msgs/Bool | true: the drives stop, and refuse goals |
     | /clock | rosgraph_msgs/Clock, 125 Hz | simulated time, if `publish_clock` |
-    | ~/save_picture | service std_srvs/Trigger | render to `picture_path`, answer with the path |
+    | ~/save_picture | service std_srvs/Trigger | draw to `picture_path`, answer with the path |
 
     Parameters: those of CellConfig (`friction.PART` and `mass.PART`: zero for the model's own);
     `real_time_factor`, `publish_clock`, `executor`; dynamic: `picture_path` and `muted_topics`
@@ -119,9 +117,10 @@ latched | motions really begun |
         self._mute(self.get_parameter('muted_topics').value)
         if self._publish_clock:
             self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
-        self.create_service(SetBool, 'estop/set', self._set_estop)
+        self.create_subscription(Bool, 'estop', self._set_estop, 10)
         self.create_service(Trigger, '~/save_picture', self._save_picture)
-        self._picture: tuple[threading.Thread, Future, Trigger.Response] | None = None
+        self._slippery: str = drawn['slippery']
+        self._picture: tuple[PictureProcess, Future] | None = None
         self._batches = 0
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._anchor()
@@ -150,6 +149,7 @@ latched | motions really begun |
         if self.stop_requested:
             self.stopped.set_result(None)
             return
+        self._look_at_picture()
         began = now = self._steady.now().nanoseconds
         while now - began < LONGEST_TURN:
             if self._factor:
@@ -173,20 +173,13 @@ latched | motions really begun |
             drive.poll()
             if self._batches % FEEDBACK_BATCHES == 0:
                 drive.publish_feedback()
-        if self._picture and not self._picture[0].is_alive():
-            _, future, response = self._picture
-            self._picture = None
-            future.set_result(response)
 
     # -- switches
 
-    def _set_estop(self, request: SetBool.Request, response: SetBool.Response
-                   ) -> SetBool.Response:
-        self.cell.estop = request.data
-        response.success = True
-        response.message = 'pressed' if request.data else 'released'
-        self.get_logger().info(f'e-stop {response.message}')
-        return response
+    def _set_estop(self, message: Bool) -> None:
+        if message.data is not self.cell.estop:
+            self.cell.estop = message.data
+            self.get_logger().info(f"e-stop {'pressed' if message.data else 'released'}")
 
     def _set_parameters(self, parameters: Sequence[Any]) -> SetParametersResult:
         try:
@@ -207,26 +200,34 @@ latched | motions really begun |
 
     async def _save_picture(self, request: Trigger.Request, response: Trigger.Response
                             ) -> Trigger.Response:
-        """Render the moment in another thread; the cell goes on meanwhile."""
-        if self._picture:
-            response.message = 'a picture is being taken'
-            return response
-        path = Path(self.get_parameter('picture_path').value or 'cell.png').absolute()
-        data = mujoco.MjData(self.cell.model)
-        mujoco.mj_copyData(data, self.cell.model, self.cell.data)
-
-        def take() -> None:
+        """Have the moment drawn; who asks while one is being drawn gets that one."""
+        if self._picture is None:
+            path = Path(self.get_parameter('picture_path').value or 'cell.png').absolute()
             try:
-                save_png(path, render(self.cell.model, data))
-                response.success, response.message = True, str(path)
+                process = PictureProcess(self._slippery, self.cell.data.qpos, path)
             except OSError as error:
                 response.message = f'{path}: {error.strerror}'
+                return response
+            self._picture = process, Future()
+        process, future = self._picture
+        fault = await future
+        response.success, response.message = not fault, fault or str(process.path)
+        return response
 
-        thread = threading.Thread(target=take, name='picture', daemon=True)
-        future: Future = Future()
-        self._picture = thread, future, response
-        thread.start()
-        return await future
+    def _look_at_picture(self) -> None:
+        if self._picture is None:
+            return
+        process, future = self._picture
+        fault = process.poll()
+        if fault is not None:
+            self._picture = None
+            future.set_result(fault)
+
+    def destroy_node(self) -> None:
+        """End what draws a picture, then destroy the node."""
+        if self._picture is not None:
+            self._picture[0].end()
+        super().destroy_node()
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -24,21 +24,20 @@ from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool
 from tf2_msgs.msg import TFMessage
 
 from . import messages
 from .sensors import TOPICS
 
 TOOL_FRAME_EVERY = 4  #: joint states for each transform of the tool
-KINDS = {'joint_states': JointState, 'gripper/wrench': WrenchStamped, 'estop': Bool}
+KINDS = {'joint_states': JointState, 'gripper/wrench': WrenchStamped}
 
 
 class SamplePublisher:
     """
     One publisher for each topic of the sensors, and /tf.
 
-    Joint states, wrench and e-stop are reliable, as ros2_control's broadcasters are; the camera is
+    Joint states and wrench are reliable, as ros2_control's broadcasters are; the camera is
     best effort. On tf: world to gripper_tool from the encoders, world to each part that is seen.
     """
 
@@ -58,10 +57,9 @@ class SamplePublisher:
         """Publish `samples` in their order, their stamps `shift` ns later."""
         for topic, plain in samples:
             message = self._messages[topic]
-            if not isinstance(plain, messages.Bool):
-                stamp = plain.header.stamp
-                plain.header.stamp = messages.Time(*divmod(
-                    stamp.sec * 1_000_000_000 + stamp.nanosec + shift, 1_000_000_000))
+            stamp = plain.header.stamp
+            plain.header.stamp = messages.Time(*divmod(
+                stamp.sec * 1_000_000_000 + stamp.nanosec + shift, 1_000_000_000))
             _fill(message, plain)
             self._publishers[topic].publish(message)
             if isinstance(plain, messages.PoseStamped):

@@ -13,14 +13,13 @@
 # limitations under the License.
 
 """
-What the cell's sensors say: encoders, force at the fingertips, part camera, e-stop.
+What the cell's sensors say: encoders, force at the fingertips, part camera.
 
 | topic | message | rate | what |
 |---|---|---|---|
 | joint_states | JointState | 125 Hz | x, y, z, yaw joint and finger_joint, with effort |
 | gripper/wrench | WrenchStamped | 125 Hz | force at the fingertips, in the tool frame |
 | camera/PART/pose | PoseStamped | 10 Hz | each part that the camera sees, in frame world |
-| estop | Bool | 10 Hz, on change | heartbeat: true while the e-stop is pressed |
 
 The finger_joint is the gap between the pads; its effort is negative while it closes. The force is
 what acts on both pads, tared with the empty gripper: x and z are their sum (z is minus the carried
@@ -35,7 +34,6 @@ from collections import deque
 
 from action_lifecycle.sim.controllers import JOINTS
 from action_lifecycle.sim.messages import (
-    Bool,
     Header,
     JointState,
     Pose,
@@ -54,9 +52,9 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 JOINT_NAMES = [*JOINTS, 'finger_joint']
-TOPICS = ('joint_states', 'gripper/wrench', *(f'camera/{p}/pose' for p in PARTS), 'estop')
+TOPICS = ('joint_states', 'gripper/wrench', *(f'camera/{p}/pose' for p in PARTS))
 JOINT_PERIOD = 8_000_000  # ns
-FRAME_PERIOD = 100_000_000  # ns, of the camera and of the e-stop's heartbeat
+FRAME_PERIOD = 100_000_000  # ns, of the camera
 
 # Standard deviation of the noise and step of the digits, for x, y, z (m), yaw (rad), gap (m)
 POSITION_NOISE = np.array([5e-6, 5e-6, 5e-6, 5e-5, 5e-5])
@@ -88,13 +86,12 @@ class Sensors:
             np.random.default_rng([config.seed, stream]) for stream in (1, 2, 3)
         )
         self._tare = self._pads() + self._force_rng.normal(0.0, FORCE_DRIFT * self._noise, 3)
-        self._estop = False
         self._exposures: deque[tuple[int, Sample]] = deque()
         self._camera = data.site('camera').xpos.copy()
         self._bodies = np.array([model.body(part).id for part in PARTS])
         self._points = np.stack([POINTS * model.geom(part).size for part in PARTS])
 
-    def poll(self, now: int, joints: Array, estop: bool) -> list[Sample]:
+    def poll(self, now: int, joints: Array) -> list[Sample]:
         """
         Return what becomes known at `now` (ns of simulated time).
 
@@ -104,9 +101,6 @@ class Sensors:
         if now % JOINT_PERIOD == 0:
             samples.append(Sample('joint_states', self._joint_state(now, joints)))
             samples.append(Sample('gripper/wrench', self._wrench(now)))
-        if now % FRAME_PERIOD == 0 or estop != self._estop:
-            self._estop = estop
-            samples.append(Sample('estop', Bool(estop)))
         if now % FRAME_PERIOD == 0:
             self._expose(now)
         while self._exposures and self._exposures[0][0] <= now:

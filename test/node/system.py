@@ -70,11 +70,14 @@ class System:
 
     def start(self, name: str, **parameters: Any) -> subprocess.Popen[bytes]:
         """Start a process by its executable; `use_sim_time` and what it needs are given."""
-        given: dict[str, Any] = {'use_sim_time': name != 'sim_cell'}
-        if name != 'sim_cell':
+        simulator = name in ('sim_cell', 'sim_estop')
+        given: dict[str, Any] = {'use_sim_time': not simulator}
+        if not simulator:
             given['autostart'] = True
         if name in ('action_lifecycle_node', 'ledger'):
             given['journal_path'] = str(self.journal_path)
+        if name == 'sim_cell' and 'sim_estop' not in self.processes:
+            self.start('sim_estop')
         if name == 'world_model_bridge':
             given['facts_file'] = str(self.facts)
         arguments = ['--ros-args']

@@ -86,9 +86,11 @@ class Graph:
 def test_the_mujoco_cell_offers_the_interface_on_a_live_graph(tmp_path: Path) -> None:
     pytest.importorskip('mujoco')
     domain = domain_id()
-    cell = subprocess.Popen(
-        [str(Path(get_package_prefix('action_lifecycle'), 'lib/action_lifecycle/sim_cell'))],
+    folder = Path(get_package_prefix('action_lifecycle'), 'lib/action_lifecycle')
+    processes = [subprocess.Popen(
+        [str(folder / name)],
         env={**os.environ, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOG_DIR': str(tmp_path)})
+        for name in ('sim_cell', 'sim_estop')]
     graph = Graph(domain)
     try:
         limit = time.monotonic() + 20.0
@@ -105,8 +107,9 @@ def test_the_mujoco_cell_offers_the_interface_on_a_live_graph(tmp_path: Path) ->
         actions = dict(get_action_names_and_types(graph.node))
     finally:
         graph.close()
-        cell.send_signal(signal.SIGINT)
-        cell.wait(10.0)
+        for process in processes:
+            process.send_signal(signal.SIGINT)
+        assert [process.wait(10.0) for process in processes] == [0, 0]
     assert not slow
     for topic, spec in CELL['topics'].items():
         name = '/' + topic.lstrip('/')
@@ -149,7 +152,7 @@ def test_gazebos_bridge_controllers_and_launch_file_give_every_topic_and_action(
     controllers = yaml.safe_load((GAZEBO / 'controllers.yaml').read_text())['/**']
     managed = controllers['controller_manager']['ros__parameters']
     given = {'joint_states': managed['joint_state_broadcaster']['type'].endswith(
-        'JointStateBroadcaster'), 'estop': '/estop' in launch,
+        'JointStateBroadcaster'), 'estop': 'sim_estop' in launch,
         '/tf': 'robot_state_publisher' in launch}
     assert all(given.values())
     assert set(bridged) | set(given) == set(CELL['topics'])

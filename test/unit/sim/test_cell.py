@@ -16,15 +16,15 @@
 
 from __future__ import annotations
 
-import struct
 import subprocess
 import sys
 import time
-import zlib
 
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.sim.cell import Cell, CellConfig
-from action_lifecycle.sim.render import render, save_png
+from action_lifecycle.sim.picture import by_matplotlib, HEIGHT, PictureProcess, WIDTH
+from action_lifecycle.sim.scene import build, mujoco
+import matplotlib.image
 import numpy as np
 import pytest
 
@@ -74,27 +74,53 @@ def test_unknown_part_is_named():
         Cell().knock('prt_a', (0.0, 0.0, 0.1))
 
 
-def test_runs_faster_than_real_time():
-    cell = Cell()
-    cell.step(0.2)
-    started = time.process_time()
-    cell.step(2.0)
-    assert time.process_time() - started < 0.4, 'less than 5 times real time'
+@pytest.fixture
+def seen():
+    """Return the model and its state, with the yellow part lifted off its pocket."""
+    model, data, _ = build(CellConfig())
+    data.joint('part_c').qpos[2] += 0.1
+    mujoco.mj_forward(model, data)
+    return model, data
 
 
-def test_picture_shows_the_cell_and_is_a_png(tmp_path):
-    cell = Cell()
-    picture = render(cell.model, cell.data, 120, 80)
-    assert picture.shape == (80, 120, 3)
-    assert picture.std() > 20.0
-    save_png(tmp_path / 'cell.png', picture)
-    raw = (tmp_path / 'cell.png').read_bytes()
-    assert raw[:8] == b'\x89PNG\r\n\x1a\n'
-    assert struct.unpack('>II', raw[16:24]) == (120, 80)
-    start = raw.index(b'IDAT')
-    size = struct.unpack('>I', raw[start - 4:start])[0]
-    lines = np.frombuffer(zlib.decompress(raw[start + 4:start + 4 + size]), np.uint8)
-    np.testing.assert_array_equal(lines.reshape(80, 361)[:, 1:].reshape(80, 120, 3), picture)
+def yellow(picture):
+    red, green, blue = np.moveaxis(picture.astype(float), 2, 0)
+    rows, columns = np.nonzero((green > 0.65 * red) & (blue < 0.4 * red) & (red > 90))
+    return rows.mean(), columns.mean()
+
+
+def test_matplotlib_shows_the_part_where_it_is(seen):
+    model, data = seen
+    picture = by_matplotlib(model, data)
+    assert picture.shape == (HEIGHT, WIDTH, 3) and picture.std() > 20.0
+    camera = data.camera('overview')
+    at = (data.joint('part_c').qpos[:3] - camera.xpos) @ camera.xmat.reshape(3, 3)
+    scale = HEIGHT / 2 / np.tan(np.radians(model.camera('overview').fovy.item()) / 2)
+    expected = HEIGHT / 2 + scale * at[1] / at[2], WIDTH / 2 - scale * at[0] / at[2]
+    np.testing.assert_allclose(yellow(picture), expected, atol=12.0)
+
+
+def finish(process):
+    deadline = time.monotonic() + 120.0
+    while (fault := process.poll()) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return fault
+
+
+@pytest.mark.parametrize('platform', ['egl', 'no such platform'])
+def test_picture_is_drawn_with_or_without_opengl(tmp_path, monkeypatch, platform):
+    monkeypatch.setenv('MUJOCO_GL', platform)
+    path = tmp_path / 'cell.png'
+    assert finish(PictureProcess('part_b', Cell().data.qpos, path)) == ''
+    picture = matplotlib.image.imread(path)
+    assert picture.shape[:2] == (HEIGHT, WIDTH) and picture[:, :, :3].std() > 0.08
+    assert [file.name for file in tmp_path.iterdir()] == ['cell.png']
+
+
+def test_picture_that_can_not_be_saved_says_why(tmp_path):
+    fault = finish(PictureProcess('part_b', Cell().data.qpos, tmp_path / 'none' / 'cell.png'))
+    assert fault.endswith(f'{tmp_path}/none/cell.png: No such file or directory')
 
 
 def test_without_mujoco_the_import_says_how_to_install_it():

@@ -30,7 +30,6 @@ def test_rates(rig):
     count = {topic: len(rig.samples[topic]) for topic in TOPICS}
     assert count['joint_states'] == 250
     assert count['gripper/wrench'] == 250
-    assert count['estop'] == 20
     for part in 'abc':
         assert count[f'camera/part_{part}/pose'] in (19, 20)
 
@@ -114,19 +113,9 @@ def test_joint_effort_tells_the_grip_and_the_load(rig):
     assert efforts[2] == pytest.approx(0.45 * 9.81, abs=0.5)
 
 
-def test_estop_heartbeat_tells_its_state(rig):
-    rig.step(0.5)
-    assert [message.data for message in rig.samples['estop']] == [False] * 5
-    rig.cell.estop = True
-    rig.step(0.02)
-    assert rig.samples['estop'][-1].data, 'a change is told at once'
-    rig.step(0.48)
-    assert [message.data for message in rig.samples['estop']][5:] == [True] * 6
-
-
 def test_muted_topic_is_silent(rig):
-    rig.cell.muted = frozenset({'estop', 'camera/part_a/pose'})
+    rig.cell.muted = frozenset({'gripper/wrench', 'camera/part_a/pose'})
     rig.step(0.5)
-    assert 'estop' not in rig.samples
+    assert 'gripper/wrench' not in rig.samples
     assert 'camera/part_a/pose' not in rig.samples
     assert rig.samples['camera/part_b/pose']

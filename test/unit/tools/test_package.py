@@ -35,7 +35,7 @@ KEYS = {**ROSDEP_KEYS, **{
     name: f'python3-{name}' for name in ('hypothesis', 'jsonschema', 'networkx', 'psutil',
                                          'pytest')}}
 # extras: the module that imports one says how to install it
-NOT_REQUIRED = {'celery', 'kombu', 'mcp', 'mujoco', 'openai'}
+NOT_REQUIRED = {'celery', 'kombu', 'matplotlib', 'mcp', 'mujoco', 'openai'}
 BESIDE_ROS = {'ros2launch'}  # not imported: the command that starts the launch files
 
 
@@ -127,8 +127,9 @@ def test_the_packages_have_one_version_and_one_license() -> None:
 
 def test_each_console_script_has_its_function() -> None:
     scripts = re.findall(r"'(\w+) = ([\w.]+):(main)'", (ROOT / 'setup.py').read_text('utf-8'))
-    assert {'action_lifecycle', 'action_lifecycle_node', 'world_model_bridge', 'ledger',
-            'language_model', 'composed', 'sim_cell'} == {name for name, _, _ in scripts}
+    assert {name for name, _, _ in scripts} == {
+        'action_lifecycle', 'action_lifecycle_node', 'world_model_bridge', 'ledger',
+        'language_model', 'composed', 'sim_cell', 'sim_estop'}
     for _, module, function in scripts:
         spec = importlib.util.find_spec(module)
         assert spec and spec.origin, module

@@ -1,0 +1,221 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+What happened as one picture: the actions over time, and the facts of what the sensors refuted.
+
+Above, a bar for each state that took time of each attempt of each action. Below, for the first
+action that was refuted, each comparison of its condition: the fact over time, its threshold, and
+when the condition was judged.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+import operator
+from pathlib import Path
+from typing import Any
+
+from ..ledger.journal import Row
+
+Samples = Mapping[str, Sequence[tuple[float, Sequence[float]]]]
+"""Per fact: its stamps (s of ROS time) and numbers, in order."""
+
+COLOURS = {'in_progress': '#c9ced6', 'executing_motion': '#3b7dd8', 'sensor_confirm': '#e8a33d',
+           'status_verification_requested': '#8f7ad6', 'error': '#d64545',
+           'fallback_requested': '#d64545', 'fallback_received': '#d64545'}
+SHOWN = {'in_progress': 'preparing', 'executing_motion': 'the controller moves',
+         'sensor_confirm': 'the sensors are asked', 'status_verification_requested':
+         'to be verified', 'error': 'error, fallback'}
+ENDS = {'succeeded': ('✓', '#2f8f4e'), 'failed': ('✗', '#d64545'), 'canceled': ('–', '#70757d')}
+SIGNS = {ast.Lt: '<', ast.LtE: '<=', ast.Gt: '>', ast.GtE: '>=', ast.Eq: '==', ast.NotEq: '!='}
+SUMS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+        ast.Div: operator.truediv}
+
+
+@dataclass
+class Bar:
+    """A state of an attempt: from `start` to `end`, s of ROS time."""
+
+    action: str
+    attempt: int
+    state: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of one number of a fact with a constant, as in `tool[2] > 0.18`."""
+
+    fact: str
+    index: int
+    sign: str
+    threshold: float
+
+    @property
+    def label(self) -> str:
+        """Return it as it would be written."""
+        which = f'[{self.index}]' if self.index else ''
+        return f'{self.fact}{which} {self.sign} {self.threshold:g}'
+
+
+@dataclass
+class History:
+    """What the rows of one flow tell: bars, how each action ended, the first refutation."""
+
+    name: str = ''
+    bars: list[Bar] = field(default_factory=list)
+    ends: dict[str, tuple[float, str]] = field(default_factory=dict)
+    refuted: str = ''
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+def history(rows: Iterable[Row], flow_id: str = '') -> History:
+    """Read the rows of a flow, by default of the first; times are seconds of ROS time."""
+    found = History()
+    since: dict[str, tuple[str, int, float]] = {}
+    for row in rows:
+        flow_id = flow_id or row.flow_id
+        if row.flow_id != flow_id or row.ros_time is None:
+            continue
+        if row.kind == 'flow' and row.event == 'accepted':
+            found.name = row.data.get('name', '')
+        if row.kind != 'transition':
+            continue
+        if row.action_id in since:
+            state, attempt, start = since.pop(row.action_id)
+            found.bars.append(Bar(row.action_id, attempt, state, start, row.ros_time))
+        if row.to_state == 'terminated':
+            found.ends[row.action_id] = row.ros_time, row.data.get('outcome', '')
+        else:
+            since[row.action_id] = row.to_state, row.attempt, row.ros_time
+        if row.data.get('error_code') == 'REFUTED' and not found.refuted:
+            found.refuted = row.action_id
+            found.evidence = next(
+                (each for each in row.data.get('evidence', ()) if each['verdict'] != 'true'), {})
+    return found
+
+
+def comparisons(expression: str) -> list[Comparison]:
+    """Return the comparisons of a fact with a constant that a condition consists of."""
+    found = []
+    for node in ast.walk(ast.parse(expression, mode='eval')):
+        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+            continue
+        left, threshold = node.left, _constant(node.comparators[0])
+        index = 0
+        if isinstance(left, ast.Subscript):
+            at = _constant(left.slice)
+            if at is None:
+                continue
+            left, index = left.value, int(at)
+        sign = SIGNS.get(type(node.ops[0]))
+        if isinstance(left, ast.Name) and threshold is not None and sign:
+            found.append(Comparison(left.id, index, sign, threshold))
+    return found
+
+
+def _constant(node: ast.expr) -> float | None:
+    """Return the number that an expression without names is, else None."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _constant(node.operand)
+        return None if value is None else -value
+    if isinstance(node, ast.BinOp) and type(node.op) in SUMS:
+        left, right = _constant(node.left), _constant(node.right)
+        if left is not None and right is not None and (right or not isinstance(node.op, ast.Div)):
+            return float(SUMS[type(node.op)](left, right))
+    return None
+
+
+def draw(rows: Iterable[Row], samples: Samples, path: Path) -> None:
+    """
+    Draw a flow's history into a PNG or SVG file.
+
+    Raises OSError if the file cannot be written, ValueError for a file name of no known format,
+    ModuleNotFoundError without matplotlib.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            'Pictures need matplotlib; install it with: pip install matplotlib') from error
+
+    told = history(rows)
+    shown = [each for each in comparisons(told.evidence.get('expression', 'True'))
+             if each.fact in samples][:4]
+    actions = list(dict.fromkeys(bar.action for bar in told.bars))
+    heights = [0.9 + 0.32 * len(actions), *([1.05] * len(shown))]
+    figure = Figure(figsize=(9.6, 0.9 + sum(heights)), dpi=110, layout='constrained')
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    _draw_actions(axes[0], told, actions)
+    attempts = [bar for bar in told.bars if bar.action == told.refuted]
+    for place, comparison in zip(axes[1:], shown):
+        _draw_fact(place, comparison, samples[comparison.fact], told, attempts)
+    if shown:
+        axes[1].set_title(f'{told.refuted}: what the sensors said', loc='left', fontsize=10)
+    axes[-1].set_xlabel('s')
+    figure.savefig(path)
+
+
+def _draw_actions(axes: Any, told: History, actions: list[str]) -> None:
+    from matplotlib.patches import Patch
+
+    for bar in told.bars:
+        axes.barh(actions.index(bar.action), bar.end - bar.start, left=bar.start, height=0.62,
+                  color=COLOURS.get(bar.state, '#e5e7eb'))
+        if bar.state == 'error':
+            axes.plot(bar.start, actions.index(bar.action), 'x', color='#d64545', markersize=9,
+                      markeredgewidth=2.5)
+    for action, (time, outcome) in told.ends.items():
+        sign, colour = ENDS.get(outcome, ('', 'black'))
+        axes.annotate(sign, (time, actions.index(action)), (5, 0), textcoords='offset points',
+                      color=colour, va='center', fontsize=12, fontweight='bold')
+    axes.set_yticks(range(len(actions)), actions)
+    axes.invert_yaxis()
+    axes.set_title(told.name, loc='left', fontsize=12, fontweight='bold')
+    there = {bar.state for bar in told.bars}
+    axes.legend(handles=[Patch(color=COLOURS[state], label=label)
+                         for state, label in SHOWN.items() if state in there],
+                ncols=5, fontsize=8, frameon=False, loc='lower right',
+                bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+    axes.spines[['top', 'right']].set_visible(False)
+
+
+def _draw_fact(axes: Any, comparison: Comparison, samples: Sequence[tuple[float, Sequence[float]]],
+               told: History, attempts: list[Bar]) -> None:
+    start = min(bar.start for bar in attempts) - 0.5
+    end = max(bar.end for bar in attempts) + 0.5
+    chosen = [(time, numbers[comparison.index]) for time, numbers in samples
+              if start <= time <= end and len(numbers) > comparison.index]
+    axes.plot([time for time, _ in chosen], [value for _, value in chosen], color='#22262d',
+              linewidth=1.3)
+    axes.axhline(comparison.threshold, color='#d64545', linestyle='--', linewidth=1)
+    for bar in attempts:
+        if bar.state == 'sensor_confirm':
+            axes.axvspan(bar.start, bar.end, color=COLOURS['sensor_confirm'], alpha=0.35,
+                         linewidth=0)
+    units = {each['name']: each['unit'] for each in told.evidence.get('facts', ())}
+    axes.set_ylabel(units.get(comparison.fact, ''), fontsize=9)
+    axes.set_xlim(start, end)
+    axes.margins(y=0.2)
+    axes.text(0.005, 0.95, comparison.label, transform=axes.transAxes, va='top', fontsize=9,
+              color='#d64545', bbox={'facecolor': 'white', 'edgecolor': 'none', 'pad': 1.5})
+    axes.spines[['top', 'right']].set_visible(False)

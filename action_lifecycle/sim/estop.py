@@ -1,0 +1,86 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The e-stop button of the cell, a process of its own: nothing that simulates holds up its heartbeat.
+
+On a robot this is the safety controller: it says at 10 Hz whether the button is pressed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import signal
+from typing import Any
+
+import rclpy
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from std_msgs.msg import Bool
+from std_srvs.srv import SetBool
+
+PERIOD = 0.1  #: s of steady time
+
+
+class EStopNode(Node):
+    """
+    The button, node `estop`; names are relative to the node's namespace.
+
+    | interface | type | what |
+    |---|---|---|
+    | estop | std_msgs/Bool, 10 Hz and on change | heartbeat, true: pressed |
+    | estop/set | service std_srvs/SetBool | press or release it |
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Create the button, released."""
+        super().__init__('estop', **kwargs)
+        self.stop_requested = False
+        self._pressed = False
+        self._publisher = self.create_publisher(Bool, 'estop', 10)
+        self.create_service(SetBool, 'estop/set', self._set)
+        self.create_timer(PERIOD, self._beat, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _beat(self) -> None:
+        self._publisher.publish(Bool(data=self._pressed))
+
+    def _set(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._pressed = request.data
+        self._beat()
+        response.success = True
+        response.message = 'pressed' if request.data else 'released'
+        self.get_logger().info(f'e-stop {response.message}')
+        return response
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the button until SIGINT or SIGTERM."""
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    node = EStopNode()
+
+    def stop(*_: object) -> None:
+        node.stop_requested = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    while not node.stop_requested:
+        executor.spin_once(timeout_sec=PERIOD)
+    executor.shutdown()
+    node.destroy_node()
+    rclpy.try_shutdown()
+    return 0

@@ -1,0 +1,212 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A picture of the cell, drawn by a process of its own: by MuJoCo's renderer, else by matplotlib.
+
+`PictureProcess` is what the cell's node starts and asks. A driver of OpenGL that hangs or crashes
+takes nothing of the cell with it. MuJoCo draws with EGL unless MUJOCO_GL says otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .scene import build, CellConfig, mujoco
+
+Array = npt.NDArray[np.float64]
+
+WIDTH, HEIGHT = 960, 640  #: pixels
+CAMERA = 'overview'  #: of the model
+LIMITS = {'opengl': 20.0, 'matplotlib': 60.0}  #: s for each renderer; tried in this order
+PATCH = 0.04  #: m, side of the patches that matplotlib sorts by distance
+ROUND = 24  #: sides of what stands for a cylinder
+LIGHT = np.array((0.35, -0.55, 0.76))  #: unit vector towards the light
+ROOM = (0.87, 0.89, 0.92)  #: background of matplotlib's picture
+
+
+class PictureProcess:
+    """Draws the moment `qpos` (joint positions, as MuJoCo has them) into the file `path`."""
+
+    def __init__(self, slippery: str, qpos: Array, path: Path) -> None:
+        """Start the first renderer; OSError if no process can be started."""
+        self.path = path
+        self._state = json.dumps({'slippery': slippery, 'qpos': qpos.tolist()})
+        self._left = list(LIMITS)
+        self._faults: list[str] = []
+        self._start()
+
+    def _start(self) -> None:
+        renderer = self._left.pop(0)
+        self._deadline = time.monotonic() + LIMITS[renderer]
+        self._errors = tempfile.TemporaryFile('w+')  # noqa: SIM115 - closed by `end`
+        environment = {'MUJOCO_GL': 'egl', **os.environ}  # MuJoCo reads it when it is imported
+        if renderer != 'opengl':
+            environment['MUJOCO_GL'] = 'disable'
+        self._process = subprocess.Popen(
+            [sys.executable, '-m', __name__, renderer, str(self.path)], text=True,
+            env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._errors)
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(self._state)
+            self._process.stdin.close()
+        except BrokenPipeError:
+            pass  # it ended at once: `poll` tells why
+        self._renderer = renderer
+
+    def poll(self) -> str | None:
+        """Return None while it is being drawn, '' once it is there, else why it is not."""
+        code = self._process.poll()
+        if code is None and time.monotonic() < self._deadline:
+            return None
+        if code == 0:
+            self.end()
+            return ''
+        self._errors.seek(0)
+        said = self._errors.read().strip().splitlines()
+        self._faults.append(f'{self._renderer}: ' + (
+            f'not done within {LIMITS[self._renderer]:g} s' if code is None
+            else said[-1] if said else f'ended with code {code}'))
+        self.end()
+        if not self._left:
+            return '; '.join(self._faults)
+        self._start()
+        return None
+
+    def end(self) -> None:
+        """End the process if it still runs."""
+        self._process.kill()
+        self._process.wait()
+        self._errors.close()
+
+
+def by_opengl(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.uint8]:
+    """Return the picture (HEIGHT, WIDTH, 3) that MuJoCo's renderer draws."""
+    with mujoco.Renderer(model, HEIGHT, WIDTH) as renderer:
+        option = mujoco.MjvOption()
+        option.geomgroup[:4] = 1  # 3, what collides, is left out by default
+        renderer.update_scene(data, CAMERA, option)
+        return np.array(renderer.render())
+
+
+def by_matplotlib(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.uint8]:
+    """Return the picture (HEIGHT, WIDTH, 3): the faces that look at the camera, far ones first."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.collections import PolyCollection
+    from matplotlib.figure import Figure
+
+    camera = data.camera(CAMERA)
+    eye, turn = camera.xpos, camera.xmat.reshape(3, 3)  # columns: right, up, back
+    scale = HEIGHT / 2 / math.tan(math.radians(model.camera(CAMERA).fovy.item()) / 2)
+    drawn = []
+    for geom in range(model.ngeom):
+        axes, middle = data.geom_xmat[geom].reshape(3, 3), data.geom_xpos[geom]
+        colour = model.geom_rgba[geom, :3]
+        for corners, normal in _faces(model.geom_type[geom], model.geom_size[geom]):
+            corners, normal = corners @ axes.T + middle, axes @ normal
+            if normal @ (corners[0] - eye) >= 0.0:
+                continue
+            shade = 0.5 + 0.5 * max(0.0, float(normal @ LIGHT))
+            seen = (corners - eye) @ turn
+            if seen[:, 2].max() < -0.1:
+                drawn.append((float(np.linalg.norm(corners.mean(axis=0) - eye)),
+                              scale * seen[:, :2] / -seen[:, 2:], shade * colour))
+    drawn.sort(key=lambda face: -face[0])
+    figure = Figure(figsize=(WIDTH / 100, HEIGHT / 100), dpi=100, facecolor=ROOM)
+    canvas = FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(-WIDTH / 2, WIDTH / 2),
+                           ylim=(-HEIGHT / 2, HEIGHT / 2))
+    axes.set_axis_off()
+    colours = [face[2] for face in drawn]
+    axes.add_collection(PolyCollection(
+        [face[1] for face in drawn], facecolors=colours, edgecolors=colours, linewidths=0.4))
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+
+
+def _faces(kind: int, size: Array) -> list[tuple[Array, Array]]:
+    """Return corners (n, 3) and outward normal (3,) of each face of a geom, in its own frame."""
+    shapes = mujoco.mjtGeom
+    if kind == shapes.mjGEOM_PLANE:
+        return _side(np.array((0.0, 0.0, 1.0)), np.array((*size[:2], 0.0)), 0.2)
+    if kind == shapes.mjGEOM_BOX:
+        return [face for axis in range(3) for sign in (1.0, -1.0)
+                for face in _side(sign * np.eye(3)[axis], size, PATCH)]
+    radius, half = size[:2]
+    turns = np.linspace(0.0, 2.0 * math.pi, ROUND, endpoint=False)
+    circle = np.stack((radius * np.cos(turns), radius * np.sin(turns), half + 0.0 * turns), axis=1)
+    faces = [(circle, np.array((0.0, 0.0, 1.0))),
+             (circle * (1, 1, -1), np.array((0.0, 0.0, -1.0)))]
+    rows = max(1, math.ceil(2 * half / PATCH))
+    for number in range(ROUND):
+        first, second = circle[number, :2], circle[(number + 1) % ROUND, :2]
+        normal = np.array((*(first + second), 0.0))
+        for low, high in zip(*(lambda z: (z[:-1], z[1:]))(np.linspace(-half, half, rows + 1))):
+            faces.append((np.array([(*first, low), (*second, low), (*second, high),
+                                    (*first, high)]), normal / np.linalg.norm(normal)))
+    return faces
+
+
+def _side(normal: Array, size: Array, patch: float) -> list[tuple[Array, Array]]:
+    """Return the side of a box that looks along `normal`, in patches; `size`: half edges."""
+    axis = int(np.argmax(np.abs(normal)))
+    across, up = (other for other in range(3) if other != axis)
+    lines = [np.linspace(-size[other], size[other], max(1, math.ceil(2 * size[other] / patch)) + 1)
+             for other in (across, up)]
+    faces = []
+    for left, right in zip(lines[0][:-1], lines[0][1:]):
+        for low, high in zip(lines[1][:-1], lines[1][1:]):
+            corners = np.empty((4, 3))
+            corners[:, axis] = normal[axis] * size[axis]
+            corners[:, across] = left, right, right, left
+            corners[:, up] = low, low, high, high
+            faces.append((corners, normal))
+    return faces
+
+
+def main(arguments: list[str]) -> int:
+    """Draw the state given on standard input; arguments: the renderer and the file."""
+    renderer, path = arguments[0], Path(arguments[1])
+    os.nice(5)  # the cell goes first
+    state: dict[str, Any] = json.load(sys.stdin)
+    model, data, _ = build(CellConfig(slippery=state['slippery']))
+    data.qpos[:] = state['qpos']
+    mujoco.mj_forward(model, data)
+    picture = {'opengl': by_opengl, 'matplotlib': by_matplotlib}[renderer](model, data)
+    import matplotlib.image
+    unfinished = path.with_name(f'.{path.name}.{os.getpid()}')
+    try:
+        matplotlib.image.imsave(unfinished, picture, format='png')
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        print(f'{path}: {error.strerror}', file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))
