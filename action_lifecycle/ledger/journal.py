@@ -46,6 +46,7 @@ BUSY_S = 1.0  # how long an append waits for somebody who locks the file against
 BUSY_WRITE_AGAIN = 0.1  # s that appends wait, after a failed sync, for readers to end
 CHECKPOINT_BYTES = 4 * 1024 * 1024  # of WAL, roughly
 ROW_BYTES = 4096 + 512  # what a row adds to the WAL beside its data
+LAST_SEQ = 2**62  # SQLite has numbers up to 2**63 - 1; one as great as this was never written
 
 _log = logging.getLogger('action_lifecycle.journal')
 _INSERT = f"INSERT INTO entry ({COLUMNS}) VALUES ({','.join('?' * len(Row._fields))})"
@@ -259,6 +260,8 @@ class Journal(JournalReader):
             row = Row._make(fields)
             if not isinstance(row.hash, str):
                 raise damaged(self.path, f'row {row.seq} {row.fault()}')
+            if row.seq >= LAST_SEQ:
+                raise damaged(self.path, f'row {row.seq}: no row can follow this number')
             return row.seq, row.hash
         return 0, ''
 

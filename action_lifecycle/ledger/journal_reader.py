@@ -29,7 +29,7 @@ import threading
 from typing import Any, NamedTuple, TYPE_CHECKING
 from urllib.parse import quote
 
-from .journal_compaction import LAST_SNAPSHOT, plan_removal, Removal
+from .journal_compaction import LAST_SNAPSHOT, plan_removal, Removal, SNAPSHOT
 from .journal_row import damaged, JournalError, Row
 from .journal_schema import (
     COLUMNS,
@@ -213,8 +213,10 @@ class JournalReader:
         Up to its data's `through` there may be gaps; what is left has been synced once. A ledger
         that has less takes these rows with their gaps and goes on behind `through`.
         """
-        for row in self._last_snapshot():
-            return self._intact(row)
+        for row, fault in self._last_snapshot():
+            if fault:
+                raise damaged(self.path, f'row {row.seq} {fault}')
+            return row
         return None
 
     def require_intact(self, first: int, last: int) -> None:
@@ -243,9 +245,12 @@ class JournalReader:
         with self._lock, explained(self.path):
             return ask(self._connection, sql, values)
 
-    def _last_snapshot(self) -> list[Row]:
-        return [Row._make(fields) for fields in self._ask(
-            f'SELECT {COLUMNS} FROM entry WHERE seq = {LAST_SNAPSHOT}')]
+    def _last_snapshot(self) -> list[CheckedRow]:
+        found = map(Row._make, self._ask(
+            f'SELECT {COLUMNS} FROM entry WHERE seq = {LAST_SNAPSHOT}'))
+        return [CheckedRow(row, row.fault() or (
+            '' if row.kind == SNAPSHOT else f"is of kind '{row.kind}', but the index has it as a "
+            'snapshot')) for row in found]
 
     def _intact(self, row: Row) -> Row:
         if fault := row.fault():

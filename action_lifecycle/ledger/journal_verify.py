@@ -77,8 +77,8 @@ class _Verifier(JournalReader):
     def _row_faults(self) -> Iterator[JournalFault]:
         snapshot: dict[str, Any] = {
             'through': 0, 'anchor': '', 'kept': 0, 'kept_digest': digest([])}
-        for row in self._last_snapshot():
-            if fault := row.fault():
+        for row, fault in self._last_snapshot():
+            if fault:
                 yield JournalFault(row.seq, f'{fault}; it is the snapshot that vouches for all '
                                    'gaps before it')
                 return

@@ -20,11 +20,13 @@ JOURNAL_DAMAGES sets how many damaged journals are tried, JOURNAL_SEED repeats a
 
 from __future__ import annotations
 
+from contextlib import closing
 import io
 import os
 from pathlib import Path
 import random
 import shutil
+import sqlite3
 import subprocess
 import time
 
@@ -39,6 +41,7 @@ from action_lifecycle.ledger import (
     Projection,
     verify_journal,
 )
+from action_lifecycle.ledger.journal_row import make_row, Row
 import pytest
 
 DAMAGES = int(os.environ.get('JOURNAL_DAMAGES', '40'))
@@ -279,3 +282,34 @@ def test_message_of_sqlite_that_is_not_utf_8_is_told_all_the_same(path):
     for opened in (Journal, JournalReader, verify_journal):
         with pytest.raises(JournalError, match='damaged: malformed database schema'):
             opened(path)
+
+
+def change(path, statement, *values):
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute('PRAGMA writable_schema = ON')
+        connection.execute(statement, values)
+
+
+def test_number_that_no_row_can_follow_is_refused(path):
+    with Journal(path) as journal:
+        journal.append(Entry('note'))
+    change(path, 'UPDATE entry SET seq = ?', 2**63 - 1)
+    with pytest.raises(JournalError, match=f'damaged: row {2**63 - 1}: no row can follow'):
+        Journal(path)
+
+
+def test_row_that_only_the_index_has_as_a_snapshot_is_damage(path):
+    with Journal(path) as journal:
+        journal.append_many([Entry('note')] * 3 + [Entry('flow', 'f', final=True)])
+        assert journal.compact(synced_to=4)
+        snapshot = journal.snapshot()
+    with closing(sqlite3.connect(path)) as connection:
+        index = connection.execute("SELECT * FROM sqlite_schema WHERE type = 'index'").fetchone()
+    change(path, "DELETE FROM sqlite_schema WHERE type = 'index'")
+    other = make_row(Entry('note'), snapshot.seq, *snapshot[13:17])
+    change(path, f"UPDATE entry SET ({','.join(Row._fields)}, indexed) = "
+           f"({'?,' * len(Row._fields)} 1)", *other)
+    change(path, f"INSERT INTO sqlite_schema VALUES ({','.join('?' * len(index))})", *index)
+    assert any("is of kind 'note', but the index" in str(fault) for fault in verify_journal(path))
+    with JournalReader(path) as reader, pytest.raises(JournalError, match="is of kind 'note'"):
+        reader.snapshot()
