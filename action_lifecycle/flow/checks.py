@@ -34,6 +34,7 @@ from ..lifecycle.schedule import schedule_faults
 from ..lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
 from ..world.expressions import AnyName, compile_expression
 from ..world.kinds import Kind, kind_of
+from ..world.values import as_value
 
 NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]{0,63}\Z')
 IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]{0,63}\Z')
@@ -204,14 +205,19 @@ def _condition_faults(
         for index, item in enumerate(value if isinstance(value, list) else [value]):
             if item is None:
                 continue
+            where = ('actions', action_id, field, index, 'condition')
+            told = f"action '{action_id}', {field} {item.condition!r}"
             try:
-                _check_condition(item.condition, names, kinds_in(item.condition))
+                read = _check_condition(item.condition, names, kinds_in(item.condition))
             except DocumentError as error:
                 for fault in error.faults:
                     yield document.fault(
-                        ('actions', action_id, field, index, 'condition'),
-                        f"action '{action_id}', {field} {item.condition!r}, "
-                        f'character {fault.column}: {fault.message}')
+                        where, f'{told}, character {fault.column}: {fault.message}')
+                continue
+            for name in read:
+                if why := _unusable(action.parameters, name):
+                    yield document.fault(where, f"{told}: parameter '{name}' has no value that "
+                                         f'a condition can read: {why}')
     for needed, when in action.after.items():
         if isinstance(when, WhenSpec) and not _is_late(when.condition):
             both = names if isinstance(names, AnyName) else {*names, *RESULT_NAMES}
@@ -236,12 +242,25 @@ def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:
     return set(names) - set(action.parameters)
 
 
-def _check_condition(text: str, names: Collection[str], kinds: Mapping[str, Kind]) -> None:
+def _check_condition(
+    text: str, names: Collection[str], kinds: Mapping[str, Kind]
+) -> tuple[str, ...]:
+    """Return the names that a condition reads; `DocumentError` for what is wrong with it."""
     spend(_CONDITION_STEPS + 2 * len(text))
     if isinstance(names, AnyName):
-        _names_of_any_facts(text, tuple(sorted(kinds.items())))
-    else:
-        compile_expression(text, names, condition=True, kinds=kinds)
+        return _names_of_any_facts(text, tuple(sorted(kinds.items())))
+    return compile_expression(text, names, condition=True, kinds=kinds).names
+
+
+def _unusable(parameters: Mapping[str, Any], name: str) -> str:
+    """Return why a condition can't read a parameter; empty if it can, or it is known later."""
+    if name not in parameters or _is_late(parameters[name]):
+        return ''
+    try:
+        as_value(parameters[name])
+    except ValueError as error:
+        return str(error)
+    return ''
 
 
 @lru_cache(maxsize=4096)

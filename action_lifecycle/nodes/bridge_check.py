@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from action_lifecycle_msgs.msg import CheckFault
@@ -29,9 +29,9 @@ from ..engine.errors import DocumentError, nearest
 from ..ros.goals import fill, GoalFault, LATER, resolve
 from ..ros.types import action_class, UnknownType
 from ..world import Condition, FactSet
-from ..world.conditions import compile_condition, condition_faults
-from ..world.expressions import compile_expression
+from ..world.conditions import compile_condition, compile_over, condition_faults
 from ..world.facts_file import TF_TOPICS, TOPIC
+from ..world.values import Parameters
 
 
 class TopicCheck:
@@ -66,7 +66,7 @@ def missing_servers(node: Node, steps: Collection[Step]) -> set[str]:
 
 
 def step_faults(
-    node: Node, topics: TopicCheck, index: int, step: Step, parameters: Mapping[str, Any]
+    node: Node, topics: TopicCheck, index: int, step: Step, parameters: Parameters
 ) -> Iterator[CheckFault]:
     """Yield what is wrong with a step of a motion."""
     def fault(path: str, message: str) -> CheckFault:
@@ -96,7 +96,7 @@ def step_faults(
 
 
 def goal_faults(
-    node: Node, topics: TopicCheck, kind: Any, step: Step, parameters: Mapping[str, Any]
+    node: Node, topics: TopicCheck, kind: Any, step: Step, parameters: Parameters
 ) -> Iterator[GoalFault]:
     """Yield what is wrong with the fields of a goal, as far as it can be told beforehand."""
     facts = topics.facts
@@ -106,7 +106,7 @@ def goal_faults(
     def value_of(text: str, path: str) -> Any:
         later.append(path)
         try:
-            names = compile_expression(text, {*facts, *parameters}).names
+            names = compile_over(text, facts, parameters).names
             faults.extend(GoalFault(path, f"'{text}': {wrong}") for wrong in topics.faults(names))
         except DocumentError as error:
             faults.extend(GoalFault(path, f"'{text}', column {entry.column}: {entry.message}")
@@ -125,7 +125,7 @@ def goal_faults(
 
 
 def wrong_conditions(
-    topics: TopicCheck, conditions: Collection[Condition], parameters: Mapping[str, Any]
+    topics: TopicCheck, conditions: Collection[Condition], parameters: Parameters
 ) -> Iterator[CheckFault]:
     """Yield what is wrong with conditions."""
     faults = list(condition_faults(conditions, topics.facts, parameters))

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 import json
-from typing import Any
 
 from action_lifecycle_msgs import msg
 import numpy as np
@@ -27,6 +26,7 @@ from ..engine.json_text import read_object
 from ..ros.stamps import to_time
 from ..world import Condition, Evidence, FactValue, Validity, Verdict
 from ..world.evidence import plain
+from ..world.values import Parameters
 
 
 class Topics(dict[str, str]):
@@ -43,9 +43,9 @@ def condition_from(message: msg.Condition) -> Condition:
                      message.within, message.max_age)
 
 
-def parameters_from(text: str) -> dict[str, Any]:
+def parameters_from(text: str) -> Parameters:
     """Return the parameters of a request; LifecycleError when they are no JSON object."""
-    return read_object(text, 'parameters_json')
+    return Parameters(read_object(text, 'parameters_json'))
 
 
 def fact_to(value: FactValue, topics: Mapping[str, str]) -> msg.Fact:

@@ -20,7 +20,7 @@ The goal id of step n is uuid5(goal_id, str(n)): whoever journaled goal_id knows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 import uuid
@@ -37,6 +37,7 @@ from ..ros.motion_client import GoalEnd, MotionClient, MotionGoal
 from ..ros.timers import sleep, Timeout
 from ..ros.types import action_class
 from ..world import Condition, Evidence, Outcome, Result, Safety, SafetyStatus, Verdict, WorldModel
+from ..world.values import Parameters
 
 LOOK = 0.02  #: s between looks whether safety is READY, and facts that a goal needs are known
 
@@ -67,7 +68,7 @@ class MotionOrder:
 
     goal_id: uuid.UUID
     steps: Sequence[Step]
-    parameters: Mapping[str, Any]
+    parameters: Parameters
     maintain: Sequence[Condition] = ()
     stopped: Condition | None = None
     stop_timeout: float = 3.0

@@ -38,8 +38,7 @@ from ..ros.lifecycle_node import ManagedNode
 from ..ros.motion_client import MotionClient
 from ..ros.stamps import from_uuid, to_time
 from ..world import Condition, FactSet, SafetyStatus, WorldModel
-from ..world.conditions import compile_condition, condition_faults
-from ..world.expressions import compile_expression
+from ..world.conditions import compile_condition, compile_over, condition_faults
 from ..world.facts_file import TOPIC
 
 REMEMBERED = 100  #: motions whose end is still told to whoever asks to follow them
@@ -177,7 +176,7 @@ class Motions:
         needed: set[str] = set()
 
         def note(text: str, path: str) -> Any:
-            needed.update(compile_expression(text, {*facts, *order.parameters}).names)
+            needed.update(compile_over(text, facts, order.parameters).names)
             return LATER
 
         for step in order.steps:

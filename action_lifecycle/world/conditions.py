@@ -20,12 +20,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 import math
+import re
 from typing import Any
 
 from .evidence import Evidence
 from .expressions import compile_expression, Expression
-from .facts import FactSet, usable
-from .kinds import kind_of
+from .facts import FactSet
+from .values import Parameters
 from ..engine.errors import DocumentError, Fault
 
 
@@ -90,18 +91,32 @@ def compile_condition(
 
     Raises DocumentError; the column of a fault counts in `text`.
     """
-    values = usable(parameters)
-    if not values:
-        return compile_expression(
-            text, facts.kinds, condition=True, source='condition', kinds=facts.kinds)
-    kinds = {**facts.kinds, **{name: kind_of(value) for name, value in values.items()}}
-    expression = compile_expression(
-        text, kinds, condition=True, source='condition', kinds=kinds)
-    unclear = [name for name in expression.names if name in facts and name in values]
-    if unclear:
-        raise DocumentError([Fault(
-            'condition', 1, 1, f"'{unclear[0]}' is both a fact and a parameter")])
+    values = Parameters.of(parameters)
+    expression = compile_over(text, facts, values, condition=True)
+    for name in expression.names:
+        if name in facts and name in values:
+            raise _wrong_name(text, name, f"'{name}' is both a fact and a parameter")
     return expression
+
+
+def compile_over(
+    text: str, facts: FactSet, values: Parameters, *, condition: bool = False
+) -> Expression:
+    """Compile an expression over facts and parameters; of the same name, the parameter is read."""
+    kinds = {**facts.kinds, **values.kinds} if values else facts.kinds
+    expression = compile_expression(
+        text, {*kinds, *values.unusable} if values.unusable else kinds, condition=condition,
+        source='condition' if condition else 'expression', kinds=kinds)
+    for name in expression.names:
+        if name in values.unusable:
+            raise _wrong_name(text, name, f"parameter '{name}' has no value that an expression "
+                              f'can read: {values.unusable[name]}')
+    return expression
+
+
+def _wrong_name(text: str, name: str, message: str) -> DocumentError:
+    found = re.search(rf'\b{name}\b', text)
+    return DocumentError([Fault('condition', 1, found.start() + 1 if found else 1, message)])
 
 
 def condition_faults(

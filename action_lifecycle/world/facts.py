@@ -22,11 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-import math
 from pathlib import Path
 from typing import Any, Union
-
-import numpy as np
 
 from .expressions import compile_expression, Expression, NAME, RESERVED
 from .facts_checks import (
@@ -38,10 +35,10 @@ from .facts_checks import (
     wrong_key,
 )
 from .facts_file import FactsFile, FactSpec, SafetySpec, TF_TOPICS, TF_TYPE, TfSpec, TOPIC
-from .functions import Text, Texts
 from .kinds import Kind, kind_of, reduced
 from .reducers import ELEMENT_REDUCERS, TIMING, WINDOW_REDUCERS
 from .selectors import compile_path, Reader
+from .values import as_value
 from ..engine.document import Document, parse_document, read_document
 from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
 from ..engine.models import validate
@@ -311,40 +308,3 @@ def _derive(
         needs = ', '.join(other for other in expression.names if other in waiting)
         yield document.fault(('facts', name, 'expression'),
                              f"fact '{name}' needs itself by way of {needs}")
-
-
-def as_value(data: Any) -> Any:
-    """Return a constant or parameter as a value: number, bool, text, vector or several texts."""
-    if isinstance(data, (bool, int, float)):
-        if isinstance(data, float) and not math.isfinite(data):
-            raise ValueError(
-                f"{'NaN' if math.isnan(data) else 'infinity'} is no value; expected a number")
-        if isinstance(data, int) and abs(data) > 2 ** 63:
-            raise ValueError('a number beyond 64 bits')
-        return data
-    if isinstance(data, np.ndarray) and data.dtype.kind in 'biuf' and not np.isnan(data).any():
-        return data  # it is a value already
-    if isinstance(data, str):
-        return Text(data)
-    if isinstance(data, (list, tuple)):
-        if data and all(isinstance(item, str) for item in data):
-            return Texts(map(Text, data))
-        try:
-            array = np.array(data, dtype=float)
-        except (ValueError, TypeError, OverflowError):
-            pass
-        else:
-            if np.isfinite(array).all():
-                return array
-    raise ValueError('expected a number, a truth, a text, or a list of numbers or of texts')
-
-
-def usable(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the parameters that can stand in an expression, as values; others are of no use."""
-    found: dict[str, Any] = {}
-    for name, value in (parameters or {}).items():
-        try:
-            found[name] = as_value(value)
-        except ValueError:
-            continue
-    return found

@@ -33,16 +33,14 @@ import itertools
 import math
 from typing import Any, TypeVar
 
-from .conditions import compile_condition, Condition, Result
+from .conditions import compile_condition, compile_over, Condition, Result
 from .evidence import Evidence, FactValue, Verdict
-from .expressions import compile_expression
 from .facts import (
     ConstantFact,
     DerivedFact,
     FactSet,
     TfFact,
     TopicFact,
-    usable,
 )
 from .facts_file import TF_TOPICS
 from .frames import Frames
@@ -55,6 +53,7 @@ from .sources import (
     TopicSource,
     WindowSource,
 )
+from .values import Parameters
 from .watches import combined, Confirm, Judged, Maintain, UntilKnown, Watch
 from ..engine.errors import DocumentError, Fault
 
@@ -194,8 +193,8 @@ class WorldModel:
         Raises DocumentError when it can't be compiled.
         """
         self.advance(now)
-        parameters = usable(names)
-        compiled = compile_expression(text, {*self.facts, *parameters})
+        parameters = Parameters.of(names)
+        compiled = compile_over(text, self.facts, parameters)
         parts = [self._part(name, parameters) for name in compiled.names]
         values = [part.read(self.now, -math.inf, 0.0) for part in parts]
         value = compiled.evaluate(values)
@@ -280,7 +279,7 @@ class WorldModel:
     def _compile(
         self, conditions: Iterable[Condition], names: Mapping[str, Any] | None
     ) -> Sequence[Judged]:
-        parameters = usable(names)
+        parameters = Parameters.of(names)
         judged = []
         for condition in conditions:
             faults = condition.faults()
@@ -292,7 +291,7 @@ class WorldModel:
                 self._part(name, parameters) for name in expression.names]))
         return judged
 
-    def _part(self, name: str, parameters: Mapping[str, Any]) -> Source:
+    def _part(self, name: str, parameters: Parameters) -> Source:
         if name in parameters:
             return ConstantSource(name, parameters[name])
         return self._sources[name]

@@ -55,6 +55,16 @@ def faults_of(text: str, **parameters: object) -> str:
     return str(caught.value)
 
 
+def test_a_condition_may_read_a_list_of_numbers_but_no_object() -> None:
+    action = ('flow: f\nactions:\n  a:\n    parameters: {{target: {}}}\n'
+              '    confirm: norm(q - target) < 1\n')
+    parse_flow(action.format('[1, 2.5]'), 'f.yaml')
+    told = faults_of(action.format('{x: 1}'))
+    assert told.startswith("f.yaml:5:5: action 'a', confirm 'norm(q - target) < 1': parameter "
+                           "'target' has no value that a condition can read: expected a number"
+                           ), told
+
+
 def test_templates_keep_the_type_of_a_single_expression() -> None:
     flow = parse_flow(FLOW, 'f.yaml')
     pick = flow.actions['pick']

@@ -30,6 +30,7 @@ from action_lifecycle.world import (
     Verdict,
     WorldModel,
 )
+from action_lifecycle.world.values import Parameters
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
@@ -304,6 +305,27 @@ def test_a_parameter_may_be_a_list_of_numbers(model: WorldModel, ask: str) -> No
     model.advance(1.5)
     assert answers.outcome in (
         {'confirm': Outcome.CONFIRMED, 'maintain': None, 'until_known': Outcome.JUDGED}[ask],)
+
+
+@pytest.mark.parametrize(('value', 'why'), [
+    ({'x': 1}, 'expected a number'), (None, 'expected a number'), (math.nan, 'NaN'),
+    ([1, 'a'], 'expected a number'), (10 ** 30, 'beyond 64 bits')])
+def test_a_parameter_without_a_value_is_named_only_where_an_expression_reads_it(
+    model: WorldModel, value: Any, why: str,
+) -> None:
+    names = {'target': value, 'most': 2}
+    assert model.evaluate([Condition('c', 'norm(home) < most')], 1.0, names)[0] is Verdict.TRUE
+    with pytest.raises(DocumentError, match=f"parameter 'target' has no value.*{why}") as caught:
+        model.confirm([Condition('c', 'norm(home - target) < most')], 1.0, Answers(), names=names)
+    assert caught.value.faults[0].column == 13
+    with pytest.raises(DocumentError, match="parameter 'target' has no value"):
+        model.expression('target + 1', 1.0, names)
+
+
+def test_parameters_are_converted_once() -> None:
+    values = Parameters({'target': [1.0, 2.0], 'names': ['a', 'b'], 'pose': {'x': 1}})
+    assert Parameters.of(values) is values and list(values) == ['target', 'names']
+    assert list(values.unusable) == ['pose']
 
 
 def test_several_conditions_must_be_true_together(model: WorldModel) -> None:
