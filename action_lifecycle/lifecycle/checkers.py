@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .ports import Verdict, VerifyRequest
+from .ports import Verdict, VERDICTS, VerifyRequest
 from ..engine.registry import Registry
 
 Checker = Callable[[VerifyRequest], Verdict]
@@ -35,11 +35,29 @@ find_checker = _CHECKERS.find
 
 
 def check(name: str, request: VerifyRequest) -> Verdict:
-    """Return what a checker says; whatever it raises is its verdict, anything else nonsense."""
+    """
+    Return the verdict of a checker.
+
+    What it raises is the verdict `error`; a result that is no verdict gives one without a word,
+    whose reason says what was returned and what was expected.
+    """
     try:
         found = find_checker(name)(request)
+        fault = _fault(found)
     except Exception as error:
         return Verdict('error', f'{type(error).__name__}: {error}', actor=name)
+    return Verdict('', f"checker '{name}' {fault}", actor=name) if fault else found
+
+
+def _fault(found: object) -> str:
+    """Return what is wrong with the result of a checker; empty for a verdict."""
     if not isinstance(found, Verdict):
-        return Verdict('', f'checker returned {found!r:.200}', actor=name)
-    return found
+        return (f'returned {found!r:.200} ({type(found).__name__}); expected a Verdict, such as '
+                "Verdict('completed', 'the reason')")
+    if found.verdict not in VERDICTS:
+        return (f'returned the verdict {found.verdict!r:.200}; expected one of '
+                + ', '.join(VERDICTS))
+    if not isinstance(found.evidence, (list, tuple)) or not all(
+            isinstance(item, dict) for item in found.evidence):
+        return f'returned the evidence {found.evidence!r:.200}; expected a list of mappings'
+    return ''

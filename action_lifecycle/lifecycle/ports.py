@@ -148,9 +148,12 @@ class VerifyRequest:
     key: str = ''  #: which asking this is; the same after a restart
 
 
+VERDICTS = ('completed', 'pending', 'error')
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """What a verifier says. `verdict`: completed, pending or error; anything else is nonsense."""
+    """What a verifier says; `verdict`: one of VERDICTS."""
 
     verdict: str
     reason: str = ''

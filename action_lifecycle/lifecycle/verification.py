@@ -15,8 +15,9 @@
 """
 Verdicts: several verifiers of one action, their time limits, and what they say together.
 
-A verdict that makes no sense counts as none: the verifier is asked again until its time is up,
-and only then the verification fails. Nothing but `completed` ever completes an action.
+A service whose reply has no verdict is asked again until its time is up; only then the
+verification fails. A checker whose result is no verdict fails it at once: the function would
+return the same again. Nothing but `completed` ever completes an action.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from .ports import Clock, Evidence, Handle, Verdict, Verifier, VerifyRequest
+from .ports import Clock, Evidence, Handle, Verdict, VERDICTS, Verifier, VerifyRequest
 from .spec import VerifySpec
 from .states import ErrorCode
 from .words import printable
@@ -35,8 +36,6 @@ MAX_REASON = 2000
 """Longest reason that is kept, in characters."""
 NONSENSE_AGAIN = 1.0
 """Seconds until a verifier that said nonsense is asked again."""
-
-_WORDS = ('completed', 'pending', 'error')
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,12 @@ class Verification:
     def _heard(self, asked: _Asked, verdict: Verdict) -> None:
         if asked.answer is not None:
             return
-        if verdict.verdict not in _WORDS:
+        if verdict.verdict not in VERDICTS and asked.spec.by == 'checker':
+            self._answered(asked, Verified(
+                'error', printable(verdict.reason, MAX_REASON), verdict.actor or asked.spec.by,
+                (), ErrorCode.PARSE_ERROR))
+            return
+        if verdict.verdict not in VERDICTS:
             asked.nonsense = printable(
                 f'{verdict.verdict!r} {verdict.reason}'.strip(), MAX_REASON)
             asked.handles.append(self._clock.call_later(

@@ -121,8 +121,9 @@ def test_a_checker_that_hangs_holds_nothing_up() -> None:
 
 
 @pytest.mark.parametrize(('found', 'expected'), [
-    (Verdict('completed', 'yes'), 'completed'), (None, ''), ('completed', ''), ({}, '')])
-def test_what_a_checker_returns_is_its_verdict_or_nonsense(found: Any, expected: str) -> None:
+    (Verdict('completed', 'yes'), 'completed'), (None, ''), ('completed', ''), ({}, ''),
+    (Verdict('yes'), ''), (Verdict('completed', evidence=['a']), '')])
+def test_what_a_checker_returns_is_its_verdict_or_none(found: Any, expected: str) -> None:
     @register_checker('says')
     def says(request: VerifyRequest) -> Any:
         return found

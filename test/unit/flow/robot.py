@@ -32,6 +32,7 @@ from action_lifecycle.dialogue import ask_for_verdict, OperatorDesk
 from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import Flow, FlowRun, JournalRecorder, Orchestrator, parse_flow
 from action_lifecycle.ledger import Entry, Journal, JournalError, Row
+from action_lifecycle.lifecycle.checkers import check
 from action_lifecycle.lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
@@ -188,7 +189,11 @@ class Robot:
         if spec.by == 'operator':
             assert self.desk is not None
             return ask_for_verdict(self.desk, spec, request, verdict)
-        self.asked.append(spec.service)
+        self.asked.append(spec.service or spec.checker)
+        if spec.by == 'checker':
+            said = check(spec.checker, request)
+            self.clock.call_later(0.1, lambda: verdict(said))
+            return _Later(None)
         answers = self.answers.get(spec.service, [])
         if answers:
             answer = Verdict(answers.pop(0), 'as told')

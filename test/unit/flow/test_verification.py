@@ -17,8 +17,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from action_lifecycle.dialogue import AnswerRefused
+from action_lifecycle.lifecycle.checkers import register_checker
 from action_lifecycle.lifecycle.ports import Verdict
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
 import pytest
@@ -47,6 +49,24 @@ def test_without_a_verdict_it_stays_in_verification_until_the_limit_then_errs(
     clock.run(15.0)
     assert action.error_code is code and action.outcome is Outcome.FAILED
     assert 'completed' not in process.states('pick')
+
+
+@pytest.mark.parametrize(('found', 'told'), [
+    (True, "checker 'says' returned True (bool); expected a Verdict, such as Verdict("),
+    (None, "checker 'says' returned None (NoneType)"),
+    (Verdict('done'), "returned the verdict 'done'; expected one of completed, pending, error"),
+    (Verdict('completed', evidence=[3]), 'returned the evidence [3]')])
+def test_a_checker_that_returns_no_verdict_fails_the_action_at_once(
+    start: Start, clock: Clock, robot: Robot, found: Any, told: str
+) -> None:
+    register_checker('says')(lambda request: found)
+    action = start().submit(
+        'flow: one\nactions:\n  pick:\n    motion: {server: arm, type: a/action/B}\n'
+        '    confirm: z > 0\n    verify: [{by: checker, checker: says, timeout: 20}]\n'
+    ).actions[0]
+    clock.run(5.0)
+    assert action.error_code is ErrorCode.PARSE_ERROR and told in action.error_msg
+    assert robot.asked == ['says']
 
 
 def test_an_error_verdict_fails_with_its_reason(
