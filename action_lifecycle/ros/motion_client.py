@@ -38,7 +38,7 @@ from .line import Line, Turn
 from .qos import state_qos
 from .second_answers import Answers
 from .timers import Timeout
-from .types import action_class
+from .types import action_class, constants_of
 from ..lifecycle.states import ErrorCode
 
 LOOK = 0.05  #: s between two looks whether a server has appeared
@@ -48,6 +48,7 @@ SETTLE = 0.02  #: s for a second, different answer to the same goal to show up
 ASK_TWICE = 0.5  #: s after which a server that does not know a goal is asked once more
 ASK_AGAIN = 5.0
 """s after which a result is asked for again, then after twice as long: its answer may be lost."""
+MOVEIT_SUCCESS = 1  #: of moveit_msgs/msg/MoveItErrorCodes; in other results, 0 is no error
 UNANSWERED = 8
 """Goals that wait for a server's answer at once: by default it holds ten, and loses more."""
 
@@ -333,10 +334,14 @@ class MotionGoal:
 
 def describe(said: str, result: Any) -> str:
     """Return the server's word and what its result says of an error, in words."""
-    code = getattr(result, 'error_code', None)
+    owner, code = result, getattr(result, 'error_code', None)
     text = getattr(result, 'error_string', '') or getattr(result, 'error_msg', '')
-    extra = ', '.join(
-        part for part in (f'error code {code}' if code else '', str(text)) if part)
+    if hasattr(code, 'val'):  # moveit_msgs/msg/MoveItErrorCodes
+        owner, code = code, 0 if code.val == MOVEIT_SUCCESS else code.val
+        text = text or getattr(owner, 'message', '')
+    names = [name for name, value in constants_of(type(owner)).items() if value == code]
+    told = f'error code {code}' + (f' {names[0]}' if len(names) == 1 else '') if code else ''
+    extra = ', '.join(part for part in (told, str(text)) if part)
     return f'{said} ({extra})' if extra else said
 
 

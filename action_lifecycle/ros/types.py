@@ -80,6 +80,13 @@ def fields_of(cls: Any) -> Mapping[str, Any]:
     return dict(zip(cls.get_fields_and_field_types(), cls.SLOT_TYPES))
 
 
+def constants_of(cls: Any) -> dict[str, Any]:
+    """Return the constants of a message class by name: numbers, booleans, strings."""
+    return {name: value for name, value in vars(cls).items()
+            if name.isupper() and not name.endswith('__DEFAULT')
+            and isinstance(value, (bool, int, float, str, bytes))}
+
+
 def class_of(kind: NamespacedType) -> Any:
     """Return the message class that a field's type names."""
     return getattr(importlib.import_module('.'.join(kind.namespaces)), kind.name)
