@@ -16,11 +16,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import re
 from typing import Any
 
 from .ports import Confirmation
 
+MOST_NUMBERS = 7  #: of a list that are shown
 _CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]')
 
 
@@ -50,13 +52,18 @@ def describe(evidence: dict[str, Any]) -> str:
     return f"{evidence['expression']} is {evidence['verdict']}" + (f' ({facts})' if facts else '')
 
 
+def numbers_in_words(numbers: Sequence[Any]) -> str:
+    """Return a list of numbers for people, at most the seven of a pose."""
+    shown = ', '.join(f'{float(number):.4g}' for number in numbers[:MOST_NUMBERS])
+    return f"[{shown}{', …' if len(numbers) > MOST_NUMBERS else ''}]"
+
+
 def _value(fact: dict[str, Any]) -> str:
     if fact.get('validity') == 'unknown':
         return 'never seen'
     numbers = fact.get('numbers')
     if numbers:
-        text = ' '.join(f'{float(number):.4g}' for number in numbers[:4])
-        text = f'[{text}]' if len(numbers) > 1 else text
+        text = f'{float(numbers[0]):.4g}' if len(numbers) == 1 else numbers_in_words(numbers)
     else:
         text = str(fact.get('value'))
     return text + (' (stale)' if fact.get('validity') == 'stale' else '')

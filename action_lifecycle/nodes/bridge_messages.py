@@ -23,6 +23,7 @@ from action_lifecycle_msgs import msg
 import numpy as np
 
 from ..engine.json_text import read_object
+from ..lifecycle.words import numbers_in_words
 from ..ros.stamps import to_time
 from ..world import Condition, Evidence, FactValue, Validity, Verdict
 from ..world.evidence import plain
@@ -91,8 +92,7 @@ def _value_in_words(fact: FactValue) -> str:
     if numbers is None:
         value = str(fact.value)
     elif isinstance(fact.value, np.ndarray):
-        shown = ', '.join(f'{number:.4g}' for number in numbers[:6])
-        value = f"[{shown}{', …' if len(numbers) > 6 else ''}]"
+        value = numbers_in_words(numbers)
     else:
         value = f'{numbers[0]:.4g}'
     return f'{value} {fact.unit}' if fact.unit else value

@@ -140,9 +140,17 @@ class FlowServer:
             self._feed_back(waiting, self._starting(order.flow_id, PLANNING, text))
 
     def _starting(self, flow_id: str, stage: str, text: str) -> FlowStatus:
+        return self._status(flow_id, FlowStatus.START, FlowStatus.CREATED, message=text,
+                            stage=stage)
+
+    def _status(
+        self, flow_id: str, state: str, constellation_state: str,
+        code: ErrorCode = ErrorCode.NONE, message: str = '', stage: str = '',
+    ) -> FlowStatus:
+        """Return the status of a flow that has no run: not yet, or no more in this process."""
         return FlowStatus(
-            stamp=to_time(self.node.now()), flow_id=flow_id, state=FlowStatus.START,
-            constellation_state=FlowStatus.CREATED, stage=stage, error_msg=text)
+            stamp=to_time(self.node.now()), flow_id=flow_id, state=state, stage=stage,
+            constellation_state=constellation_state, error_code=int(code), error_msg=message)
 
     def _feed_back(self, waiting: _Waiting, status: FlowStatus) -> None:
         for handle in waiting.handles:
@@ -228,7 +236,7 @@ class FlowServer:
         try:
             begun = await self._take(handle.request, handle)
         except LifecycleError as error:
-            return _refuse(handle, self._code(error), str(error))
+            return self._refuse(handle, self._code(error), str(error))
         if isinstance(begun, Job):
             return self._result(handle, begun.job_id, begun)
         flow_id = begun if isinstance(begun, str) else begun.flow_id
@@ -326,19 +334,17 @@ class FlowServer:
     def _result(self, handle: Any, flow_id: str, outcome: Outcome) -> ExecuteFlow.Result:
         if outcome is None:
             handle.abort()
-            return ExecuteFlow.Result(
-                flow_id=flow_id, state='CONTINUE', constellation_state='executing',
-                summary_json='{}', error_code=int(ErrorCode.INTERRUPTED),
-                error_msg='the node stops; the flow goes on when it is active again')
+            return _without_run(self._status(
+                flow_id, FlowStatus.CONTINUE, FlowStatus.EXECUTING, ErrorCode.INTERRUPTED,
+                'the node stops; the flow goes on when it is active again'), flow_id)
         if isinstance(outcome, Job):
             handle.succeed()
-            return ExecuteFlow.Result(
-                flow_id=flow_id, state='START', constellation_state='created',
-                summary_json=json.dumps({'job': {
+            return _without_run(
+                self._status(flow_id, FlowStatus.START, FlowStatus.CREATED), flow_id, {'job': {
                     'id': outcome.job_id, 'schedule': outcome.spec.in_words(),
-                    'clock': outcome.spec.clock, 'next': outcome.next}}))
+                    'clock': outcome.spec.clock, 'next': outcome.next}})
         if isinstance(outcome, Planned):
-            return _refuse(handle, outcome.error_code, outcome.error_msg)
+            return self._refuse(handle, outcome.error_code, outcome.error_msg)
         if outcome.state == 'FINISH':
             handle.succeed()
         elif outcome.canceled_by is not None and handle.is_cancel_requested:
@@ -351,16 +357,25 @@ class FlowServer:
             status=flow_to(outcome, self.node.now()), error_code=int(outcome.error_code),
             error_msg=outcome.error_msg)
 
+    def _refuse(self, handle: Any, code: ErrorCode, message: str) -> ExecuteFlow.Result:
+        if code is ErrorCode.CANCELED and handle.is_cancel_requested:
+            handle.canceled()
+        else:
+            handle.abort()
+        return _without_run(self._status(
+            handle.request.flow_id, FlowStatus.FAIL, FlowStatus.FAILED, code, message))
+
 
 def _done(future: Any) -> None:
     if not future.done():
         future.set_result(None)
 
 
-def _refuse(handle: Any, code: ErrorCode, message: str) -> ExecuteFlow.Result:
-    if code is ErrorCode.CANCELED and handle.is_cancel_requested:
-        handle.canceled()
-    else:
-        handle.abort()
-    return ExecuteFlow.Result(state='FAIL', constellation_state='failed', summary_json='{}',
-                              error_code=int(code), error_msg=message)
+def _without_run(
+    status: FlowStatus, flow_id: str = '', summary: dict[str, Any] | None = None
+) -> ExecuteFlow.Result:
+    """Return the result for a flow that has no run; `flow_id`: under which it is kept."""
+    return ExecuteFlow.Result(
+        flow_id=flow_id, state=status.state, constellation_state=status.constellation_state,
+        summary_json=json.dumps(summary or {}), status=status, error_code=status.error_code,
+        error_msg=status.error_msg)

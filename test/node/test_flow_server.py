@@ -50,3 +50,52 @@ def test_a_flow_that_is_canceled_while_it_is_checked_never_begins() -> None:
     with pytest.raises(FlowRefused) as refused:
         server._take(handle.request, handle).send(None)
     assert refused.value.code is ErrorCode.CANCELED
+
+
+class Handle(SimpleNamespace):
+    """A goal's handle that keeps how the goal ended."""
+
+    def abort(self) -> None:
+        self.ended = 'aborted'
+
+    def succeed(self) -> None:
+        self.ended = 'succeeded'
+
+
+def server_with(sources: Any) -> FlowServer:
+    node: Any = SimpleNamespace(
+        add_action_server=lambda *arguments, **named: None, now=lambda: 12.0)
+    server = FlowServer(node, sources, SimpleNamespace(name=''), attach=False)  # type: ignore
+    server.orchestrator = SimpleNamespace(runs={})  # type: ignore[assignment]
+    server.planner = SimpleNamespace(open={})  # type: ignore[assignment]
+    return server
+
+
+def test_the_status_of_a_refused_flow_says_that_it_failed_and_why() -> None:
+    class Refusing:
+        recipes = None
+
+        async def load(self, order: Any, told: Any) -> Any:
+            raise FlowRefused(ErrorCode.FLOW_INVALID, 'f.yaml:1:1: no actions')
+
+    handle = Handle(request=ExecuteFlow.Goal(flow='flow: f\n', flow_id='f'),
+                    is_cancel_requested=False)
+    with pytest.raises(StopIteration) as returned:
+        server_with(Refusing())._execute(handle).send(None)
+    result = returned.value.value
+    assert handle.ended == 'aborted'
+    for told in (result, result.status):
+        assert (told.state, told.constellation_state) == ('FAIL', 'failed')
+        assert told.error_code == ErrorCode.FLOW_INVALID
+        assert told.error_msg == 'f.yaml:1:1: no actions'
+    assert (result.status.flow_id, result.status.stamp.sec) == ('f', 12)
+    assert (result.flow_id, result.summary_json) == ('', '{}')
+
+
+def test_the_status_of_an_interrupted_flow_says_that_it_goes_on() -> None:
+    handle = Handle(request=ExecuteFlow.Goal(), is_cancel_requested=False)
+    result = server_with(SimpleNamespace(recipes=None))._result(handle, 'f', None)
+    assert (result.flow_id, result.status.flow_id) == ('f', 'f')
+    assert (result.status.state, result.status.error_code) == (
+        'CONTINUE', ErrorCode.INTERRUPTED)
+    assert result.error_msg == result.status.error_msg != ''

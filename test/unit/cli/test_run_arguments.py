@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from action_lifecycle.cli import main
@@ -55,6 +56,20 @@ def test_a_job_that_never_comes_again_is_told_in_words(following: float | None, 
     console = Console(record=True, width=200)
     run._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall', 'next': following})
     assert said in console.export_text()
+
+
+def test_the_next_time_of_a_job_has_its_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = pytest.importorskip('action_lifecycle.cli.run')
+    from rich.console import Console
+    monkeypatch.setenv('TZ', 'UTC-02:30')  # the sign is that of POSIX
+    time.tzset()
+    try:
+        console = Console(record=True, width=200)
+        run._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall', 'next': 86400.0})
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert 'next at 1970-01-02T02:30:00+02:30 by the wall clock' in console.export_text()
 
 
 @pytest.mark.parametrize(('text', 'value'), [
