@@ -108,5 +108,6 @@ def silence(fact: FactValue, now: float, topics: Topics) -> str:
     if fact.validity is Validity.STALE:
         return f"{topic or 'the last sample'} has been silent for {age}"
     if fact.value is None:
-        return f"the last sample{topic and f' on {topic}'} holds no finite number"
+        return (f"the last sample{topic and f' on {topic}'} has no value: "
+                + (fact.note or 'not a finite number'))
     return f"the last sample{topic and f' on {topic}'} is {age} old and does not count"

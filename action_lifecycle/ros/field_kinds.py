@@ -26,13 +26,13 @@ from rosidl_parser.definition import (
     NamespacedType,
 )
 
-from .types import action_class, class_of, fields_of, message_class
+from .types import action_class, class_of, constants_of, fields_of, message_class
 from ..engine.errors import nearest
 from ..world.kinds import Kind
-from ..world.selectors import FieldStep, IndexStep, MatchStep, parse_path, PathError
+from ..world.paths import ConvertStep, FieldStep, IndexStep, MatchStep, parse_path, PathError
 
 _SEVERAL = {Kind.NUMBER: Kind.VECTOR, Kind.TRUTH: Kind.TRUTHS, Kind.TEXT: Kind.TEXTS,
-            Kind.ANY: Kind.ANY}
+            Kind.ANY: Kind.ANY, Kind.MESSAGE: Kind.MESSAGE}
 
 
 def field_kind(type_name: str, path: str) -> Kind:
@@ -48,86 +48,144 @@ def field_kind(type_name: str, path: str) -> Kind:
         return Kind.NUMBERS  # which fields a cloud has is known when it comes
     if type_name == 'sensor_msgs/msg/Image' and path.split('[')[0] == 'data':
         return Kind.NUMBERS
-    return _walk(cls, path)
+    return _Walk(cls, path).kind()
 
 
-def _walk(cls: Any, path: str) -> Kind:
-    owner, kind, name, every = cls, None, '', False
-    for step in parse_path(path):
-        if isinstance(step, FieldStep):
-            if kind is not None:
-                if not isinstance(kind, NamespacedType):
-                    array = isinstance(kind, AbstractNestedType)
-                    raise _fault(path, f"what '.{step.name}' is read of "
-                                 + (f"is an array: write '{name}[*].{step.name}', or an index"
-                                    if array else 'has no fields'))
-                owner = class_of(kind)
-            known = fields_of(owner)
-            name = step.name
-            if name not in known:
-                type_name = '/'.join(owner.__module__.split('.')[:2] + [owner.__name__])
-                raise _fault(path, f"{type_name} has no field '{name}'" + nearest(name, known)
-                             + f" (fields: {', '.join(known)})")
-            kind = known[name]
-            continue
-        if not isinstance(kind, AbstractNestedType):
-            raise _fault(path, "what '[…]' selects from is no array")
-        if isinstance(step, MatchStep):
-            _check_match(owner, kind.value_type, step, path)
-        elif isinstance(step.index, tuple):
-            raise _fault(path, 'several indices are for images')
-        every = every or (isinstance(step, IndexStep) and step.every)
-        if not isinstance(step, IndexStep) or step.every or isinstance(step.index, int):
+class _Walk:
+    """Follows a path through the fields of message classes; PathError for what is not there."""
+
+    def __init__(self, cls: Any, path: str) -> None:
+        self.path = path
+        self.owner = cls  #: of the last field
+        self.name = ''
+        self.type: Any = None  #: what has been reached, None: a message of `owner`
+        self.converted = ''
+        self.levels = 0  #: lists within lists that the value will have
+        for step in parse_path(path):
+            if self.converted == 'json':
+                pass  # what a JSON text holds is known when it comes
+            elif isinstance(step, FieldStep):
+                self.field(step.name)
+            elif isinstance(step, ConvertStep):
+                self.convert(step.to)
+            else:
+                self.select(step)
+
+    def kind(self) -> Kind:
+        """Return the kind of what is reached, as `message_values.to_value` reads it."""
+        if self.converted == 'json':
+            return Kind.ANY
+        found = Kind.NUMBER if self.converted else _kind(self.type)
+        for _ in range(self.levels):
+            found = _SEVERAL.get(found, Kind.NUMBERS)
+        return found
+
+    def field(self, name: str) -> None:
+        if self.type is not None:
+            if not isinstance(self.type, NamespacedType):
+                array = isinstance(self.type, AbstractNestedType)
+                raise self.fault(
+                    f"what '.{name}' is read of "
+                    + (f"is an array: write '{self.name}[*].{name}', or an index"
+                       if array else 'has no fields'))
+            self.owner = class_of(self.type)
+        known = fields_of(self.owner)
+        if name not in known:
+            raise self.fault(f"{_type_name(self.owner)} has no field '{name}'"
+                             + nearest(name, known) + f" (fields: {', '.join(known)})")
+        self.name, self.type = name, known[name]
+
+    def convert(self, to: str) -> None:
+        kind = self.type
+        if isinstance(kind, AbstractNestedType) and to == 'number':
+            self.levels += 1
             kind = kind.value_type
-    found = _kind(kind)
-    return _SEVERAL.get(found, Kind.NUMBERS) if every else found
+        if not isinstance(kind, (AbstractString, AbstractWString)):
+            raise self.fault(f"'|{to}' reads a string, and '{self.name}' is {_kind(kind).value}")
+        self.converted = to
+
+    def select(self, step: IndexStep | MatchStep) -> None:
+        if not isinstance(self.type, AbstractNestedType):
+            raise self.fault("what '[…]' selects from is no array")
+        element = self.type.value_type
+        if isinstance(step, MatchStep):
+            self.check_match(element, step)
+            self.levels += len(step.texts) > 1
+            self.type = element
+        elif isinstance(step.index, tuple):
+            raise self.fault('several indices are for images')
+        elif step.every:
+            self.levels = 1  # the elements are put one after the other
+            self.type = element
+        elif isinstance(step.index, int):
+            self.type = element
+
+    def check_match(self, element: Any, step: MatchStep) -> None:
+        """Check `[key=text]`: the key stands beside the array or in its parts."""
+        if step.key in fields_of(self.owner):
+            return
+        if not isinstance(element, NamespacedType):
+            raise self.fault(f"there is no array '{step.key}' beside it"
+                             + nearest(step.key, fields_of(self.owner)))
+        try:
+            key = _Walk(class_of(element), step.key)
+        except PathError as error:
+            raise self.fault(str(error)) from None
+        kind = key.kind()
+        if kind not in (Kind.NUMBER, Kind.VECTOR):
+            return
+        constants = constants_of(key.owner)
+        for text in step.texts:
+            if text not in constants and not _is_number(text):
+                raise self.fault(
+                    f"'{text}' is neither a number nor a constant of {_type_name(key.owner)}"
+                    + nearest(text, constants))
+
+    def fault(self, message: str) -> PathError:
+        return PathError(f"field path '{self.path}': {message}")
 
 
-def _check_match(owner: Any, kind: Any, step: MatchStep, path: str) -> None:
-    """Check `[key=text]`: the key stands beside the array or in its parts."""
-    if step.key in fields_of(owner):
-        return
-    if not isinstance(kind, NamespacedType):
-        raise _fault(path, f"there is no array '{step.key}' beside it"
-                     + nearest(step.key, fields_of(owner)))
+def _is_number(text: str) -> bool:
     try:
-        _walk(class_of(kind), step.key)
-    except PathError as error:
-        raise _fault(path, str(error)) from None
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
-def _fault(path: str, message: str) -> PathError:
-    return PathError(f"field path '{path}': {message}", 1)
+def _type_name(cls: Any) -> str:
+    return '/'.join(cls.__module__.split('.')[:2] + [cls.__name__])
 
 
 def _kind(kind: Any) -> Kind:
-    """Return the kind of a field's type, as `selectors.to_value` reads it."""
+    """Return the kind of a field's type, as `message_values.to_value` reads it."""
     if isinstance(kind, BasicType):
-        return {'boolean': Kind.TRUTH, 'octet': Kind.ANY}.get(kind.typename, Kind.NUMBER)
+        return Kind.TRUTH if kind.typename == 'boolean' else Kind.NUMBER
     if isinstance(kind, (AbstractString, AbstractWString)):
         return Kind.TEXT
     if isinstance(kind, AbstractNestedType):
         return _SEVERAL.get(_kind(kind.value_type), Kind.NUMBERS)
-    numbers = _numbers(class_of(kind))
-    if numbers is None:
-        return Kind.NUMBERS
-    return numbers[0] if len(numbers) == 1 else Kind.VECTOR
+    return _of_message(class_of(kind))
 
 
-def _numbers(cls: Any) -> list[Kind] | None:
-    """Return the kinds of a message's numbers, texts and headers left out; None: it varies."""
-    fields = fields_of(cls)
+def _of_message(cls: Any) -> Kind:
+    """Return the kind of a message: that of its numbers, a header left out."""
+    fields = {name: kind for name, kind in fields_of(cls).items() if name != 'header'}
     if set(fields) == {'sec', 'nanosec'}:
-        return [Kind.NUMBER]
+        return Kind.NUMBER
     found: list[Kind] = []
-    for name, kind in fields.items():
-        if isinstance(kind, BasicType):
-            found.append(_kind(kind))
-        elif isinstance(kind, AbstractNestedType):
-            return None
-        elif isinstance(kind, NamespacedType) and name != 'header':
-            inner = _numbers(class_of(kind))
-            if inner is None:
-                return None
-            found += inner
-    return found
+    for kind in fields.values():
+        if isinstance(kind, AbstractNestedType):
+            number = isinstance(kind.value_type, BasicType) \
+                and kind.value_type.typename not in ('boolean', 'octet')
+            inner = Kind.NUMBERS if number else Kind.MESSAGE
+        else:
+            inner = _kind(kind)
+        if inner not in (Kind.NUMBER, Kind.VECTOR, Kind.NUMBERS):
+            return Kind.MESSAGE
+        found.append(inner)
+    if not found:
+        return Kind.MESSAGE
+    if Kind.NUMBERS in found:
+        return Kind.NUMBERS  # how many there are is known when it comes
+    return Kind.NUMBER if found == [Kind.NUMBER] else Kind.VECTOR

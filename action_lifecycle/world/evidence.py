@@ -57,6 +57,7 @@ class FactValue:
     topic: str  #: empty: constant, expression
     validity: Validity
     unit: str = ''
+    note: str = ''  #: why the newest sample has no value
 
     def numbers(self) -> list[float] | None:
         """Return the value as numbers, a scalar as one; None when it is not numeric."""

@@ -21,7 +21,8 @@ from typing import Any
 
 from .facts_file import FactsFile, SafetySpec, TF_TOPICS, TF_TYPE, TOPIC
 from .kinds import Kind
-from .selectors import compile_path, PathError
+from .paths import ConvertStep, parse_path, PathError
+from .selectors import compile_path
 from ..engine.document import Document
 from ..engine.errors import Fault, LifecycleError
 
@@ -105,7 +106,8 @@ def limit_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> 
             if not low <= high:
                 yield document.fault(where, f'limits [{low}, {high}]: expected [least, greatest]')
             try:
-                compile_path(path, '')
+                if any(isinstance(step, ConvertStep) for step in parse_path(path)):
+                    yield document.fault(where, f"'{path}': limits are of numbers of a goal")
                 if '/action/' in goal:
                     kind = field_kind(goal, path)
                     if kind not in (Kind.NUMBER, Kind.VECTOR, Kind.NUMBERS, Kind.ANY):

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from .functions import CONSTANTS
+from .paths import PathError
 from .reducers import TIMING
 
 
@@ -43,6 +44,7 @@ class Kind(Enum):
     TRUTHS = 'several truths'
     TEXT = 'a text'
     TEXTS = 'several texts'
+    MESSAGE = 'a message whose fields are not all numbers'
 
 
 _ANY, _NUMBER, _VECTOR, _NUMBERS = Kind.ANY, Kind.NUMBER, Kind.VECTOR, Kind.NUMBERS
@@ -79,6 +81,8 @@ def reduced(kind: Kind, elements: str, over_time: str) -> Kind:
         return _NUMBER
     if elements == 'count':
         kind = _NUMBER
+    elif kind is Kind.MESSAGE:
+        raise PathError(f'the field is {kind.value}: add the one to read to the path')
     elif elements != 'latest':
         kind = _of_elements(kind, elements)
     return kind if over_time in ('', 'latest') else _of_window(kind, over_time)

@@ -12,118 +12,20 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# flake8: noqa: A005
-
-"""
-Paths into messages: `position[name=elbow]`, `ranges[10:20]`, `poses[0].position`, `data[:, 3]`.
-
-A path is field names joined by dots; a field may be followed by selectors in brackets:
-
-- `[3]`, `[-1]`, `[2:8]`, `[::2]`: index and slice; several, joined by commas, for images;
-- `[*]`: every element; what follows is read of each of them;
-- `[name=elbow]`: of an array of numbers, the element at the place where the array `name` beside it
-  holds `elbow`; of an array of messages, the first whose field `name` is `elbow`. The field may
-  itself be a path (`[header.frame_id=camera]`).
-
-Numbers are read as Python numbers, arrays as numpy views without a copy, texts as texts; a message
-of numbers (Point, Quaternion, Pose, Twist) as the vector of its numbers in the order of its
-definition, a time or duration as seconds. Of a PointCloud2, `data.z` is the cloud's field `z`; of
-an Image, `data` has the shape (height, width) or (height, width, channels).
-"""
+"""Readers of messages: what a field path (see paths.py) selects, as a value, and its stamp."""
 
 from __future__ import annotations
 
 import array
 from collections.abc import Callable, Sequence
 import operator
-import re
-from typing import Any, NamedTuple, Union
+from typing import Any
 
 import numpy as np
 
 from .arrays import Absent, cloud, image
-from .functions import Text, Texts
-from ..engine.errors import LifecycleError
-
-
-class PathError(LifecycleError):
-    """A field path that can't be read; `column` counts from 1."""
-
-    def __init__(self, message: str, column: int) -> None:
-        self.column = column
-        super().__init__(message)
-
-
-class FieldStep(NamedTuple):
-    """A field of a message."""
-
-    name: str
-
-
-class IndexStep(NamedTuple):
-    """Indices and slices; `every`: `[*]`."""
-
-    index: Any
-    every: bool = False
-
-
-class MatchStep(NamedTuple):
-    """`[key=text]`."""
-
-    key: str
-    text: str
-
-
-Step = Union[FieldStep, IndexStep, MatchStep]
-_FIELD = re.compile(r'[A-Za-z][A-Za-z0-9_]*')
-_SELECTOR = re.compile(r'\[([^\[\]]*)\]')
-_MATCH = re.compile(r'([A-Za-z][A-Za-z0-9_.]*)=(.*)\Z')
-_WHOLE = re.compile(r'[-+]?[0-9]+\Z')
-
-
-def parse_path(path: str) -> tuple[Step, ...]:
-    """Return the steps of a field path; PathError with the column of what is wrong."""
-    steps: list[Step] = []
-    position = 0
-    while True:
-        field = _FIELD.match(path, position)
-        if field is None:
-            raise PathError(f"field path '{path}': expected the name of a field", position + 1)
-        steps.append(FieldStep(field.group()))
-        position = field.end()
-        while path[position:position + 1] == '[':
-            selector = _SELECTOR.match(path, position)
-            if selector is None:
-                raise PathError(f"field path '{path}': '[' is not closed", position + 1)
-            steps.append(_selector(selector.group(1), path, position + 2))
-            position = selector.end()
-        if position == len(path):
-            return tuple(steps)
-        if path[position] != '.':
-            raise PathError(f"field path '{path}': expected '.' or '['", position + 1)
-        position += 1
-
-
-def _selector(text: str, path: str, column: int) -> Step:
-    match = _MATCH.match(text.strip())
-    if match is not None:
-        return MatchStep(match.group(1), match.group(2).strip('\'"'))
-    if text.strip() == '*':
-        return IndexStep(slice(None), every=True)
-    parts: list[Any] = []
-    for part in text.split(','):
-        numbers = [number.strip() for number in part.split(':')]
-        if not all(_WHOLE.match(number) or (not number and len(numbers) > 1)
-                   for number in numbers) or len(numbers) > 3:
-            raise PathError(
-                f"field path '{path}': '{text}' is neither an index, a slice, '*' nor key=text",
-                column)
-        values = [int(number) if number else None for number in numbers]
-        if len(values) == 3 and values[2] == 0:
-            raise PathError(f"field path '{path}': a step of 0", column)
-        parts.append(values[0] if len(values) == 1 else slice(*values))
-    return IndexStep(parts[0] if len(parts) == 1 else tuple(parts))
-
+from .message_values import json_in, number_in, to_value
+from .paths import ConvertStep, FieldStep, IndexStep, MatchStep, parse_path, Step
 
 Reader = Callable[[Any], Any]
 
@@ -133,18 +35,35 @@ def compile_path(path: str, type_name: str, *, count: bool = False) -> tuple[Rea
     Return two functions of a message: the value at `path`, and the stamp of its sample in s.
 
     `count`: how many elements it has, instead of the value.
-    The first raises Absent when the message does not hold it. The stamp is that of the message's
-    header, else of the selected element's, None when there is none.
+    The first raises Absent when the message does not hold it, NoValue when that has no value. The
+    stamp is that of the message's header, else of the selected element's, None when there is none.
+
+    Numbers are read as Python numbers, arrays as numpy views without a copy, strings as they are;
+    a message of numbers (Point, Quaternion, Pose, Twist) as the vector of its numbers in the order
+    of its definition, a time or duration as seconds. Of a PointCloud2, `data.z` is the cloud's
+    field `z`; of an Image, `data` has the shape (height, width) or (height, width, channels).
     """
     steps = parse_path(path)
     finish = _counted if count else _converted
+    if ConvertStep('json') in steps:
+        return finish(_in_json(_read(steps))), _stamp_reader(steps)
     if type_name == 'sensor_msgs/msg/PointCloud2' and steps[0] == FieldStep('data') \
             and len(steps) > 1 and isinstance(steps[1], FieldStep):
-        rest = [_index(step) for step in steps[2:]]
+        rest = [_step(step) for step in steps[2:]]
         return finish(_chain([cloud(steps[1].name), *rest])), header_stamp
     if type_name == 'sensor_msgs/msg/Image' and steps[0] == FieldStep('data'):
-        return finish(_chain([image, *(_index(step) for step in steps[1:])])), header_stamp
+        return finish(_chain([image, *(_step(step) for step in steps[1:])])), header_stamp
     return finish(_read(steps)), _stamp_reader(steps)
+
+
+def is_every(step: Step) -> bool:
+    """Whether a step takes every element."""
+    return isinstance(step, IndexStep) and step.every
+
+
+def is_several(step: Step) -> bool:
+    """Whether a step selects several elements by their names."""
+    return isinstance(step, MatchStep) and len(step.texts) > 1
 
 
 def _read(steps: Sequence[Step]) -> Reader:
@@ -159,14 +78,14 @@ def _read(steps: Sequence[Step]) -> Reader:
         following = steps[position + 1] if position + 1 < len(steps) else None
         if isinstance(step, FieldStep) and isinstance(following, MatchStep):
             readers.append(_match(step.name, following))
-            position += 2
-        elif isinstance(step, IndexStep) and step.every and following is not None:
-            readers.append(_every(_read(steps[position + 1:])))
-            break
-        else:
-            readers.append(
-                operator.attrgetter(step.name) if isinstance(step, FieldStep) else _index(step))
             position += 1
+            step = following
+        else:
+            readers.append(_step(step))
+        position += 1
+        if position < len(steps) and (is_every(step) or is_several(step)):
+            readers.append(_each(steps[position:], leave_out=is_every(step)))
+            break
     return _chain(readers)
 
 
@@ -184,14 +103,35 @@ def _chain(readers: Sequence[Reader]) -> Reader:
     return read
 
 
-def _every(reader: Reader) -> Reader:
-    return lambda items: [reader(item) for item in items]
+def _each(steps: Sequence[Step], leave_out: bool) -> Reader:
+    """Read the steps of each element; `leave_out`: elements that do not have them are no fault."""
+    reader = _read(steps)
+    flat = any(map(is_every, steps))
+
+    def read(items: Any) -> list[Any]:
+        found: list[Any] = []
+        for item in items:
+            try:
+                value = reader(item)
+            except Absent:
+                if leave_out:
+                    continue
+                raise
+            if flat:
+                found.extend(value)
+            else:
+                found.append(value)
+        return found
+    return read
 
 
-def _index(step: Step) -> Reader:
+def _step(step: Step) -> Reader:
+    if isinstance(step, FieldStep):
+        return operator.attrgetter(step.name)
     if isinstance(step, MatchStep):
         return _match_element(step)
-    assert isinstance(step, IndexStep)
+    if isinstance(step, ConvertStep):
+        return number_in if step.to == 'number' else json_in
     index = step.index
     single = isinstance(index, int)
 
@@ -200,6 +140,8 @@ def _index(step: Step) -> Reader:
             return items[index] if single else _view(items)[index]
         except IndexError as error:
             raise Absent(str(error)) from None
+        except (KeyError, TypeError):  # of JSON, which may hold anything
+            raise Absent('no list') from None
     return read
 
 
@@ -214,8 +156,13 @@ def _match(field: str, step: MatchStep) -> Reader:
     """Read `field[key=text]`: by the array `key` beside the field, else by the elements' key."""
     items_of = operator.attrgetter(field)
     by_element = _match_element(step)
-    key, text = step
-    place = 0
+    key, texts = step
+    if not key.isidentifier():
+        return lambda message: by_element(items_of(message))
+    if len(texts) > 1:
+        single = [_match(field, MatchStep(key, (text,))) for text in texts]
+        return lambda message: [read_one(message) for read_one in single]
+    text, place = texts[0], 0
 
     def read(message: Any) -> Any:
         nonlocal place
@@ -236,15 +183,43 @@ def _match(field: str, step: MatchStep) -> Reader:
 
 
 def _match_element(step: MatchStep) -> Reader:
-    key_of = operator.attrgetter(step.key)
-    text = step.text
+    key, texts = step
+    steps = parse_path(key)
+    key_of = _read(steps)
+    owner_of = _read(steps[:-1]) if len(steps) > 1 else None
+    many = any(map(is_every, steps))
 
-    def read(items: Any) -> Any:
+    def matches(item: Any, text: str) -> bool:
+        try:
+            value = key_of(item)
+            if many:
+                return any(_is(entry, text) for entry in value)
+            if _is(value, text):
+                return True
+            constant = getattr(type(owner_of(item) if owner_of else item), text, None) \
+                if text.isupper() else None
+            return constant is not None and bool(constant == value)
+        except Absent:
+            return False
+
+    def find(items: Any, text: str) -> Any:
         for item in items:
-            if str(key_of(item)) == text:
+            if matches(item, text):
                 return item
-        raise Absent(f'no element with {step.key} {text!r}')
-    return read
+        raise Absent(f'no element with {key} {text!r}')
+
+    if len(texts) == 1:
+        return lambda items: find(items, texts[0])
+    return lambda items: [find(items, text) for text in texts]
+
+
+def _is(value: Any, text: str) -> bool:
+    """Whether a field of an element is what a path says."""
+    if isinstance(value, bool):
+        return str(value).lower() == text.lower()
+    if isinstance(value, bytes) and len(value) == 1:
+        return str(value[0]) == text
+    return str(value) == text
 
 
 def header_stamp(message: Any) -> float | None:
@@ -262,15 +237,24 @@ def header_stamp(message: Any) -> float | None:
 
 def _stamp_reader(steps: Sequence[Step]) -> Reader:
     """Return a function for the stamp; elements that a path selects may have their own header."""
-    last = max((place for place, step in enumerate(steps)
+    end = next((place for place, step in enumerate(steps) if isinstance(step, ConvertStep)),
+               len(steps))
+    last = max((place for place, step in enumerate(steps[:end])
                 if not isinstance(step, FieldStep)), default=None)
-    if last is None or (isinstance(steps[last], IndexStep) and steps[last].every):  # type: ignore
+    if last is None or is_every(steps[last]):
         return header_stamp
-    element = _read(steps[:last + 1])
+    elements = _read(steps[:last + 1])
+    several = is_several(steps[last])
 
     def read(message: Any) -> float | None:
         own = header_stamp(message)
-        return header_stamp(element(message)) if own is None else own
+        if own is not None:
+            return own
+        found = elements(message)
+        if not several:
+            return header_stamp(found)
+        stamps = [header_stamp(element) for element in found]
+        return None if None in stamps else min(stamps)  # type: ignore[type-var]
     return read
 
 
@@ -279,6 +263,16 @@ def _counted(reader: Reader) -> Reader:
     def read(message: Any) -> int:
         value = reader(message)
         return int(value.size) if isinstance(value, np.ndarray) else len(value)
+    return read
+
+
+def _in_json(reader: Reader) -> Reader:
+    """Return the reader of a path into JSON, which may hold anything."""
+    def read(message: Any) -> Any:
+        try:
+            return reader(message)
+        except AttributeError as error:
+            raise Absent(str(error)) from None
     return read
 
 
@@ -293,49 +287,3 @@ def _converted(reader: Reader) -> Reader:
             return np.frombuffer(value, dtype=value.typecode)
         return to_value(value)
     return read
-
-
-def to_value(value: Any) -> Any:
-    """Return what a message holds as a value: number, bool, text or numpy array."""
-    if isinstance(value, (bool, int, float, np.ndarray)):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, array.array):
-        return np.frombuffer(value, dtype=value.typecode)
-    if isinstance(value, str):
-        return Text(value)
-    if isinstance(value, (bytes, bytearray)):
-        return np.frombuffer(value, dtype=np.uint8)
-    if isinstance(value, (list, tuple)):
-        items = [to_value(item) for item in value]
-        if items and all(isinstance(item, str) for item in items):
-            return Texts(items)
-        return np.array(items)
-    numbers: list[float] = []
-    _flatten(value, numbers)
-    return np.array(numbers) if len(numbers) != 1 else numbers[0]
-
-
-def _flatten(message: Any, numbers: list[float]) -> None:
-    """Collect the numbers of a message; headers and texts are left out."""
-    fields = _fields(message)
-    if set(fields) == {'sec', 'nanosec'}:
-        numbers.append(message.sec + message.nanosec / 1e9)
-        return
-    for name in fields:
-        part = getattr(message, name)
-        if isinstance(part, (bool, int, float)):
-            numbers.append(part)
-        elif isinstance(part, (array.array, np.ndarray)):
-            numbers.extend(part)
-        elif _fields(part) and name != 'header':
-            _flatten(part, numbers)
-
-
-def _fields(message: Any) -> Sequence[str]:
-    """Return the names of a message's fields, in order; of plain objects those of dataclasses."""
-    of_ros = getattr(message, 'get_fields_and_field_types', None)
-    if of_ros is not None:
-        return tuple(of_ros())
-    return tuple(getattr(message, '__dataclass_fields__', ()))

@@ -34,8 +34,8 @@ from .expressions import Expression
 from .facts import ConstantFact, TfFact, TopicFact
 from .frames import Frames
 from .functions import known
+from .message_values import to_value
 from .reducers import reduce_elements, reduce_window
-from .selectors import to_value
 
 AGE_STEP = 0.05  #: s; an age grows by itself, so whoever waits for it looks again after this time
 
@@ -84,13 +84,18 @@ class Source:
             validity = Validity.UNKNOWN
         return FactValue(
             self.name, self.last(now) if value is None else value,
-            stamp if math.isfinite(stamp) else 0.0, self.topic, validity, self.unit)
+            stamp if math.isfinite(stamp) else 0.0, self.topic, validity, self.unit,
+            self.why_not() if value is None else '')
+
+    def why_not(self) -> str:
+        """Return why the newest sample has no value; empty: it has one, or there is no sample."""
+        return ''
 
 
 class TopicSource(Source):
     """The newest sample of a topic."""
 
-    __slots__ = ('_elements', '_read', '_stamp_of', 'stamp', 'value')
+    __slots__ = ('_elements', '_read', '_stamp_of', 'problem', 'stamp', 'value')
 
     def __init__(self, fact: TopicFact) -> None:
         super().__init__(fact.name, fact.topic, fact.spec.unit, fact.spec.max_age)
@@ -102,6 +107,7 @@ class TopicSource(Source):
     def clear(self) -> None:
         self.value: Any = None
         self.stamp = -math.inf
+        self.problem = ''  #: why the newest sample has no value
 
     def take(self, message: Any, latest: float) -> None:
         """
@@ -119,10 +125,13 @@ class TopicSource(Source):
                 value = self._read(message)
                 if self._elements != 'latest':
                     value = known(reduce_elements(self._elements, value))
+                    if value is None:
+                        self.problem = 'no element is a number'
                 elif value.__class__ is not int:
                     value = known(value)
-            except (ValueError, TypeError):  # ragged, not finite, or nothing that can be reduced
+            except (ValueError, TypeError) as error:  # not finite, or it can't be reduced
                 value = None
+                self.problem = str(error)
         except Absent:
             return
         self.stamp = stamp
@@ -140,6 +149,9 @@ class TopicSource(Source):
 
     def stamp_at(self, now: float) -> float:
         return self.stamp
+
+    def why_not(self) -> str:
+        return self.problem if self.value is None else ''
 
 
 class AgeSource(TopicSource):

@@ -93,7 +93,7 @@ class Goals(Case):
     @property
     def goals_error(self) -> type[Exception]:
         """Return what a path that can't be read raises."""
-        from action_lifecycle.world.selectors import PathError
+        from action_lifecycle.world.paths import PathError
         return PathError
 
 

@@ -96,7 +96,40 @@ def detections(message: Any) -> None:
         message.detections.append(found)
 
 
+def many_detections(message: Any) -> None:
+    from vision_msgs.msg import Detection3D, ObjectHypothesisWithPose
+    for names in ((), ('plate', 'cup'), ('cup',)):
+        found = Detection3D(id=str(len(names)))
+        for n, name in enumerate(names):
+            found.results.append(ObjectHypothesisWithPose())
+            found.results[-1].hypothesis.class_id = name
+            found.results[-1].hypothesis.score = 0.5 + 0.25 * n
+        message.detections.append(found)
+
+
+def diagnostics(message: Any) -> None:
+    from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+    for name, level in (('left', DiagnosticStatus.OK), ('right', DiagnosticStatus.ERROR)):
+        message.status.append(DiagnosticStatus(
+            name=name, level=level, values=[KeyValue(key='voltage', value='24.5 V')]))
+
+
 CASES = [
+    ('vision_msgs/msg/Detection3DArray', 'detections[*].results[*].hypothesis.score',
+     {'reduce': 'max'}, many_detections, 0.75),
+    ('vision_msgs/msg/Detection3DArray', 'detections[*].results[*].hypothesis.score', {},
+     many_detections, [0.5, 0.75, 0.5]),
+    ('vision_msgs/msg/Detection3DArray', 'detections[results[0].hypothesis.class_id=cup].id', {},
+     many_detections, '1'),
+    ('diagnostic_msgs/msg/DiagnosticArray', 'status[name=right].level', {}, diagnostics, 2),
+    ('diagnostic_msgs/msg/DiagnosticArray', 'status[*].level', {'reduce': 'max'}, diagnostics, 2),
+    ('diagnostic_msgs/msg/DiagnosticArray', 'status[level=ERROR].name', {}, diagnostics, 'right'),
+    ('diagnostic_msgs/msg/DiagnosticArray',
+     'status[name=left].values[key=voltage].value|number', {}, diagnostics, 24.5),
+    ('diagnostic_msgs/msg/DiagnosticArray', 'status[*].values[key=voltage].value|number', {},
+     diagnostics, [24.5, 24.5]),
+    ('sensor_msgs/msg/JointState', 'position[name=b,a]', {}, joints, [2.0, 1.0]),
+    ('std_msgs/msg/ByteMultiArray', 'data', {}, set_field('data', [b'\x01', b'\x03']), [1, 3]),
     ('sensor_msgs/msg/JointState', 'position[name=b]', {}, joints, 2.0),
     ('sensor_msgs/msg/LaserScan', 'ranges', {'reduce': 'min'}, scan, 0.5),
     ('sensor_msgs/msg/LaserScan', 'ranges[0]', {}, scan, 3.0),
@@ -171,6 +204,14 @@ def test_a_fact_from(
     ('geometry_msgs/msg/PoseArray', 'poses.position', 'or an index'),
     ('sensor_msgs/msg/JointState', 'position[0, 1]', 'several indices are for images'),
     ('std_msgs/msg/Bol', 'data', "did you mean 'std_msgs/msg/Bool'"),
+    ('std_msgs/msg/Float64', 'data|number', "'|number' reads a string, and 'data' is a number"),
+    ('std_msgs/msg/String', 'data|jsn', "did you mean 'json'"),
+    ('diagnostic_msgs/msg/DiagnosticArray', 'status[level=EROR].name',
+     "neither a number nor a constant of diagnostic_msgs/msg/DiagnosticStatus; "
+     "did you mean 'ERROR'?"),
+    ('diagnostic_msgs/msg/DiagnosticArray', 'status[values[0].kay=x].name', "did you mean 'key'"),
+    ('sensor_msgs/msg/BatteryState', 'header', 'a message whose fields are not all numbers'),
+    ('vision_msgs/msg/Detection3DArray', 'detections[0]', 'add the one to read to the path'),
 ])
 def test_a_path_that_the_type_does_not_have_is_named(
     type_name: str, field: str, words: str,

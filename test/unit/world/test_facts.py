@@ -113,6 +113,7 @@ def test_a_name_that_expressions_can_not_say_is_refused(name: str) -> None:
 @pytest.mark.parametrize(('text', 'message'), [
     ('limits: {a: {x: [2, 1]}}', 'expected [least, greatest]'),
     ('limits: {a: {x..y: [1, 2]}}', 'expected the name of a field'),
+    ("limits: {a: {'x|number': [1, 2]}}", 'limits are of numbers of a goal'),
     ('limits: {a b: {x: [1, 2]}}', "neither the type of an action nor a server's name"),
     ('limits: {a: {x: [.nan, 2]}}', 'expected [least, greatest]'),
     ('estop: {topic: e e, type: std_msgs/msg/Bool, field: data}', 'is no name of a topic'),

@@ -178,20 +178,21 @@ def test_elements_of_different_length_make_the_fact_unknown() -> None:
     model = WorldModel(parse_facts("""
 estop: none
 facts:
-  scores: {topic: seen, type: a/msg/B, field: 'objects[*].scores[*].value'}
+  scores: {topic: seen, type: a/msg/B, field: 'objects[*].scores'}
   others: {topic: seen, type: a/msg/B, field: count}
 """))
 
     def take(received: float, *scores: list[float]) -> None:
         model.ingest('seen', messages.Message(count=len(scores), objects=[
-            messages.Message(scores=[messages.Message(value=score) for score in one])
-            for one in scores]), received)
+            messages.Message(scores=array('d', one)) for one in scores]), received)
 
     take(1.0, [0.5], [0.25])
     assert model.value('scores', 1.0).validity is Validity.VALID
     take(2.0, [0.5, 0.5], [0.25])
     assert model.value('scores', 2.0).validity is Validity.UNKNOWN
     assert model.value('scores', 2.0).stamp == 2.0
+    assert model.value('scores', 2.0).note == (
+        'lists of different lengths; add [*] to the inner list')
     assert model.value('others', 2.0).value == 2  # facts behind it are read all the same
 
 

@@ -20,7 +20,8 @@ import array
 from typing import Any
 
 from action_lifecycle.world.arrays import Absent
-from action_lifecycle.world.functions import Texts
+from action_lifecycle.world.functions import NoValue, Texts
+from action_lifecycle.world.paths import parse_path, PathError
 from action_lifecycle.world.reducers import reduce_elements, reduce_window
 from action_lifecycle.world.selectors import compile_path
 import numpy as np
@@ -183,3 +184,158 @@ def test_reducers_of_a_window_work_element_by_element() -> None:
     assert reduce_window('count', samples) == 2
     assert reduce_window('mean', []) is None
     assert reduce_window('mean', [np.zeros(2), np.zeros(3)]) is None
+
+
+class Status(Message):
+    """A message with constants, as rosidl generates them."""
+
+    OK, ERROR = b'\x00', b'\x02'
+
+
+def detection(*results: tuple[str, float]) -> Message:
+    return Message(results=[Message(hypothesis=Message(class_id=name, score=score))
+                            for name, score in results], id=str(len(results)))
+
+
+DETECTIONS = Message(detections=[
+    detection(), detection(('plate', 0.5), ('cup', 0.4)), detection(('cup', 0.75))])
+DIAGNOSTICS = Message(status=[
+    Status(name='left', level=b'\x00', values=[Message(key='voltage', value='24.5 V')]),
+    Status(name='right', level=b'\x02', values=[
+        Message(key='on', value='true'), Message(key='voltage', value='23')])])
+
+
+@pytest.mark.parametrize(('path', 'expected'), [
+    ('detections[results[0].hypothesis.class_id=cup].id', '1'),
+    ('detections[results[*].hypothesis.class_id=cup].id', '2'),
+    ('detections[results[1].hypothesis.class_id=cup].results[1].hypothesis.score', 0.4),
+])
+def test_an_element_is_found_by_a_field_deep_in_it(path: str, expected: Any) -> None:
+    assert read(path, DETECTIONS) == expected
+
+
+def test_no_element_with_a_field_deep_in_it_is_no_sample() -> None:
+    with pytest.raises(Absent, match=r"no element with results\[0\].*'fork'"):
+        read('detections[results[0].hypothesis.class_id=fork].id', DETECTIONS)
+
+
+@pytest.mark.parametrize(('path', 'expected'), [
+    ('detections[*].results[*].hypothesis.score', [0.5, 0.4, 0.75]),
+    ('detections[*].results[0].hypothesis.score', [0.5, 0.75]),
+    ('detections[*].results[hypothesis.class_id=cup].hypothesis.score', [0.4, 0.75]),
+])
+def test_lists_of_different_length_are_put_one_after_the_other(path: str, expected: Any) -> None:
+    assert read(path, DETECTIONS).tolist() == expected
+    assert compile_path(path, '', count=True)[0](DETECTIONS) == len(expected)
+
+
+def test_inner_arrays_are_put_one_after_the_other_and_need_one_length_otherwise() -> None:
+    message = Message(lists=[Message(values=array.array('d', [1, 2])),
+                             Message(values=array.array('d', [3]))])
+    assert read('lists[*].values[*]', message).tolist() == [1, 2, 3]
+    with pytest.raises(NoValue, match='different lengths'):
+        read('lists[*].values', message)
+    assert read('lists[*].values[0]', message).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(('path', 'expected'), [
+    ('position[name=wrist,shoulder]', [0.3, 0.1]),
+    ('position[name="wrist", \'elbow\']', [0.3, 0.2]),
+    ('position[name="elbow"]', 0.2),
+])
+def test_several_joints_are_read_in_the_order_of_the_path(path: str, expected: Any) -> None:
+    assert np.array_equal(read(path, JOINTS), expected)
+
+
+def test_one_missing_joint_of_several_is_no_sample() -> None:
+    with pytest.raises(Absent, match="no name 'thumb'"):
+        read('position[name=wrist,thumb]', JOINTS)
+
+
+def test_several_messages_are_read_together_and_are_as_old_as_the_oldest() -> None:
+    message = messages.transforms(5.0, a=('w', (1.0, 2.0, 3.0), (0.0, 0.0, 0.0, 1.0)),
+                                  b=('w', (4.0, 5.0, 6.0), (0.0, 0.0, 0.0, 1.0)))
+    message.transforms[0].header = messages.header(4.0)
+    value, stamp = compile_path('transforms[child_frame_id=b,a].transform.translation', '')
+    assert value(message).tolist() == [[4, 5, 6], [1, 2, 3]]
+    assert stamp(message) == 4.0
+
+
+def test_bytes_are_numbers_and_are_found_by_the_name_of_their_constant() -> None:
+    assert read('status[1].level', DIAGNOSTICS) == 2
+    assert read('status[*].level', DIAGNOSTICS).tolist() == [0, 2]
+    assert read('status[level=ERROR].name', DIAGNOSTICS) == 'right'
+    assert read('status[level=2].name', DIAGNOSTICS) == 'right'
+    with pytest.raises(Absent):
+        read('status[level=WARN].name', DIAGNOSTICS)
+
+
+@pytest.mark.parametrize(('path', 'expected'), [
+    ('status[name=left].values[key=voltage].value|number', 24.5),
+    ('status[*].values[key=voltage].value|number', [24.5, 23.0]),
+])
+def test_a_number_is_read_from_a_string(path: str, expected: Any) -> None:
+    assert np.array_equal(read(path, DIAGNOSTICS), expected)
+
+
+@pytest.mark.parametrize(('text', 'number'), [
+    ('1', 1.0), (' -2.5e3 ', -2500.0), ('.5', 0.5), ('85%', 85.0), ('31 \u00b0C', 31.0),
+    ('9.81 m/s2', 9.81), ('', None), ('open', None), ('12:30', None), ('1,5', None),
+    ('5 of 10', None), ('nan', None), ('0x10', None)])
+def test_a_string_that_is_more_than_a_number_and_a_unit_has_no_value(
+    text: str, number: float | None,
+) -> None:
+    if number is not None:
+        assert read('data|number', messages.flag(text)) == number
+        return
+    with pytest.raises(NoValue, match='is not a number, with or without a unit'):
+        read('data|number', messages.flag(text))
+
+
+JSON = messages.flag('{"battery": {"level": 0.5, "volt": "24 V", "_on": true}, "cells": '
+                     '[{"id": 1, "t": 20.5}, {"id": 7, "t": 21}], "off": null}')
+
+
+@pytest.mark.parametrize(('path', 'expected'), [
+    ('data|json.battery.level', 0.5), ('data|json.battery._on', True),
+    ('data|json.battery.volt|number', 24.0), ('data|json.cells[*].t', [20.5, 21.0]),
+    ('data|json.cells[id=7].t', 21), ('data|json.cells[-1].id', 7),
+])
+def test_json_in_a_string_is_read_by_its_keys(path: str, expected: Any) -> None:
+    assert np.array_equal(read(path, JSON), expected)
+
+
+@pytest.mark.parametrize(('path', 'error'), [
+    ('data|json.nothing', Absent), ('data|json.battery.level.more', Absent),
+    ('data|json.cells[5].t', Absent), ('data|json.cells.t', Absent),
+    ('data|json.battery[0]', Absent), ('data|json.off', NoValue), ('data|json.battery', NoValue),
+])
+def test_json_without_what_the_path_selects_has_no_value(path: str, error: type) -> None:
+    with pytest.raises(error):
+        read(path, JSON)
+
+
+def test_a_string_that_is_no_json_has_no_value() -> None:
+    for text in ('{', '[1, 2', '1' * 100):
+        with pytest.raises(NoValue, match='the string'):
+            read('data|json.a', messages.flag(text))
+
+
+def test_a_message_of_numbers_and_others_has_no_value() -> None:
+    bead = Message(header=messages.header(1.0), color='red', x=1.0)
+    with pytest.raises(NoValue, match='fields are not all numbers'):
+        read('beads[0]', Message(beads=[bead]))
+    assert read('beads[0].x', Message(beads=[bead])) == 1.0
+
+
+@pytest.mark.parametrize(('path', 'words', 'column'), [
+    ('a[b=c', "'[' is not closed", 2), ('a[b[0]=c', "'[' is not closed", 2),
+    ('a|nmber', "expected '|number' or '|json'; did you mean 'number'?", 3),
+    ('a|number.b', "nothing follows '|number'", 9), ('a|json.', 'expected the name of a field', 8),
+    ('a[x=b,]', "a value is missing in 'x=b,'", 3), ('a[1.5]', 'neither an index', 3),
+    ('a' * 501, 'at most 500', 1), ('a[b[=1]', "'[' is not closed", 2),
+    ('a b', "expected '.', '[' or '|'", 2)])
+def test_a_path_that_can_not_be_read_says_where(path: str, words: str, column: int) -> None:
+    with pytest.raises(PathError) as caught:
+        parse_path(path)
+    assert words in str(caught.value) and caught.value.column == column
