@@ -82,6 +82,7 @@ class PlanRequest:
     flow_yaml: str = ''
     completed: Sequence[str] = ()
     errors: Sequence[str] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)  #: of facts, with their units
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class ModelPlanner:
 def _messages(request: PlanRequest, context: Sequence[Any]) -> list[dict[str, str]]:
     rules = (_EDIT if request.flow_yaml else _FLOW) % (
         '\n'.join(f'- {line}' for line in request.capabilities) or '- (none are known)',
-        ', '.join(request.facts) or '(none are known)')
+        ', '.join(_fact(name, request.kinds) for name in request.facts) or '(none are known)')
     data = {'request': request.request, 'facts': request.facts}
     if request.flow_yaml:
         data.update(running_flow=request.flow_yaml, just_completed=list(request.completed))
@@ -122,6 +123,10 @@ def _messages(request: PlanRequest, context: Sequence[Any]) -> list[dict[str, st
         data['the_last_answer_was_refused'] = list(request.errors)
     return [{'role': 'system', 'content': f'{rules}\n{_DATA}'},
             {'role': 'user', 'content': as_json(data)}]
+
+
+def _fact(name: str, kinds: Mapping[str, str]) -> str:
+    return f'{name} ({kinds[name]})' if kinds.get(name) else name
 
 
 def _schema(field_name: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 import functools
+import json
 import math
 from typing import Any
 
@@ -34,6 +35,7 @@ from ..ros.timers import Alarm, Timeout
 from ..world import FactSet, Validity, WorldModel
 from ..world.facts import ConstantFact, TopicFact
 from ..world.facts_file import QosSpec
+from ..world.kinds import schema_of
 
 NAMED = 10  #: facts without a value that diagnostics name
 LATE = 0.05  #: s by which a hold may be judged late; samples may wait to be read meanwhile
@@ -59,6 +61,7 @@ class Facts:
         self.names = Topics({topic: reader.name for topic, reader in readers.items()},
                             lambda topic: readers[topic].why_silent() if topic in readers else '')
         self._publisher = node.add_publisher(msg.WorldState, '~/facts', state_qos())
+        self._declared = node.add_publisher(msg.WorldState, '~/declared_facts', state_qos())
         self._last: list[msg.Fact] = []
         self.set_rate(rate)
         self._telling: Timeout | None = None
@@ -77,6 +80,15 @@ class Facts:
     def set_rate(self, rate: float) -> None:
         """Tell ~/facts at most `rate` times a second."""
         self._period = 1.0 / rate
+
+    def declare(self) -> None:
+        """Tell all facts of the file, whether they are read or not, with the kind of each."""
+        facts = self.model.facts
+        self._declared.publish(msg.WorldState(stamp=to_time(self._node.now()), facts=[
+            msg.Fact(name=name, topic=self.names.get(topic, topic), unit=fact.spec.unit,
+                     value_json=json.dumps(schema_of(facts.kinds[name])))
+            for name, fact in facts.items()
+            for topic in [fact.topic if isinstance(fact, TopicFact) else '']]))
 
     def timed(self, goal: Any = None) -> bool:
         """Return whether ROS time is known, so that goals can be taken."""

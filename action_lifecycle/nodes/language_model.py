@@ -33,7 +33,7 @@ from action_lifecycle_msgs.srv import ChooseTransition, Plan
 from .authorization import ask_for_authorization
 from .clock import NodeClock
 from .files import share
-from .messages import fact_value
+from .messages import fact_kind, fact_value
 from .operators import Operators
 from .tools_file import load_tools
 from ..engine import Choice, load_graph, Session, StateHandler
@@ -138,7 +138,7 @@ class LanguageModelNode(ManagedNode):
         asked = PlanRequest(
             request.request, {fact.name: fact_value(fact) for fact in request.facts.facts},
             list(request.capabilities), request.flow_yaml, list(request.completed_actions),
-            list(request.errors))
+            list(request.errors), {fact.name: fact_kind(fact) for fact in request.facts.facts})
         try:
             answer = await self._done(self._planned(asked))
         except LifecycleError as error:

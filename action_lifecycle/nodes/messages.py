@@ -230,6 +230,37 @@ def asked_in_words(request: msg.OperatorRequest) -> str:
     return f"{about} asks a person: '{text}'{options}{limit}; answer: action_lifecycle operator"
 
 
+def planned_fact(declared: msg.Fact, read: msg.Fact | None) -> msg.Fact:
+    """
+    Return a fact as a planner is told of it, from what the bridge declares and reads of it.
+
+    Without a value, `value_json` is the JSON Schema of its values, as in ~/declared_facts.
+    """
+    if read is None or read.validity == msg.Fact.UNKNOWN:
+        return declared
+    if declared.value_json == '{"type": "boolean"}' and read.numbers:
+        read.value_json = json.dumps(bool(read.numbers[0]))
+    return read
+
+
+def fact_kind(fact: msg.Fact) -> str:
+    """Return the type of a planner's fact and its unit, such as 'number in m'; empty: unknown."""
+    value = fact_value(fact)
+    schema = json_or_text(fact.value_json) if value is None else _schema_of(value)
+    kind = schema.get('type', '') if isinstance(schema, dict) else ''
+    if kind == 'array':
+        items = schema.get('items')
+        kind = f"list of {items['type']}s" if isinstance(items, dict) and 'type' in items \
+            else 'list'
+    return ' in '.join(filter(None, (str(kind), fact.unit)))
+
+
+def _schema_of(value: Any) -> dict[str, Any]:
+    if isinstance(value, list):
+        return {'type': 'array', 'items': _schema_of(value[0])} if value else {'type': 'array'}
+    return {'type': {bool: 'boolean', str: 'string'}.get(type(value), 'number')}
+
+
 def fact_value(fact: msg.Fact) -> Any:
     """Return what a fact is worth to a person: a number, a list, a text; None: never seen."""
     if fact.validity == msg.Fact.UNKNOWN:

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from rclpy.action import get_action_names_and_types
 
 from .apart import Apart
 from .clock import NodeClock
+from .messages import planned_fact
 from ..engine.errors import LifecycleError
 from ..flow.loading import load_flow
 from ..flow.planning import PlanReply
@@ -39,6 +40,8 @@ LOOK = 0.2
 """Seconds between looks at whether the planner is still there."""
 APPEAR = 5.0
 """Seconds that a planner which is not there is waited for, at most."""
+DECLARED = 1.0
+"""Seconds that the bridge's list of facts is waited for, at most."""
 SHOWN = 5
 """Conditions that are told of a server, at most."""
 OWN = ('execute_motion', 'confirm_outcome', 'execute_flow')
@@ -49,9 +52,9 @@ class PlanClient:
     """
     Asks the service `name`; an answer takes `timeout` s at most.
 
-    It is told the facts that the bridge reads, and what there is to plan with: a line for each
-    action server, `SERVER TYPE resources: …; confirm: …`, the last two as the flows in `folders`
-    use it.
+    It is told all facts that the bridge can read, with the values of those that it reads now, and
+    what there is to plan with: a line for each action server, `SERVER TYPE resources: …;
+    confirm: …`, the last two as the flows in `folders` use it.
     """
 
     def __init__(
@@ -66,13 +69,19 @@ class PlanClient:
         self._folders = folders
         self._uses: dict[str, str] | None = None  #: not known yet
         self._facts = msg.WorldState()
+        self._declared: msg.WorldState | None = None
         if name:
             self.client = node.add_client(Plan, name)
             node.add_subscription(msg.WorldState, f'{bridge}/facts', self._heard, state_qos())
+            node.add_subscription(
+                msg.WorldState, f'{bridge}/declared_facts', self._heard_declared, state_qos())
             apart(lambda: _uses(folders), self._known)
 
     def _heard(self, message: msg.WorldState) -> None:
         self._facts = message
+
+    def _heard_declared(self, message: msg.WorldState) -> None:
+        self._declared = message
 
     def _known(self, uses: dict[str, str] | None, error: Exception | None) -> None:
         self._uses = uses or {}
@@ -81,24 +90,31 @@ class PlanClient:
         self, request: str, errors: Sequence[str], reply: Callable[[PlanReply], None]
     ) -> Handle:
         """Ask for a flow; see `flow.planning.PlanService`."""
-        return _Call(self, self._request(request=request, errors=list(errors)), reply)
+        return _Call(self, {'request': request, 'errors': list(errors)}, reply)
 
     def ask_edit(
         self, run: FlowRun, completed: Sequence[str], errors: Sequence[str],
         reply: Callable[[PlanReply], None],
     ) -> Handle:
         """Tell what has completed in a flow, and ask for an edit of it."""
-        return _Call(self, self._request(
-            request=str(run.origin.get('request', '')) or run.flow.description,
-            flow_yaml=run.flow.text_now(), completed_actions=list(completed),
-            errors=list(errors)), reply)
+        return _Call(self, {
+            'request': str(run.origin.get('request', '')) or run.flow.description,
+            'flow_yaml': run.flow.text_now(), 'completed_actions': list(completed),
+            'errors': list(errors)}, reply)
 
-    def _request(self, **fields: Any) -> Plan.Request:
-        return Plan.Request(facts=self._facts, capabilities=self._capabilities(), **fields)
+    def request(self, fields: Mapping[str, Any]) -> Plan.Request:
+        """Return the request with what is known now."""
+        facts = {fact.name: fact for fact in self._facts.facts}
+        for declared in () if self._declared is None else self._declared.facts:
+            facts[declared.name] = planned_fact(declared, facts.get(declared.name))
+        return Plan.Request(
+            facts=msg.WorldState(stamp=self._facts.stamp, facts=list(facts.values())),
+            capabilities=self._capabilities(), **fields)
 
-    def ready(self) -> bool:
-        """Whether the planner is there, and what it is to be told is known."""
-        return self._uses is not None and bool(self.client.service_is_ready())
+    def ready(self, waited: float) -> bool:
+        """Whether the planner is there, and what it is to be told is known after so many s."""
+        return self._uses is not None and bool(self.client.service_is_ready()) and (
+            self._declared is not None or waited >= DECLARED)
 
     def _capabilities(self) -> list[str]:
         uses = self._uses or {}
@@ -130,10 +146,10 @@ class _Call:
     """One call, until the answer, the time limit, or the planner's end."""
 
     def __init__(
-        self, planner: PlanClient, request: Plan.Request, reply: Callable[[PlanReply], None]
+        self, planner: PlanClient, fields: Mapping[str, Any], reply: Callable[[PlanReply], None]
     ) -> None:
         self._planner = planner
-        self._request = request
+        self._fields = fields
         self._reply: Callable[[PlanReply], None] | None = reply
         self._call: Any = None
         self._started = planner.node.steady()
@@ -146,8 +162,8 @@ class _Call:
             self._end(PlanReply(unreachable="the parameter 'planner' names no service"))
             return
         there = planner.client.service_is_ready()
-        if self._call is None and planner.ready():
-            self._call = planner.client.call_async(self._request)
+        if self._call is None and planner.ready(waited):
+            self._call = planner.client.call_async(planner.request(self._fields))
             self._call.add_done_callback(planner.node.guarded(self._answered))
         elif self._call is None and waited >= min(APPEAR, planner.timeout):
             self._end(PlanReply(unreachable=f"service '{planner.name}' is not there"))

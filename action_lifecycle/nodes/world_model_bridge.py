@@ -56,6 +56,7 @@ class WorldModelBridge(ManagedNode):
     | ~/check | service Check | checks motions and conditions before anything moves |
     | ~/clear_stop | service ClearStop | releases a latched stop |
     | ~/facts | topic WorldState, latched | the facts that are read now, on change |
+    | ~/declared_facts | topic WorldState, latched | all facts of the file, without values |
     | ~/safety | topic SafetyState, latched | whether motions may run |
     | /diagnostics | topic DiagnosticArray | safety, facts without a value, motions |
 
@@ -95,6 +96,7 @@ class WorldModelBridge(ManagedNode):
         """Tell whether motions may run; nothing has moved yet."""
         self._guard.note_motion(False)
         self._guard.publish()
+        self._facts.declare()
 
     def halt(self) -> None:
         """Stop every motion, close every question."""

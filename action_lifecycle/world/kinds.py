@@ -56,6 +56,19 @@ _TO_NUMBER = ('sum', 'mean', 'norm', 'dist', 'angle', 'any', 'all', 'len')
 Tell = Callable[[ast.expr, str], Any]
 
 
+_TYPES = {Kind.NUMBER: 'number', Kind.TRUTH: 'boolean', Kind.TEXT: 'string'}
+_ITEMS = {Kind.VECTOR: 'number', Kind.TRUTHS: 'boolean', Kind.TEXTS: 'string'}
+
+
+def schema_of(kind: Kind) -> dict[str, Any]:
+    """Return the JSON Schema of values of a kind."""
+    if kind in _TYPES:
+        return {'type': _TYPES[kind]}
+    if kind in _ITEMS:
+        return {'type': 'array', 'items': {'type': _ITEMS[kind]}}
+    return {'type': 'array'} if kind is Kind.NUMBERS else {}
+
+
 def kind_of(value: Any) -> Kind:
     """Return the kind of a value: a constant, or a parameter as YAML or JSON has it."""
     if isinstance(value, (bool, np.bool_)):

@@ -151,6 +151,9 @@ class Rig:
             SafetyState, f'{name}/safety', self.safety.append, state_qos())
         self.asker.create_subscription(
             WorldState, f'{name}/facts', self.world.append, state_qos())
+        self.declared: list[WorldState] = []
+        self.asker.create_subscription(
+            WorldState, f'{name}/declared_facts', self.declared.append, state_qos())
         self.motion = ActionClient(
             self.asker, ExecuteMotion, f'{name}/execute_motion', **action_qos())
         self.confirmation = ActionClient(

@@ -76,7 +76,8 @@ class Planner(Node):
             file.write(json.dumps({
                 'request': request.request, 'errors': list(request.errors),
                 'capabilities': list(request.capabilities), 'flow': request.flow_yaml,
-                'facts': [fact.name for fact in request.facts.facts],
+                'facts': {fact.name: [fact.unit, fact.value_json]
+                          for fact in request.facts.facts},
                 'completed': list(request.completed_actions)}) + '\n')
         if request.completed_actions:
             return self.edit(request, response)

@@ -24,6 +24,7 @@ import time
 from typing import Any
 
 from action_lifecycle.ros.stamps import to_seconds
+from action_lifecycle.world import parse_facts
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import CheckFault, Condition, ErrorCode, Evidence, Fact, Motion
 from action_lifecycle_msgs.srv import Check, Evaluate
@@ -34,7 +35,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64
 
-from .bridge_rig import GRIPPER, Rig
+from .bridge_rig import FACTS, GRIPPER, Rig
 from .ending import destroy
 
 CONFIRMED, REFUTED = ConfirmOutcome.Result.CONFIRMED, ConfirmOutcome.Result.REFUTED
@@ -244,6 +245,16 @@ def test_facts_are_told_while_they_are_read_and_topics_let_go_after(rig: Rig) ->
     told = len(rig.world)
     rig.spin(0.3)
     assert len(rig.world) == told  # nothing new, nothing told
+
+
+def test_all_facts_of_the_file_are_declared_with_kind_and_unit(rig: Rig) -> None:
+    rig.until(lambda: rig.declared)
+    facts = {fact.name: fact for fact in rig.declared[-1].facts}
+    assert set(facts) == set(parse_facts(FACTS))
+    assert all(fact.validity == Fact.UNKNOWN for fact in facts.values())
+    assert (facts['gap'].topic, facts['gap'].value_json) == (
+        '/joint_states', '{"type": "number"}')
+    assert facts['present'].value_json == '{"type": "boolean"}'
 
 
 # -- each with a bridge of its own

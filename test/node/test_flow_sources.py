@@ -25,6 +25,7 @@ import sys
 import time
 from typing import Any
 
+from action_lifecycle.world import load_facts
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode
 from action_lifecycle_msgs.srv import CancelJob, ListJobs
@@ -128,6 +129,8 @@ def test_words_become_a_flow_that_runs_and_is_verified(rig: Rig) -> None:
         'gripper_controller/gripper_cmd control_msgs/action/GripperCommand resources: arm')
         for line in asked['capabilities'])
     assert not any('execute_motion' in line for line in asked['capabilities'])
+    assert set(asked['facts']) == set(load_facts(rig.system.facts))  # most are not read
+    assert asked['facts']['gap'][0] == 'm'
     events = [row.event for row in rig.system.rows(kind='plan', action_id='words')]
     assert events == ['requested', 'asked', 'answered', 'planned']
     answered = rig.system.rows(kind='plan', action_id='words')[2]

@@ -24,14 +24,45 @@ from action_lifecycle.ledger import Entry, Row
 from action_lifecycle.ledger.journal_row import make_row
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
 from action_lifecycle.nodes.change_event import change_event
-from action_lifecycle.nodes.messages import change_to, evidence_from, evidence_to, fact_value
+from action_lifecycle.nodes.messages import (
+    change_to,
+    evidence_from,
+    evidence_to,
+    fact_kind,
+    fact_value,
+    planned_fact,
+)
 from action_lifecycle_msgs.msg import ActionStateChange, Evidence, Fact
 from hypothesis import given
 from hypothesis import strategies as st
+import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 
 EVIDENCE = {'condition': 'held', 'expression': 'width > 0.01', 'verdict': 'true', 'stamp': 2.5,
             'held': 0.2, 'facts': []}
+NUMBER = '{"type": "number"}'
+
+
+@pytest.mark.parametrize(('schema', 'read', 'value', 'kind'), [
+    (NUMBER, None, None, 'number in m'),
+    (NUMBER, Fact(validity=Fact.UNKNOWN), None, 'number in m'),
+    (NUMBER, Fact(validity=Fact.VALID, numbers=[0.5], unit='m'), 0.5, 'number in m'),
+    (NUMBER, Fact(validity=Fact.STALE, numbers=[0.5], unit='m'), 0.5, 'number in m'),
+    ('{"type": "boolean"}', Fact(validity=Fact.VALID, numbers=[1.0]), True, 'boolean'),
+    ('{"type": "array", "items": {"type": "number"}}', None, None, 'list of numbers in m'),
+    (NUMBER, Fact(validity=Fact.VALID, numbers=[1.0, 2.0]), [1.0, 2.0], 'list of numbers'),
+    ('{"type": "string"}', Fact(validity=Fact.VALID, value_json='"a"'), 'a', 'string'),
+    ('{}', None, None, 'm'), ('[', None, None, 'm'), ('{"type": "array", "items": 3}', None, None,
+                                                      'list in m'),
+])
+def test_a_planner_is_told_value_kind_and_unit_of_a_fact(
+    schema: str, read: Fact | None, value: Any, kind: str,
+) -> None:
+    fact = planned_fact(Fact(name='x', unit='m', value_json=schema), read)
+    assert fact_value(fact) == value and type(fact_value(fact)) is type(value)
+    assert fact_kind(fact) == kind
+
+
 words = st.text('abc_é→\0', max_size=9)
 data = st.fixed_dictionaries({}, optional={
     'evidence': st.lists(st.just(EVIDENCE), max_size=2), 'goal_id': st.uuids().map(str),

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -187,6 +188,15 @@ def test_a_model_plans_a_flow_from_a_request(endpoint: Endpoint) -> None:
     rules, data = (message['content'] for message in endpoint.requests[0]['messages'])
     assert SERVERS[0] in rules and 'only these facts:\nload\n' in rules
     assert 'Hold it, bitte 🤖' in data and 'Hold it' not in rules
+
+
+def test_a_model_is_told_the_kind_and_unit_of_each_fact(endpoint: Endpoint) -> None:
+    endpoint.answers = [{'flow_yaml': FLOW, 'message': 'done'}]
+    plan(PlanRequest('hold', {'load': None, 'held': False, 'mode': None}, SERVERS,
+                     kinds={'load': 'number in N', 'held': 'boolean'}))
+    rules, data = (message['content'] for message in endpoint.requests[0]['messages'])
+    assert 'only these facts:\nload (number in N), held (boolean), mode\n' in rules
+    assert json.loads(data)['facts'] == {'load': None, 'held': False, 'mode': None}
 
 
 @pytest.mark.parametrize('bad, told', [
