@@ -33,6 +33,7 @@ SHARE = Path(get_package_share_directory('action_lifecycle'))
 POLICY = SHARE / 'config' / 'security' / 'policy.xml'
 ENCLAVES = {'/action_lifecycle': {'action_lifecycle'}, '/ledger': {'ledger'},
             '/world_model_bridge': {'world_model_bridge', '_world_model_bridge_capped'}}
+ENCLAVES_IN_ORDER = ('/action_lifecycle', '/world_model_bridge', '/ledger', '/language_model')
 MODEL = 'language_model'  # by itself: it is off by default, and needs what is no dependency
 FORM = {  # element: its children, its attributes
     'policy': ({'enclaves'}, {'version'}), 'enclaves': ({'enclave'}, set()),
@@ -102,6 +103,14 @@ def test_the_policy_has_the_form_that_sros2_reads() -> None:
     enclaves = {enclave.get('path'): {profile.get('node') for profile in enclave.iter('profile')}
                 for enclave in root.iter('enclave')}
     assert enclaves == {**ENCLAVES, f'/{MODEL}': {MODEL}}
+
+
+def test_sros2_makes_keys_for_each_enclave() -> None:
+    """It takes each child of <enclaves> for an enclave, comments as well (generate_artifacts)."""
+    parser = ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+    enclaves = ElementTree.parse(POLICY, parser).getroot().find('enclaves')
+    assert enclaves is not None
+    assert [child.get('path') for child in enclaves] == [*ENCLAVES_IN_ORDER]
 
 
 def test_the_page_names_each_interface_that_the_policy_has() -> None:
