@@ -20,6 +20,7 @@ import argparse
 from collections.abc import Sequence
 import sys
 
+from . import ledger
 from .exits import BAD_INPUT, DONE, INTERRUPTED, NOT_THERE, NotThere
 from ..engine.errors import DocumentError, LifecycleError
 
@@ -130,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     operator.add_argument('--action', default='', help='only of this action')
     operator.set_defaults(command=_operator)
 
+    ledger.add_parser(commands)
     for command in (run, watch, listing, history, dialogue, operator):
         command.add_argument('--namespace', default='', metavar='NS', help='of the robot')
         command.add_argument('--wait', type=float, default=10.0, metavar='S',

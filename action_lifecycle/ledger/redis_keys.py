@@ -39,6 +39,11 @@ def robot_meta(robot: str) -> str:
     return f'al:{_tag(robot)}:meta'
 
 
+def robot_pattern(robot: str) -> str:
+    """Return the pattern (of SCAN) of all keys of a robot."""
+    return f'al:{_tag(robot)}:*'
+
+
 def robot_open(robot: str) -> str:
     """Return the sorted set of the keys of all open subjects, by the row that opened them."""
     return f'al:{_tag(robot)}:open'

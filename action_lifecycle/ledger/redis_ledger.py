@@ -23,6 +23,8 @@ together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+import shlex
 from typing import Any, NamedTuple
 
 from .journal_compaction import SNAPSHOT
@@ -35,13 +37,16 @@ from .redis_connection import (
     script_text,
     TIMEOUT,
 )
-from .redis_keys import robot_events, robot_meta, robot_open, robot_subject
+from .redis_keys import robot_events, robot_meta, robot_open, robot_pattern, robot_subject
 
 RETENTION = 30 * 86_400.0
 """Seconds that ended actions and their rows are kept."""
 
 PAGE = 500
 TRIMMED = 1000  # rows at once: a script stops the server for everybody
+REMOVED = 500  # keys at once
+REBUILDING = 'rebuilding'
+"""What stands for the number of the last row while the keys of a robot are removed."""
 _COLUMN_TYPES: dict[str, Any] = {
     'seq': int, 'attempt': int, 'final': lambda text: text == '1',
     'ros_time': lambda text: float(text) if text else None, 'boot_time': float, 'wall_time': float}
@@ -59,6 +64,7 @@ _REFUSALS = {
             'removed or changed by something else; {anew}',
     'entries': 'key {what} has {found} entries, but {meta} says {expected}: entries were removed '
                'by something else; {anew}',
+    'rebuilding': 'its keys were removed to rebuild it; if nobody does so now, {anew}',
     'subject': 'key {what} is gone, but {open} lists it as open: something else removed it; '
                '{anew}',
     'forbidden': 'the user may not use {found} on key {what}: allow it in the ACL of the server',
@@ -81,18 +87,21 @@ class RedisLedger:
     The ledger of `robot` in the Redis at `url`, for asyncio; one event loop only.
 
     Every call raises LedgerError when the server can't be reached or does not take it.
-    `retention` in s.
+    `retention` in s. `journal` is the file that messages name.
     """
 
     def __init__(
         self, url: str, robot: str = 'robot', *, retention: float = RETENTION,
-        timeout: float = TIMEOUT,
+        timeout: float = TIMEOUT, journal: str | os.PathLike[str] = 'JOURNAL',
     ) -> None:
         self.robot = robot
+        self._url = url
+        self._journal = str(journal)
         self.redis = connect(url, timeout=timeout)
         self._retention = retention
         self._keys = robot_events(robot), robot_meta(robot), robot_open(robot)
         # redis-py sends a script's digest, and its text when the server has lost it.
+        self._fence = self.redis.register_script(script_text('fence'))
         self._apply, self._cursor, self._trim = (
             self.redis.register_script(script_text('robot') + script_text(name))
             for name in ('apply', 'cursor', 'trim'))
@@ -109,8 +118,31 @@ class RedisLedger:
 
     def anew(self) -> str:
         """Return what to do when the ledger is to be filled from the journal again."""
-        return (f"to fill the ledger of robot '{self.robot}' from its journal again, remove all "
-                f'keys al:{{{self.robot}}}:*')
+        command = shlex.join(['action_lifecycle', 'ledger', 'rebuild', self._journal,
+                              '--url', self._url, '--robot', self.robot])
+        return (f"to fill the ledger of robot '{self.robot}' from its journal again, run "
+                f'`{command}`')
+
+    async def clear(self) -> int:
+        """
+        Remove all keys of the robot, whatever they hold, and return how many there were.
+
+        Until the last one is gone, rows are refused, so that nobody fills the ledger meanwhile.
+        """
+        with explained():
+            gone = int(await self._fence(keys=[self._keys[1]], args=[REBUILDING]))
+            keys: list[str] = []
+            async for key in self.redis.scan_iter(
+                    match=robot_pattern(self.robot), count=REMOVED):
+                if key != self._keys[1]:
+                    keys.append(key)
+                if len(keys) == REMOVED:
+                    gone += int(await self.redis.unlink(*keys))
+                    keys.clear()
+            if keys:
+                gone += int(await self.redis.unlink(*keys))
+            await self.redis.unlink(self._keys[1])
+        return gone
 
     async def apply(
         self, rows: Sequence[Row], *, through: int = 0, swallowed: Iterable[str] = ()
@@ -136,6 +168,8 @@ class RedisLedger:
             told: list[Any] = list(await script(keys=[*self._keys, *keys], args=values))
         if (answer := told.pop(0)) != 'ok':
             what, found, expected = [*told, ''][:3]
+            if answer == 'meta' and found == REBUILDING:
+                answer = REBUILDING
             raise LedgerRefused(f"ledger of robot '{self.robot}': " + _REFUSALS[answer].format(
                 what=what, found=found, expected=expected, meta=self._keys[1],
                 open=self._keys[2], anew=self.anew()))
@@ -179,8 +213,14 @@ class RedisReader:
 
     def last_seq(self) -> int:
         """Return the sequence number of the last row, 0 if there is none."""
+        key = robot_meta(self._robot)
         with explained():
-            return int(self._redis.hget(robot_meta(self._robot), 'seq') or 0)
+            found = self._redis.hget(key, 'seq') or '0'
+        if not found.isdecimal():
+            raise LedgerError(
+                f"ledger of robot '{self._robot}': key {key} has seq '{found}', expected a "
+                'number: it is being rebuilt, or something else wrote to it')
+        return int(found)
 
     def rows(
         self, *, flow_id: str | None = None, action_id: str | None = None,

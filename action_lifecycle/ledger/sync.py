@@ -33,6 +33,7 @@ from typing import NamedTuple
 from .clock import elapsed, SystemClock
 from .journal_reader import JournalReader
 from .journal_row import damaged, JournalError, Row
+from .journal_verify import verify_journal
 from .redis_ledger import Cursor, LedgerRefused, RedisLedger
 from ..engine.errors import LifecycleError
 
@@ -121,7 +122,7 @@ class Synchronizer:
             self._tell(cursor.seq, last, refilled=self._status.refilled + 1)
         seq = cursor.seq
         if seq < last:
-            seq = await self._bring(self._reader, cursor)
+            seq = await bring(self._reader, self._ledger, cursor)
         if now >= self._trim_at:
             trimmed = await self._ledger.trim(self._clock.wall_time())
             self._trim_at = now if trimmed else now + TRIM
@@ -141,20 +142,6 @@ class Synchronizer:
                 raise LedgerRefused(
                     f"row {row.seq} of robot '{self._ledger.robot}' has another hash in the "
                     f'ledger: it holds another journal; {anew}')
-
-    async def _bring(self, reader: JournalReader, cursor: Cursor) -> int:
-        through = 0
-        swallowed: set[str] = set()
-        if snapshot := reader.snapshot():
-            through = int(snapshot.data['through'])
-        if cursor.seq < through:
-            swallowed = set(await self._ledger.open_subjects())
-            for row in reader.rows():
-                if row.seq > through:
-                    break
-                swallowed.discard(self._ledger.subject(row))
-        return await self._ledger.apply(
-            _batch(reader, cursor.seq), through=through, swallowed=swallowed)
 
     def _failed(self, error: Exception) -> None:
         last = self._status.journal_seq
@@ -180,6 +167,49 @@ class Synchronizer:
             connected, refused, last, seq, backlog, lag, last_error,
             self._status.refilled if refilled is None else refilled)
         self._told(self._status)
+
+
+async def bring(reader: JournalReader, ledger: RedisLedger, cursor: Cursor) -> int:
+    """Bring the batch behind `cursor` into a ledger; return the last row that it then has."""
+    through = 0
+    swallowed: set[str] = set()
+    if snapshot := reader.snapshot():
+        through = int(snapshot.data['through'])
+    if cursor.seq < through:
+        swallowed = set(await ledger.open_subjects())
+        for row in reader.rows():
+            if row.seq > through:
+                break
+            swallowed.discard(ledger.subject(row))
+    return await ledger.apply(_batch(reader, cursor.seq), through=through, swallowed=swallowed)
+
+
+class Rebuilt(NamedTuple):
+    """What a rebuild did: keys removed, rows brought, and the row up to which some are missing."""
+
+    removed: int
+    last: int
+    compacted: int  #: 0: the journal has all of its rows
+
+
+async def rebuild(path: str | os.PathLike[str], ledger: RedisLedger) -> Rebuilt:
+    """
+    Remove what a ledger has of its robot, and fill it from the journal at `path`.
+
+    A ledger node that runs may go on meanwhile: rows come in once, whoever brings them. Raises
+    JournalError for a damaged journal, before anything is removed.
+    """
+    with JournalReader(path) as reader:
+        last = reader.last_seq()
+        if faults := verify_journal(path):
+            raise JournalError(f'{path}: {faults[0]}; nothing was removed')
+        removed = await ledger.clear()
+        cursor = await ledger.cursor()
+        while cursor.seq < last:
+            await bring(reader, ledger, cursor)
+            cursor = await ledger.cursor()
+        snapshot = reader.snapshot()
+    return Rebuilt(removed, last, int(snapshot.data['through']) if snapshot else 0)
 
 
 def _batch(reader: JournalReader, after: int) -> list[Row]:

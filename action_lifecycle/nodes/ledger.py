@@ -144,7 +144,8 @@ class LedgerNode(ManagedNode):
         """Start to sync, and tell the state at once."""
         if self.url:
             self.ledger = RedisLedger(
-                self.url, self.robot, retention=float(self.parameter('retention')))
+                self.url, self.robot, retention=float(self.parameter('retention')),
+                journal=self.path)
             self.status = SyncStatus()
             self.network = LoopThread()
             self.network.submit(Synchronizer(self.path, self.ledger, self._synced).run())

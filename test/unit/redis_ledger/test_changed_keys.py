@@ -86,7 +86,8 @@ def test_changed_key_is_named_and_nothing_is_written(journal, redis_server, key,
     with pytest.raises(LedgerRefused, match='.*') as refused:
         apply(redis_server, list(journal.rows()))
     assert said in str(refused.value)
-    assert "fill the ledger of robot 'robot' from its journal again, remove" in str(refused.value)
+    assert ("fill the ledger of robot 'robot' from its journal again, run "
+            '`action_lifecycle ledger rebuild JOURNAL --url ') in str(refused.value)
     assert content(redis_server.client) == before
     redis_server.client.flushall()
     assert apply(redis_server, list(journal.rows())) == 8
@@ -104,7 +105,8 @@ def test_synchronizer_with_nothing_to_bring_notices_it_too(
     syncing.until_synced()
     change(redis_server.client, key, how)
     status = syncing.until(lambda one: one.refused)
-    assert key in status.last_error and 'remove all keys al:{robot}:*' in status.last_error
+    assert key in status.last_error
+    assert f'ledger rebuild {journal.path} --url' in status.last_error
     redis_server.client.flushall()
     syncing.until_synced()
     assert_same(journal, redis_server)

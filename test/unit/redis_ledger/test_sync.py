@@ -78,7 +78,8 @@ class Syncing:
         self.journal = journal
 
         async def run():
-            await Synchronizer(journal.path, RedisLedger(url, timeout=0.3, **options),
+            await Synchronizer(journal.path, RedisLedger(
+                url, timeout=0.3, journal=journal.path, **options),
                                self.statuses.append).run()
         self.running = self.loop.submit(run())
 

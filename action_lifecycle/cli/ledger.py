@@ -1,0 +1,73 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The command `ledger`: begin the ledger of a robot anew from its journal."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import Any
+
+from .exits import DONE, NotThere
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command and its parts."""
+    ledger = commands.add_parser(
+        'ledger', help='rebuild the ledger of a robot in Redis',
+        description='Rebuild the ledger of a robot in Redis.')
+    parts = ledger.add_subparsers(required=True, metavar='COMMAND')
+    rebuild = parts.add_parser(
+        'rebuild', help='remove what the ledger has of a robot, and fill it from the journal',
+        description='Remove all keys of a robot in Redis, and fill its ledger from its journal. '
+        'The nodes of the robot may run meanwhile. User and password come from the environment, '
+        'as for the ledger node.',
+        epilog='example:\n  action_lifecycle ledger rebuild ~/.ros/action_lifecycle/robot.journal '
+        '--url redis://localhost:6379/0',
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    rebuild.add_argument('journal', metavar='JOURNAL', help='the journal of the robot')
+    rebuild.add_argument('--url', required=True, metavar='URL',
+                         help='the Redis server, as parameter ledger_url of the ledger node')
+    rebuild.add_argument('--robot', default='robot', metavar='NAME',
+                         help='name of the robot in the ledger (default: robot)')
+    rebuild.set_defaults(command=run_rebuild)
+
+
+def run_rebuild(options: argparse.Namespace) -> int:
+    """Rebuild a ledger, and say what was done."""
+    from ..ledger.redis_connection import check_url, LedgerError
+    from ..ledger.redis_ledger import LedgerRefused
+    check_url(options.url)
+    try:
+        done = asyncio.run(_rebuild(options))
+    except LedgerRefused:
+        raise
+    except LedgerError as error:
+        raise NotThere(f'{options.url}: {error}') from error
+    print(f"ledger of robot '{options.robot}': {done.removed} keys removed, filled from "
+          f'{options.journal} up to row {done.last}')
+    if done.compacted:
+        print(f'the journal was compacted: it has not all of the rows up to {done.compacted}')
+    return DONE
+
+
+async def _rebuild(options: argparse.Namespace) -> Any:
+    from ..ledger.redis_ledger import RedisLedger
+    from ..ledger.sync import rebuild
+    ledger = RedisLedger(options.url, options.robot, journal=options.journal)
+    try:
+        return await rebuild(options.journal, ledger)
+    finally:
+        await ledger.close()
