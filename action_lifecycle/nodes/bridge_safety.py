@@ -66,7 +66,8 @@ class Guard:
         self._subscriptions: list[Subscriptions] = []
         for spec in self.monitor.specs():
             need = TopicNeed(spec.topic, spec.type, spec.qos,
-                             node.guarded(functools.partial(self._take, spec)))
+                             node.guarded(functools.partial(self._take, spec),
+                                          what=f'topic {spec.topic}'))
             subscriptions = Subscriptions(
                 node, [need], linger=0.0, on_trouble=self._report_trouble)
             subscriptions.hold([spec.topic])

@@ -71,4 +71,5 @@ class Evaluation:
             answer = Confirmation('stale', (), ErrorCode.NOT_READY, str(error))
         result, self._result = self._result, None
         if result is not None:
-            self._node.guarded(result)(answer)
+            self._node.guarded(
+                result, what=f'answer of service {self._client.srv_name}')(answer)

@@ -164,7 +164,8 @@ class _Call:
         there = planner.client.service_is_ready()
         if self._call is None and planner.ready(waited):
             self._call = planner.client.call_async(planner.request(self._fields))
-            self._call.add_done_callback(planner.node.guarded(self._answered))
+            self._call.add_done_callback(planner.node.guarded(
+                self._answered, what=f'answer of service {planner.name}'))
         elif self._call is None and waited >= min(APPEAR, planner.timeout):
             self._end(PlanReply(unreachable=f"service '{planner.name}' is not there"))
             return

@@ -146,7 +146,8 @@ class _ServiceCall:
             return
         call = self._client.call_async(message)
         self._sent.append(call)
-        call.add_done_callback(self._node.guarded(self._answered))
+        call.add_done_callback(self._node.guarded(
+            self._answered, what=f'answer of service {self._client.srv_name}'))
 
     def _message(self) -> Any:
         request = self._request

@@ -133,7 +133,9 @@ class _Call:
             self._give_up()
             goal_id = self._goal_id = to_uuid(uuid.uuid4().hex)
             self.client.send(self.goal(), goal_id, self._sign).add_done_callback(
-                self.bridge.guarded(lambda future: self._answered(goal_id, future)))
+                self.bridge.guarded(
+                    lambda future: self._answered(goal_id, future),
+                    what=f'answer of action {self.client.server}'))
             self._listen(waited)
         elif waited >= self.bridge.timeout:
             self.absent('the world model bridge is not there')
@@ -189,7 +191,9 @@ class _Call:
             return
         self._accepted = True
         self.client.ask_result(goal_id).add_done_callback(
-            self.bridge.guarded(lambda future: self._result(goal_id, future)))
+            self.bridge.guarded(
+                lambda future: self._result(goal_id, future),
+                what=f'result of action {self.client.server}'))
         if self.canceled:
             self.client.cancel(goal_id)
 

@@ -93,8 +93,9 @@ class Diagnostics:
         values = {'late (ms)': round(late * 1e3, 1), 'longest callback': name,
                   'longest callback (ms)': round(longest * 1e3, 1),
                   'callbacks over the limit': self._node.watchdog.count}
-        if longest:
-            return Health(WARN, f'{name} took {longest * 1e3:.0f} ms', values)
+        if longest and (self._node.watchdog.harms(longest) or late <= LATE):
+            level = WARN if self._node.watchdog.harms(longest) else OK
+            return Health(level, f'{name} took {longest * 1e3:.0f} ms', values)
         if late > LATE:
             return Health(WARN, f'timers are {late * 1e3:.0f} ms late', values)
         return Health(OK, 'in time', values)

@@ -56,7 +56,8 @@ class GoalClient:
             action.Impl.GetResultService, f'{parts}/get_result', qos_profile=qos)
         self.cancels = node.create_client(CancelGoal, f'{parts}/cancel_goal', qos_profile=qos)
         self._feedback = node.create_subscription(
-            action.Impl.FeedbackMessage, f'{parts}/feedback', node.guarded(self._told), qos)
+            action.Impl.FeedbackMessage, f'{parts}/feedback', node.guarded(
+                self._told, what=f'feedback of action {server}'), qos)
 
     def server_is_ready(self) -> bool:
         """Return whether the server is there, as of FRESH ago."""

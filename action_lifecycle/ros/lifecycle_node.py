@@ -91,7 +91,7 @@ class ManagedNode(TransitionNode):
     |---|---|---|
     | autostart | bool, false | configure and activate at start |
     | executor | string, auto | auto, events, single_threaded: see ros/executor.py |
-    | slow_callback | double, 0.02, dynamic | s; callbacks that take longer are told of by name |
+    | slow_callback | double, 0.02, dynamic | s; callbacks that take longer are told of |
     | diagnostic_updater.period | double, 1.0 | s between two messages on /diagnostics |
     | diagnostic_updater.use_fqn | bool, true | whether their names have the namespace |
     """
@@ -106,13 +106,15 @@ class ManagedNode(TransitionNode):
         self.scheduler = Scheduler(self, self.steady_clock, self.steady, jumps=False)
         self.ros_scheduler = Scheduler(self, self.get_clock(), self.now, jumps=True)
         self.ros_scheduler.on_jump[id(self)] = self._note_clock
-        self.watchdog = Watchdog(self.get_logger().warning)
+        self.watchdog = Watchdog(
+            self.get_logger().debug, warn=self.get_logger().warning)
         self._diagnostics: Diagnostics | None = None
         self.parameters = Parameters(self)
         self.declare('autostart', False, 'Configure and activate at start.')
         self.declare('executor', 'auto', 'The executor of the process; of composed nodes the '
                      "first one's counts.", choices=CHOICES)
-        self.declare('slow_callback', LIMIT, 'Callbacks that take longer (s) are told of by name.',
+        self.declare('slow_callback', LIMIT, 'Callbacks that take longer (s) are told of, from '
+                     'ten times as long on as a warning.',
                      dynamic=True, limits=(0.001, 10.0), changed=self._set_slow_callback)
         self.watchdog.limit = self.parameter('slow_callback')
         self.declare(PERIOD, 1.0, 'Seconds between two messages on /diagnostics.',
@@ -176,7 +178,8 @@ class ManagedNode(TransitionNode):
     ) -> Any:
         """Create a subscription; it is served while the node is configured, active or not."""
         subscription = self.create_subscription(
-            message, topic, self.guarded(callback), qos, qos_overriding_options=overridable())
+            message, topic, self.guarded(callback, what=f'topic {topic}'), qos,
+            qos_overriding_options=overridable())
         self._entities.callback(self.destroy_subscription, subscription)
         return subscription
 
@@ -280,8 +283,9 @@ class ManagedNode(TransitionNode):
             return CancelResponse.ACCEPT
 
         return ActionServer(
-            self, action, name, run, goal_callback=self.guarded(on_goal, GoalResponse.REJECT),
-            cancel_callback=self.guarded(on_cancel, CancelResponse.ACCEPT),
+            self, action, name, run,
+            goal_callback=self.guarded(on_goal, GoalResponse.REJECT, where),
+            cancel_callback=self.guarded(on_cancel, CancelResponse.ACCEPT, where),
             result_timeout=result_timeout, **action_qos())
 
     def add_action_client(self, action: type, name: str) -> ActionClient:
@@ -324,8 +328,14 @@ class ManagedNode(TransitionNode):
         """Call this at cleanup, and when configure fails after all; the last one first."""
         self._entities.callback(self.guarded(callback))
 
-    def guarded(self, callback: Callable[..., Any], otherwise: Any = None) -> Callable[..., Any]:
-        """Return the callback so that what it raises is logged, and `otherwise` is returned."""
+    def guarded(
+        self, callback: Callable[..., Any], otherwise: Any = None, what: str = '',
+    ) -> Callable[..., Any]:
+        """
+        Return the callback so that what it raises is logged, and `otherwise` is returned.
+
+        `what`: what people know it by, such as the topic that it serves.
+        """
         watchdog = self.watchdog
 
         @functools.wraps(callback)
@@ -334,11 +344,11 @@ class ManagedNode(TransitionNode):
             try:
                 return callback(*args)
             except Exception:  # it would end spin(), or the process (ros2/rclpy issue 1641)
-                self.log_exception(name_of(callback))
+                self.log_exception(what or name_of(callback))
                 return otherwise
             finally:
                 if perf_counter() - begin > watchdog.limit:
-                    watchdog.ended(name_of(callback), begin)
+                    watchdog.ended(what or name_of(callback), begin)
         return safe
 
     def _note_clock(self) -> None:

@@ -108,7 +108,8 @@ class MotionClient(GoalClient):
         if self._status is None:
             self._status = self.node.create_subscription(
                 GoalStatusArray, f'{self.server}/_action/status',
-                self.node.guarded(self._cancel_unwanted), state_qos())
+                self.node.guarded(self._cancel_unwanted, what=f'status of action {self.server}'),
+                state_qos())
 
     def _cancel_unwanted(self, message: GoalStatusArray) -> None:
         for status in message.status_list if self._unwanted else ():
@@ -150,6 +151,7 @@ class MotionGoal:
         self.sent = False
         self._node = node
         self._client = client
+        self._what = f'answer of action {client.server}'
         self._goal_id = UUID(uuid=list(goal_id.bytes))
         self._limit = node.steady() + server_timeout
         self._on_state = on_state
@@ -215,7 +217,7 @@ class MotionGoal:
         self._later(ANSWER, self._unanswered)
         self._client.send(
             goal, self._goal_id, self._feedback).add_done_callback(
-                self._node.guarded(self._goal_answered))
+                self._node.guarded(self._goal_answered, what=self._what))
 
     def _goal_answered(self, future: Any) -> None:
         self._leave_line()
@@ -258,7 +260,7 @@ class MotionGoal:
         self._pause *= 2
         self._later(WATCH, self._watch)
         self._client.ask_result(self._goal_id).add_done_callback(
-            self._node.guarded(self._result))
+            self._node.guarded(self._result, what=self._what))
 
     def _feedback(self, feedback: Any) -> None:
         if not self.done.done():

@@ -22,18 +22,28 @@ import time
 from typing import Any
 
 LIMIT = 0.02  #: s that a callback may take
+HARM = 10  #: how often the limit a callback takes that is told as a warning, not for debugging
 QUIET = 10.0  #: s, at least, between two lines about the same callback
 
 now = time.perf_counter
 
 
 class Watchdog:
-    """Counts callbacks that took longer than `limit` s, and tells of them by name."""
+    """
+    Counts callbacks that took longer than `limit` s, and tells of them by name.
 
-    def __init__(self, tell: Callable[[str], None], limit: float = LIMIT) -> None:
+    `warn` is told of those that took HARM times as long: other timers, topics and services of the
+    process have waited for so long that people may notice.
+    """
+
+    def __init__(
+        self, tell: Callable[[str], None], limit: float = LIMIT, *,
+        warn: Callable[[str], None] | None = None,
+    ) -> None:
         self.limit = limit
         self.count = 0
         self._tell = tell
+        self._warn = warn or tell
         self._worst: tuple[float, str] = 0.0, ''
         self._last = 0.0
         self._told: dict[str, tuple[float, int]] = {}
@@ -50,10 +60,15 @@ class Watchdog:
         told, unsaid = self._told.get(name, (-QUIET, 0))
         if end >= told + QUIET:
             more = f', and {unsaid} times before' if unsaid else ''
-            self._tell(f'{name} held the executor for {took * 1e3:.0f} ms{more}')
+            tell = self._warn if self.harms(took) else self._tell
+            tell(f'{name} took {took * 1e3:.0f} ms, in which the node did nothing else{more}')
             self._told[name] = end, 0
         else:
             self._told[name] = told, unsaid + 1
+
+    def harms(self, took: float) -> bool:
+        """Whether a callback took so long (s) that people may notice."""
+        return took >= HARM * self.limit
 
     def worst(self) -> tuple[float, str]:
         """Return the longest since the last call: s and name."""
@@ -89,8 +104,8 @@ class _Steps:
 
 
 def name_of(callback: Callable[..., Any]) -> str:
-    """Return a name of a callback that tells whose it is."""
+    """Return what a callback is called where nothing better is known: by its function."""
     while isinstance(callback, functools.partial):
         callback = callback.func
     name = getattr(callback, '__qualname__', '') or type(callback).__qualname__
-    return name.replace('.<locals>', '')
+    return f"work of {name.replace('.<locals>', '').removesuffix('.<lambda>')}"

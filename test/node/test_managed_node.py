@@ -351,13 +351,41 @@ def test_what_holds_the_executor_is_told_by_name_once_and_counted(
     rig.until(lambda: len(ran) == 3)
     assert rig.node.watchdog.count >= 3
     (took,) = (found for text in told
-               if (found := re.search(r'slow held the executor for (\d+) ms', text)))
+               if (found := re.search(r'slow took (\d+) ms, in which the node did', text)))
     assert int(took[1]) >= 30
     health: list[Any] = []
     rig.node.add_timer(0.1, slow)  # again and again: the slowest is told, it may be another once
     rig.other.create_subscription(DiagnosticArray, '/diagnostics', health.append, 10)
     rig.until(lambda: any('slow took' in status.message for array in health
                           for status in array.status if status.name == 'example: executor'))
+
+
+def test_what_takes_long_is_a_warning_only_if_people_may_notice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    times = iter([0.03, 1.0, 1.25, 2.0, 2.015])
+    monkeypatch.setattr('action_lifecycle.ros.watchdog.now', lambda: next(times))
+    told: list[str] = []
+    warned: list[str] = []
+    dog = Watchdog(told.append, warn=warned.append)
+    dog.ended('topic /scan', 0.0)
+    assert told == ['topic /scan took 30 ms, in which the node did nothing else']
+    dog.ended('service ~/check', next(times))
+    assert warned == ['service ~/check took 250 ms, in which the node did nothing else']
+    dog.ended('topic /scan', next(times))
+    assert (dog.count, len(told)) == (2, 1)
+
+
+def test_a_callback_is_called_what_people_know_it_by(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(rig.node.watchdog, '_tell', told.append)
+    monkeypatch.setattr(rig.node.watchdog, '_warn', told.append)
+    rig.node.guarded(lambda: time.sleep(0.03), what='answer of action /arm/move')()
+    rig.node.guarded(lambda: time.sleep(0.03))()
+    assert [text.partition(' took ')[0] for text in told] == [
+        'answer of action /arm/move', 'work of test_a_callback_is_called_what_people_know_it_by']
 
 
 def test_diagnostics_are_asked_for_while_somebody_listens(rig: Rig) -> None:
