@@ -35,20 +35,39 @@ _SEVERAL = {Kind.NUMBER: Kind.VECTOR, Kind.TRUTH: Kind.TRUTHS, Kind.TEXT: Kind.T
             Kind.ANY: Kind.ANY, Kind.MESSAGE: Kind.MESSAGE}
 
 
-def field_kind(type_name: str, path: str) -> Kind:
-    """
-    Return the kind of what `path` reads of a message type, or of an action's goal.
+class _FieldKinds:
+    """What the installed message types say; see `world.facts_checks.FieldKind`."""
 
-    Raises PathError for a path that the type does not have, UnknownType for the type.
-    """
-    cls = action_class(type_name).Goal if '/action/' in type_name else message_class(type_name)
-    if not path:
-        return Kind.ANY
-    if type_name == 'sensor_msgs/msg/PointCloud2' and path.startswith('data.'):
-        return Kind.NUMBERS  # which fields a cloud has is known when it comes
-    if type_name == 'sensor_msgs/msg/Image' and path.split('[')[0] == 'data':
-        return Kind.NUMBERS
-    return _Walk(cls, path).kind()
+    def __call__(self, type_name: str, path: str) -> Kind:
+        """
+        Return the kind of what `path` reads of a message type, or of an action's goal.
+
+        Raises PathError for a path that the type does not have, UnknownType for the type.
+        """
+        cls = _class(type_name)
+        if not path:
+            return Kind.ANY
+        return Kind.NUMBERS if _is_described(type_name, path) else _Walk(cls, path).kind()
+
+    def constants(self, type_name: str, path: str) -> dict[str, dict[str, Any]]:
+        """Return the constants of the types that a path goes through, by their names."""
+        if not path or _is_described(type_name, path):
+            return {}
+        return {cls.__name__: constants for cls in _Walk(_class(type_name), path).classes()
+                if (constants := constants_of(cls))}
+
+
+field_kind = _FieldKinds()
+
+
+def _class(type_name: str) -> Any:
+    return action_class(type_name).Goal if '/action/' in type_name else message_class(type_name)
+
+
+def _is_described(type_name: str, path: str) -> bool:
+    """Whether what a path reads is known when a message comes: points of clouds, pixels."""
+    return (type_name == 'sensor_msgs/msg/PointCloud2' and path.startswith('data.')) or (
+        type_name == 'sensor_msgs/msg/Image' and path.split('[')[0] == 'data')
 
 
 class _Walk:
@@ -57,6 +76,7 @@ class _Walk:
     def __init__(self, cls: Any, path: str) -> None:
         self.path = path
         self.owner = cls  #: of the last field
+        self.owners = [cls]
         self.name = ''
         self.type: Any = None  #: what has been reached, None: a message of `owner`
         self.converted = ''
@@ -80,6 +100,11 @@ class _Walk:
             found = _SEVERAL.get(found, Kind.NUMBERS)
         return found
 
+    def classes(self) -> list[Any]:
+        """Return the classes of the messages on the path; the last one may be what it reads."""
+        last = self.type.value_type if isinstance(self.type, AbstractNestedType) else self.type
+        return [*self.owners, *([class_of(last)] if isinstance(last, NamespacedType) else [])]
+
     def field(self, name: str) -> None:
         if self.type is not None:
             if not isinstance(self.type, NamespacedType):
@@ -89,6 +114,7 @@ class _Walk:
                     + (f"is an array: write '{self.name}[*].{name}', or an index"
                        if array else 'has no fields'))
             self.owner = class_of(self.type)
+            self.owners.append(self.owner)
         known = fields_of(self.owner)
         if name not in known:
             raise self.fault(f"{_type_name(self.owner)} has no field '{name}'"

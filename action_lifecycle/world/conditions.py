@@ -104,13 +104,16 @@ def compile_over(
 ) -> Expression:
     """Compile an expression over facts and parameters; of the same name, the parameter is read."""
     kinds = {**facts.kinds, **values.kinds} if values else facts.kinds
+    refused = {**facts.constants.unclear, **{
+        name: f"parameter '{name}' has no value that an expression can read: {why}"
+        for name, why in values.unusable.items()}} \
+        if facts.constants.unclear or values.unusable else {}
     expression = compile_expression(
-        text, {*kinds, *values.unusable} if values.unusable else kinds, condition=condition,
+        text, {*kinds, *refused} if refused else kinds, condition=condition,
         source='condition' if condition else 'expression', kinds=kinds)
     for name in expression.names:
-        if name in values.unusable:
-            raise _wrong_name(text, name, f"parameter '{name}' has no value that an expression "
-                              f'can read: {values.unusable[name]}')
+        if name not in kinds:
+            raise _wrong_name(text, name, refused[name])
     return expression
 
 

@@ -25,18 +25,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
 
+from .constants import collect, Constants, TypeConstants
 from .expressions import compile_expression, Expression, NAME, RESERVED
 from .facts_checks import (
     clashes,
     FieldKind,
     limit_faults,
     no_topic,
-    safety_faults,
     wrong_key,
 )
 from .facts_file import FactsFile, FactSpec, SafetySpec, TF_TOPICS, TF_TYPE, TfSpec, TOPIC
 from .kinds import Kind, kind_of, reduced
 from .reducers import ELEMENT_REDUCERS, TIMING, WINDOW_REDUCERS
+from .safety_topics import safety_topics, SafetyTopic
 from .selectors import compile_path, Reader
 from .values import as_value
 from ..engine.document import Document, parse_document, read_document
@@ -44,9 +45,17 @@ from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
 from ..engine.models import validate
 
 
-def any_field(type_name: str, path: str) -> Kind:
-    """Know nothing of message types: where there is no ROS."""
-    return Kind.ANY
+class _AnyField:
+    """Knows nothing of message types: where there is no ROS."""
+
+    def __call__(self, type_name: str, path: str) -> Kind:
+        return Kind.ANY
+
+    def constants(self, type_name: str, path: str) -> TypeConstants:
+        return {}
+
+
+any_field = _AnyField()
 
 
 @dataclass(frozen=True)
@@ -105,8 +114,10 @@ class FactSet(Mapping[str, AnyFact]):
     name: str
     file: FactsFile
     facts: Mapping[str, AnyFact]
-    kinds: Mapping[str, Kind]  #: of each fact's value
+    kinds: Mapping[str, Kind]  #: of what an expression may name: facts and constants
     limits: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    constants: Constants = Constants({}, {})  #: of the types that facts are read from
+    safety: tuple[SafetyTopic, ...] = ()  #: the e-stop first
 
     def __getitem__(self, name: str) -> AnyFact:
         return self.facts[name]
@@ -127,7 +138,10 @@ class FactSet(Mapping[str, AnyFact]):
         found: dict[str, None] = {}
         todo = list(names)
         while todo:
-            fact = self.facts[todo.pop()]
+            name = todo.pop()
+            if name in self.constants.values and name not in self.facts:
+                continue
+            fact = self.facts[name]
             if isinstance(fact, DerivedFact):
                 todo.extend(fact.expression.names)
             found[fact.name] = None
@@ -178,13 +192,31 @@ def _build(document: Document, field_kind: FieldKind) -> FactSet:
                 'no function or word of expressions'))
         elif spec.expression is None:
             faults.extend(_add(document, name, spec, facts, kinds, field_kind))
-    faults.extend(_derive(document, file.facts, facts, kinds))
+    constants = _constants(file, facts, field_kind)
+    for name, value in constants.values.items():
+        kinds[name] = kind_of(value)
+    faults.extend(_derive(document, file.facts, facts, kinds, constants))
     faults.extend(clashes(document, file))
-    faults.extend(safety_faults(document, file, field_kind))
+    safety: list[SafetyTopic] = []
+    for found in safety_topics(document, file, field_kind):
+        if isinstance(found, SafetyTopic):
+            safety.append(found)
+        else:
+            faults.append(found)
     faults.extend(limit_faults(document, file, field_kind))
     if faults:
         raise DocumentError(faults)
-    return FactSet(document.name, file, facts, kinds, file.limits)
+    return FactSet(document.name, file, facts, kinds, file.limits, constants, tuple(safety))
+
+
+def _constants(
+    file: FactsFile, facts: Mapping[str, AnyFact], field_kind: FieldKind
+) -> Constants:
+    """Return the constants that may be named beside the facts; a fact of the name is meant."""
+    found = collect(field_kind.constants(str(fact.spec.type), str(fact.spec.field))
+                    for fact in facts.values() if isinstance(fact, TopicFact))
+    return Constants(*({name: entry for name, entry in part.items()
+                        if name not in file.facts and name not in RESERVED} for part in found))
 
 
 _KEYWORDS = frozenset(('and', 'or', 'not', 'in', 'is', 'if', 'else', 'for', 'lambda', 'None',
@@ -268,9 +300,11 @@ def _reducers(spec: FactSpec) -> tuple[str, str, str]:
 
 def _derive(
     document: Document, specs: Mapping[str, FactSpec], facts: dict[str, AnyFact],
-    kinds: dict[str, Kind],
+    kinds: dict[str, Kind], constants: Constants,
 ) -> Iterator[Fault]:
     """Add the expressions, each after those it needs."""
+    names = {*specs, *constants.values, *constants.unclear}
+
     def faults(name: str, error: DocumentError) -> Iterator[Fault]:
         for fault in error.faults:
             yield document.fault(
@@ -288,9 +322,14 @@ def _derive(
                 + ' and '.join(given))
             continue
         try:
-            waiting[name] = compile_expression(spec.expression, specs.keys())
+            waiting[name] = compile_expression(spec.expression, names)
         except DocumentError as error:
             yield from faults(name, error)
+        else:
+            for read in waiting[name].names:
+                if read in constants.unclear:
+                    yield document.fault(('facts', name, 'expression'),
+                                         f"fact '{name}': {constants.unclear[read]}")
     while True:
         ready = [name for name, expression in waiting.items()
                  if not any(other in waiting for other in expression.names)]
@@ -299,7 +338,7 @@ def _derive(
         for name in ready:
             text = waiting.pop(name).text
             try:  # once more, now that the kinds of what it needs are known
-                expression = compile_expression(text, specs.keys(), kinds=kinds)
+                expression = compile_expression(text, names, kinds=kinds)
             except DocumentError as error:
                 yield from faults(name, error)
                 continue

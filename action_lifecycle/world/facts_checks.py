@@ -12,25 +12,34 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a facts file says that can't be so: names, types, limits, stops that are never seen."""
+"""What a facts file says that can't be so: names, types, limits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol
 
+from .constants import TypeConstants
 from .facts_file import FactsFile, SafetySpec, TF_TOPICS, TF_TYPE, TOPIC
 from .kinds import Kind
 from .paths import ConvertStep, parse_path, PathError
-from .selectors import compile_path
 from ..engine.document import Document
 from ..engine.errors import Fault, LifecycleError
 
-FieldKind = Callable[[str, str], Kind]
-"""
-Returns the kind of a field by the name of the message type (of an action: of its goal) and the
-field's path, empty: of nothing. Raises PathError for the path, LifecycleError for the type.
-"""
+
+class FieldKind(Protocol):
+    """What is known of message types."""
+
+    def __call__(self, type_name: str, path: str) -> Kind:
+        """
+        Return the kind of a field by the name of the message type and the field's path.
+
+        Of an action it is that of its goal; of an empty path of nothing. Raises PathError for the
+        path, LifecycleError for the type.
+        """
+
+    def constants(self, type_name: str, path: str) -> TypeConstants:
+        """Return the constants of the types that the path goes through."""
 
 
 def no_topic(name: str) -> str:
@@ -43,7 +52,8 @@ def wrong_key(error: Exception) -> str:
     return {PathError: 'field', TypeError: 'reduce'}.get(type(error), 'type')
 
 
-def _safety_specs(file: FactsFile) -> Iterator[tuple[tuple[str | int, ...], SafetySpec]]:
+def safety_specs(file: FactsFile) -> Iterator[tuple[tuple[str | int, ...], SafetySpec]]:
+    """Yield the e-stop and the other safety topics, each with its place in the file."""
     if isinstance(file.estop, SafetySpec):
         yield ('estop',), file.estop
     for index, spec in enumerate(file.safety):
@@ -54,7 +64,7 @@ def clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
     """One topic has one type."""
     used: dict[str, dict[str, list[tuple[str | int, ...]]]] = {}
     entries: list[tuple[tuple[str | int, ...], Any]] = [
-        *((('facts', name), spec) for name, spec in file.facts.items()), *_safety_specs(file)]
+        *((('facts', name), spec) for name, spec in file.facts.items()), *safety_specs(file)]
     for path, spec in entries:
         if spec.topic is not None and spec.type is not None:
             used.setdefault(spec.topic, {}).setdefault(spec.type, []).append(path)
@@ -69,30 +79,6 @@ def clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
                     yield document.fault(
                         (*path, 'type'), f"topic '{topic}' is {likely} elsewhere in this file, "
                         f'{name} here')
-
-
-def safety_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
-    """Find safety topics that could never be seen to say stop."""
-    for path, spec in _safety_specs(file):
-        if spec.field is None and path == ('estop',):
-            yield document.fault(path, "the e-stop needs a 'field'")
-            continue
-        if not TOPIC.match(spec.topic):
-            yield document.fault((*path, 'topic'), no_topic(spec.topic))
-        try:
-            if spec.field is not None:
-                compile_path(spec.field, spec.type)
-            kind = field_kind(spec.type, spec.field or '')
-        except LifecycleError as error:
-            yield document.fault((*path, wrong_key(error)), str(error))
-            continue
-        allowed = {Kind.TRUTH: (bool,), Kind.NUMBER: (bool, int, float), Kind.TEXT: (str,),
-                   Kind.ANY: (bool, int, float, str)}.get(kind, ())
-        if spec.field is not None and not isinstance(spec.stop_when, allowed):
-            yield document.fault(
-                (*path, 'stop_when' if allowed else 'field'), f"field '{spec.field}' is "
-                f'{kind.value}: ' + (f'it is never {spec.stop_when!r}' if allowed
-                                     else 'expected one value'))
 
 
 def limit_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:

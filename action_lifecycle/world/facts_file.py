@@ -33,7 +33,7 @@ from typing import Any, Literal, Optional, Union
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from ..engine.models import StrictModel
+from ..engine.models import as_written, StrictModel
 
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
 TF_TOPICS = ('/tf', '/tf_static')
@@ -80,18 +80,29 @@ class FactSpec(StrictModel):
     qos: QosSpec = Field(QosSpec(depth=10))
 
 
+Value = Union[StrictBool, StrictInt, StrictFloat, StrictStr]
+
+
 class SafetySpec(StrictModel):
     """A topic that must be there for motions to run."""
 
     topic: str
     type: str  # noqa: A003
     field: Optional[str] = Field(None, description='A bool or number; none: only that it comes.')
-    stop_when: Union[StrictBool, StrictInt, StrictFloat, StrictStr] = Field(
-        True, description='Value of the field that stops; true: any number but 0, too.')
+    stop_when: Union[Value, list[Value]] = Field(
+        True, description='Value of the field that stops, or several; true: any number but 0, '
+        'too. A number may be given by the name of a constant of the message type.')
+    ok_when: Optional[Union[Value, list[Value]]] = Field(
+        None, description='Value of the field that permits motions, or several; every other one '
+        'stops. Instead of stop_when.')
     mode: Literal['heartbeat', 'on_change'] = Field(
         'heartbeat', description='heartbeat: silence of max_age stops; on_change: latched topic.')
     max_age: float = Field(0.5, gt=0, le=60, description='Seconds (steady time).')
     qos: QosSpec = Field(QosSpec(depth=10))
+
+    def given(self) -> set[str]:
+        """Return the names of the fields that the file gives."""
+        return set(as_written(self))
 
 
 class FactsFile(StrictModel):

@@ -90,7 +90,7 @@ class WorldModel:
             return ConstantSource.of(fact)
         if isinstance(fact, DerivedFact):
             return DerivedSource(fact.name, fact.spec.unit, fact.expression,
-                                 [self._sources[name] for name in fact.expression.names])
+                                 [self._part(name, {}) for name in fact.expression.names])
         if isinstance(fact, TfFact):
             self._tf.append(TfSource(fact, self._frames))
             return self._tf[-1]
@@ -291,7 +291,8 @@ class WorldModel:
                 self._part(name, parameters) for name in expression.names]))
         return judged
 
-    def _part(self, name: str, parameters: Parameters) -> Source:
+    def _part(self, name: str, parameters: Mapping[str, Any]) -> Source:
         if name in parameters:
             return ConstantSource(name, parameters[name])
-        return self._sources[name]
+        source = self._sources.get(name)
+        return source or ConstantSource(name, self.facts.constants.values[name])

@@ -37,6 +37,7 @@ from typing import Any
 
 from .facts import FactSet
 from .facts_file import SafetySpec
+from .safety_topics import SafetyTopic
 from .selectors import compile_path, header_stamp, Reader
 from ..lifecycle.states import ErrorCode
 
@@ -76,11 +77,12 @@ _READY = SafetyStatus(Safety.READY)
 class _Guard:
     """One safety topic."""
 
-    def __init__(self, label: str, spec: SafetySpec, topic: str) -> None:
-        self.spec = spec
+    def __init__(self, given: SafetyTopic, topic: str) -> None:
+        self.spec = spec = given.spec
         self.topic = topic
+        self._given = given
         self.unseen = True  #: nothing that counts has come from the present publisher
-        self._name = f"{label} topic '{topic}'"
+        self._name = f"{given.label} topic '{topic}'"
         self._read: Reader | None = \
             None if spec.field is None else compile_path(spec.field, spec.type)[0]
         self._heartbeat = spec.mode == 'heartbeat'
@@ -128,10 +130,7 @@ class _Guard:
         if self._read is None:
             return False
         try:
-            value = self._read(message)
-            when = self.spec.stop_when
-            said = bool(value) is when if isinstance(when, bool) else bool(value == when)
-            return said or bool(value != value)  # a NaN permits nothing
+            return self._given.stops(self._read(message))
         except (LookupError, AttributeError, ValueError, TypeError):
             return True  # what can't be read does not permit anything
 
@@ -206,10 +205,7 @@ class SafetyMonitor:
         self, facts: FactSet, on_change: Callable[[SafetyStatus], None],
         before: SafetyStatus | None = None, full_name: Callable[[str], str] = str,
     ) -> None:
-        estop = [] if facts.estop is None else [('e-stop', facts.estop)]
-        self._guards = [
-            _Guard(label, spec, full_name(spec.topic))
-            for label, spec in [*estop, *(('safety', spec) for spec in facts.file.safety)]]
+        self._guards = [_Guard(given, full_name(given.spec.topic)) for given in facts.safety]
         self._on_change = on_change
         self.moved = False
         self.status = SafetyStatus(Safety.NOT_READY)

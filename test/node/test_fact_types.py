@@ -25,7 +25,7 @@ from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.ros.field_kinds import field_kind
 from action_lifecycle.ros.stamps import to_time
 from action_lifecycle.ros.types import message_class
-from action_lifecycle.world import parse_facts, Validity, WorldModel
+from action_lifecycle.world import Condition, parse_facts, Validity, WorldModel
 from action_lifecycle.world.kinds import Kind, kind_of
 import numpy as np
 import pytest
@@ -228,6 +228,11 @@ def test_a_path_that_the_type_does_not_have_is_named(
     ('estop: {topic: e, type: std_msgs/msg/Bool, field: data, stop_when: stop}', "never 'stop'"),
     ('estop: {topic: e, type: std_msgs/msg/String, field: data}', 'is a text: it is never True'),
     ('estop: {topic: e, type: sensor_msgs/msg/JointState, field: position}', 'expected one value'),
+    ('estop: {topic: e, type: lifecycle_msgs/msg/State, field: id, '
+     'stop_when: TRANSITION_STATE_CONFIGURNG}',
+     "did you mean 'TRANSITION_STATE_CONFIGURING'?"),
+    ('estop: {topic: e, type: std_msgs/msg/UInt8, field: data, ok_when: [1, two]}',
+     "it is never 'two'"),
     ('{estop: none, limits: {control_msgs/action/GripperCommand: {command.effort: [0, 1]}}}',
      "no field 'effort'"),
     ('{estop: none, limits: {control_msgs/action/GriperCommand: {command: [0, 1]}}}',
@@ -239,3 +244,31 @@ def test_safety_topics_and_limits_that_the_types_do_not_have_are_named(
     with pytest.raises(DocumentError) as caught:
         parse_facts(text, 'facts.yaml', field_kind)
     assert words in str(caught.value) and str(caught.value).startswith('facts.yaml:1:')
+
+
+def test_constants_of_message_types_are_known_by_name() -> None:
+    facts = parse_facts("""
+estop: {topic: e, type: lifecycle_msgs/msg/State, field: id,
+        ok_when: [PRIMARY_STATE_ACTIVE, PRIMARY_STATE_INACTIVE]}
+facts:
+  power: {topic: battery, type: sensor_msgs/msg/BatteryState, field: power_supply_status}
+  worst: {topic: diagnostics, type: diagnostic_msgs/msg/DiagnosticArray, field: 'status[*].level',
+          reduce: max}
+  charging: {expression: power == POWER_SUPPLY_STATUS_CHARGING}
+""", 'facts.yaml', field_kind)
+    assert facts.safety[0].values == (3, 2) and facts.safety[0].permits
+    assert facts.constants.values['ERROR'] == 2  # of the elements of an array, a byte
+    message = message_class('sensor_msgs/msg/BatteryState')(power_supply_status=1)
+    model = WorldModel(facts)
+    model.ingest('battery', message, 1.0)
+    assert model.value('charging', 1.0).value is True
+    verdict, (evidence,) = model.evaluate([Condition(
+        'c', 'power == POWER_SUPPLY_STATUS_FULL or power == BatteryState_POWER_SUPPLY_STATUS_FULL'
+    )], 1.0)
+    assert verdict.name == 'FALSE'
+    assert {fact.name: fact.value for fact in evidence.facts} == {
+        'power': 1, 'POWER_SUPPLY_STATUS_FULL': 4, 'BatteryState_POWER_SUPPLY_STATUS_FULL': 4}
+    with pytest.raises(DocumentError, match="did you mean 'POWER_SUPPLY_STATUS_CHARGING'"):
+        model.evaluate([Condition('c', 'power == POWER_SUPPLY_STATUS_CHARGNG')], 1.0)
+    with pytest.raises(DocumentError, match='they are never equal'):
+        model.evaluate([Condition('c', "ERROR == 'a'")], 1.0)

@@ -31,7 +31,7 @@ NOT_TIMES = {
     'min', 'max',          # of a parameter, in its unit
     'start_at', 'every',   # checked by schedule_faults, each for its clock
     'max_age',             # of a fact: .inf is never; only compared with
-    'stop_when', 'limits'}
+    'stop_when', 'ok_when', 'limits'}
 ODD = ('1e308', '-1e308', '.inf', '-.inf', '.nan', '1e18', '-1e18', '9' * 60, '1e999')
 
 

@@ -1,0 +1,53 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Constants of message types, as conditions and facts files name them.
+
+`POWER_SUPPLY_STATUS_CHARGING` stands for the constant of a type that a fact is read from; with the
+name of the type before it (`BatteryState_POWER_SUPPLY_STATUS_CHARGING`) it always does, also where
+two types have constants of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+TypeConstants = Mapping[str, Mapping[str, Any]]
+"""Constants by name, by the name of their message type without its package."""
+
+
+class Constants(NamedTuple):
+    """What names stand for, and why some stand for nothing."""
+
+    values: dict[str, Any]
+    unclear: dict[str, str]
+
+
+def collect(found: Iterable[TypeConstants]) -> Constants:
+    """Return the constants of several types together; what would be ambiguous is unclear."""
+    meanings: dict[str, dict[Any, str]] = {}
+    for types in found:
+        for owner, constants in types.items():
+            for name, value in constants.items():
+                plain = value[0] if isinstance(value, bytes) and len(value) == 1 else value
+                for written in (name, f'{owner}_{name}'):
+                    meanings.setdefault(written, {}).setdefault(plain, f'{owner}_{name}')
+    values = {name: next(iter(found)) for name, found in meanings.items() if len(found) == 1}
+    unclear = {
+        name: f"'{name}' is " + ' and '.join(
+            f'{value!r} ({written})' for value, written in found.items())
+        + ': write the one that is meant' for name, found in meanings.items() if len(found) > 1}
+    return Constants(values, unclear)
