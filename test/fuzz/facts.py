@@ -75,6 +75,8 @@ def safety(rng: random.Random, estop: bool = False) -> dict[str, Any]:
         {'topic': 'estop', 'type': 'std_msgs/msg/Bool', 'field': 'data'},
         {'topic': 'fence', 'type': 'std_msgs/msg/String', 'field': 'data', 'stop_when': 'open'},
         {'topic': 'near', 'type': 'sensor_msgs/msg/Range', 'field': 'range', 'stop_when': 1.5},
+        {'topic': 'near', 'type': 'sensor_msgs/msg/Range', 'field': 'radiation_type',
+         'ok_when': rng.choice(('INFRARED', [0, 'INFRARED'], ['ULTRASND'], []))},
         {'topic': 'fence', 'type': 'std_msgs/msg/String', 'field': 'data', 'stop_when': ''}
         if estop else {'topic': 'alive', 'type': 'std_msgs/msg/Empty'}))
     return {**made, 'max_age': 0.5, 'mode': rng.choice(('heartbeat', 'on_change'))}

@@ -37,7 +37,8 @@ from .values import NUMBERS
 class_of = ros_types.class_of
 fields_of = lru_cache(maxsize=None)(ros_types.fields_of)
 
-STRINGS = ('', 'a', 'elbow', 'camera', 'base', 'gripper', 'é🤖', 'x' * 40, '0', 'b/c', '\t')
+STRINGS = ('', 'a', 'elbow', 'camera', 'base', 'gripper', 'é🤖', 'x' * 40, '0', 'b/c', '\t',
+           '{"a": [{"b": 1}, {"c": null}]}', '["2.5 m", {}, [1e999]]', '24.5 V', '{"a": {"a": {')
 
 
 def data_of(rng: random.Random, cls: Any, depth: int = 0) -> dict[str, Any]:
@@ -145,8 +146,17 @@ def paths_of(rng: random.Random, cls: Any, depth: int = 0) -> str:
         selector = rng.choice(('', '[0]', '[-1]', '[*]', '[1:]', '[::2]', '[0:3]', '[9]', '[*]',
                                '[0]', '[::-1]', rng.choice((
                                    '[data=a]', '[header.frame_id=camera]', '[0,1]', '[:,0]',
-                                   '[name=elbow]', '[frame_id=base]', '[child_frame_id=a]'))))
+                                   '[name=elbow]', '[frame_id=base]', '[child_frame_id=a]',
+                                   '[name=elbow,a]', '[child_frame_id=a,base]', '[level=ERROR]',
+                                   '[values[0].key=a]', '[results[*].hypothesis.class_id=]'))))
         if of_messages and selector and rng.random() < 0.8 and depth < 6:
             return f'{name}{selector}.{paths_of(rng, class_of(kind.value_type), depth + 1)}'
-        return name + selector
-    return name
+        return name + selector + _read_as(rng, kind.value_type)
+    return name + _read_as(rng, kind)
+
+
+def _read_as(rng: random.Random, kind: Any) -> str:
+    """Return how a string may be read."""
+    if not isinstance(kind, (AbstractString, AbstractWString)):
+        return ''
+    return rng.choice(('', '', '|number', '|json', '|json.a', '|json.a[*].b', '|json[0]|number'))
