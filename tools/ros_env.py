@@ -26,6 +26,7 @@ set up. Fast DDS is the default middleware; RMW_IMPLEMENTATION=rmw_cyclonedds_cp
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import importlib.util
 import os
 from pathlib import Path
@@ -37,6 +38,7 @@ from steps import say
 
 PACKAGES = ('action_lifecycle', 'action_lifecycle_msgs')
 MARKER = 'ACTION_LIFECYCLE_PRIVATE_ROS'
+SHELLS = ('sh', 'bash', 'zsh', 'ps1')
 PATHS = ('PATH', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH')
 # import name -> rosdep key, of what the package needs and a ROS installation may lack
 ROSDEP_KEYS = {'pydantic': 'python3-pydantic', 'yaml': 'python3-yaml', 'numpy': 'python3-numpy',
@@ -74,6 +76,7 @@ def main(arguments: list[str]) -> int:
             check_sourced(environment)
         else:
             private_jazzy.ensure(environment)
+            add_setup_files((VENV, JAZZY))
             environment = private(environment)
     except SetupError as error:
         print(f'tools/ros-env: {error}', file=sys.stderr)
@@ -130,6 +133,19 @@ def without_private(environment: os._Environ[str] | dict[str, str]) -> dict[str,
         for name in ('ROS_DISTRO', 'ROS_VERSION', 'ROS_PYTHON_VERSION', 'VIRTUAL_ENV'):
             result.pop(name, None)
     return result
+
+
+def add_setup_files(prefixes: Iterable[Path]) -> None:
+    """
+    Give each prefix the setup files of all shells, which are empty: PATHS has what they would set.
+
+    The setup files of a workspace that is built on these prefixes source them.
+    """
+    for prefix in prefixes:
+        for shell in SHELLS:
+            file = prefix / f'local_setup.{shell}'
+            if not file.exists():
+                file.touch()
 
 
 def private(environment: dict[str, str]) -> dict[str, str]:

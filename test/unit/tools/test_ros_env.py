@@ -19,6 +19,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from pathlib import Path
+import subprocess
 
 from private_jazzy import JAZZY, ROOT, SetupError, VENV
 import pytest
@@ -31,6 +32,45 @@ def test_only_a_sourced_ros_counts_as_sourced() -> None:
     assert not ros_env.is_sourced(PLAIN)
     assert not ros_env.is_sourced({**PLAIN, 'ROS_DISTRO': 'jazzy'})
     assert ros_env.is_sourced({**PLAIN, 'ROS_DISTRO': 'jazzy', 'AMENT_PREFIX_PATH': '/opt/ros'})
+
+
+PACKAGE = """\
+<package format="3"><name>one</name><version>0.0.0</version><description>x</description>
+<maintainer email="a@b.c">a</maintainer><license>Apache-2.0</license>
+<export><build_type>ament_python</build_type></export></package>
+"""
+
+
+@pytest.mark.skipif(ros_env.MARKER not in os.environ, reason='another ROS is sourced')
+@pytest.mark.parametrize('shell', ['bash', 'sh'])
+def test_a_workspace_built_on_the_private_jazzy_is_sourced_in_silence(
+        shell: str, workspace: Path) -> None:
+    done = subprocess.run(
+        [shell, '-c', f'. {workspace}/install/setup.{shell} && echo $COLCON_PREFIX_PATH'],
+        capture_output=True, text=True, env=PLAIN, cwd=workspace, check=True)
+    assert done.stderr == ''
+    assert str(workspace / 'install') in done.stdout
+
+
+@pytest.fixture(scope='module')
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a workspace of one empty package that was built with tools/ros-env."""
+    folder = tmp_path_factory.mktemp('workspace')
+    (folder / 'src').mkdir()
+    (folder / 'src/package.xml').write_text(PACKAGE)
+    (folder / 'src/setup.py').write_text(
+        "from setuptools import setup\nsetup(name='one', version='0.0.0', packages=[])\n")
+    subprocess.run([str(ROOT / 'tools/ros-env'), 'colcon', 'build', '--base-paths', 'src'],
+                   cwd=folder, check=True, capture_output=True, timeout=240)
+    return folder
+
+
+def test_setup_files_are_there_for_each_shell_and_keep_what_they_hold(tmp_path: Path) -> None:
+    (tmp_path / 'local_setup.sh').write_text('kept')
+    ros_env.add_setup_files([tmp_path])
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {
+        'local_setup.sh': 'kept', 'local_setup.bash': '', 'local_setup.zsh': '',
+        'local_setup.ps1': ''}
 
 
 @pytest.mark.parametrize('distro', ['jazzy', 'kilted', 'rolling'])
