@@ -12,7 +12,6 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# flake8: noqa: A005
 """
 Paths into messages: `position[name=elbow]`, `ranges[10:20]`, `status[*].level`, `data|json.on`.
 

@@ -12,6 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
+# flake8: noqa: A005
 """Readers of messages: what a field path (see paths.py) selects, as a value, and its stamp."""
 
 from __future__ import annotations

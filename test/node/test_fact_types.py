@@ -207,7 +207,7 @@ def test_a_fact_from(
     ('std_msgs/msg/Float64', 'data|number', "'|number' reads a string, and 'data' is a number"),
     ('std_msgs/msg/String', 'data|jsn', "did you mean 'json'"),
     ('diagnostic_msgs/msg/DiagnosticArray', 'status[level=EROR].name',
-     "neither a number nor a constant of diagnostic_msgs/msg/DiagnosticStatus; "
+     'neither a number nor a constant of diagnostic_msgs/msg/DiagnosticStatus; '
      "did you mean 'ERROR'?"),
     ('diagnostic_msgs/msg/DiagnosticArray', 'status[values[0].kay=x].name', "did you mean 'key'"),
     ('sensor_msgs/msg/BatteryState', 'header', 'a message whose fields are not all numbers'),
