@@ -23,6 +23,8 @@ import sys
 import time
 from typing import Any
 
+from action_lifecycle_msgs.msg import ErrorCode
+from action_lifecycle_msgs.srv import GetHistory
 from lifecycle_msgs.srv import GetState
 import rclpy
 from rclpy.exceptions import InvalidNamespaceException
@@ -32,11 +34,16 @@ from rclpy.signals import SignalHandlerOptions
 
 from .exits import NotThere
 from ..engine.errors import LifecycleError
+from ..ros.qos import state_qos
 
 TELL = 3.0
 """Seconds after which it is said what is waited for."""
 AGAIN = 1.0
 """Seconds after which a question that was not answered is asked again."""
+ABSENT = (ErrorCode.NOT_FOUND, ErrorCode.NOT_READY, ErrorCode.LEDGER_UNAVAILABLE)
+"""Errors of responses that mean: what the command needs, or asks for, is not there."""
+PAGE = 1000
+"""Changes that one call asks for."""
 LAST_DOMAIN = 232
 """The highest domain that has ports for its participants."""
 
@@ -76,12 +83,19 @@ class Client:
             self.executor.spin_once(timeout_sec=0.05)
 
     def _elsewhere(self, name: str) -> str:
-        """Say where on the graph the like of a name is: in which namespaces of this domain."""
+        """
+        Say in which namespaces of this domain the like of a name is offered.
+
+        Clients and subscribers, this one too, are not what is looked for.
+        """
         if not name:
             return ''
         local = name.removeprefix(self.node.get_namespace().rstrip('/'))
-        seen = {other.removesuffix('/_action/send_goal') for other, _ in (
-            *self.node.get_service_names_and_types(), *self.node.get_topic_names_and_types())}
+        offered = [other for other, _ in self.node.get_service_names_and_types()
+                   if self.node.count_services(other)]
+        offered += [other for other, _ in self.node.get_topic_names_and_types()
+                    if self.node.count_publishers(other)]
+        seen = {other.removesuffix('/_action/send_goal') for other in offered}
         found = [f"'{other}': --namespace {other.removesuffix(local).strip('/') or '/'}"
                  for other in sorted(seen) if other.endswith(local) and other != name]
         return f' on the ROS domain {self.node.context.get_domain_id()}; there is ' + (
@@ -98,8 +112,8 @@ class Client:
         client = self._clients.get(name)
         if client is None:
             client = self._clients[name] = self.node.create_client(service, name)
-        self.until(client.service_is_ready, wait, f"service '{client.srv_name}' is not there",
-                   client.srv_name)
+        full = self.node.resolve_service_name(name)
+        self.until(client.service_is_ready, wait, f"service '{full}' is not there", full)
         asked: list[Any] = []
         ask_at = time.monotonic()
 
@@ -110,8 +124,48 @@ class Client:
                 asked.append(client.call_async(request))
             return any(future.done() for future in asked)
 
-        self.until(answered, wait, f"service '{client.srv_name}' does not answer")
+        self.until(answered, wait, f"service '{full}' does not answer")
         return next(future.result() for future in asked if future.done())
+
+    def order(
+        self, service: type, name: str, request: Any, wait: float, *, check: bool = True,
+    ) -> Any:
+        """
+        Call a service of a managed node that changes something, once; returns its response.
+
+        `check`: a response that is not accepted is an error. `name` is NODE/SERVICE.
+        """
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(service, name)
+        full = self.node.resolve_service_name(name)
+        self.until(self._clients[name].service_is_ready, wait,
+                   f"service '{full}' is not there", full)
+        self.until_heard(name.rpartition('/')[0], wait)
+        answer = self.call(service, name, request, wait, again=False)
+        return accepted(answer) if check else answer
+
+    def history(
+        self, node: str, wait: float, flow_id: str, action_id: str = '', after: int = 0,
+    ) -> Iterator[Any]:
+        """Yield the changes that a node's journal has, oldest first; empty ids: of all."""
+        while True:
+            page = accepted(self.call(GetHistory, f'{node}/get_history', GetHistory.Request(
+                flow_id=flow_id, action_id=action_id, after_seq=after, limit=PAGE), wait))
+            yield from page.changes
+            if not page.more:
+                return
+            after = page.changes[-1].seq
+
+    def latched(self, message: type, name: str, wait: float) -> Any:
+        """Return what a latched topic tells now."""
+        told: list[Any] = []
+        full = self.node.resolve_topic_name(name)
+        subscription = self.node.create_subscription(message, name, told.append, state_qos())
+        self.until(lambda: told or self.node.count_publishers(name), wait,
+                   f"nobody publishes '{full}'", full)
+        self.until(lambda: told, wait, f"'{full}' tells nothing, its node is not active")
+        self.node.destroy_subscription(subscription)
+        return told[-1]
 
     def until_heard(self, node: str, wait: float) -> None:
         """
@@ -120,6 +174,16 @@ class Client:
         What was made here earlier, the node discovers earlier.
         """
         self.call(GetState, f'{node}/get_state', GetState.Request(), wait)
+
+
+def accepted(answer: Any) -> Any:
+    """Return a response without an error; else raise what it says."""
+    if answer.error_code == ErrorCode.NONE:
+        return answer
+    message = answer.error_msg or f'refused (error code {answer.error_code})'
+    if answer.error_code in ABSENT:
+        raise NotThere(message)
+    raise LifecycleError(message)
 
 
 @contextlib.contextmanager

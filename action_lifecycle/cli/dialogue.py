@@ -11,40 +11,60 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""The command `dialogue`: what was said in a flow, from the nodes or from a journal file."""
+"""The verb `dialogue`: what was said in a flow, from the nodes or from a journal file."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
 import time
+from typing import Any, TYPE_CHECKING
 
-from rich.console import Console
-from rich.text import Text
-
+from .arguments import add_journal, add_json, add_nodes, add_verb
 from .exits import DONE, NotThere
-from ..dialogue.dialogue import Entry, Persistence
 from ..engine.errors import nearest
-from ..ledger import JournalError, JournalReader
-from ..lifecycle.words import printable
+
+if TYPE_CHECKING:
+    from ..dialogue.dialogue import Entry
 
 STYLES = {'assistant': 'cyan', 'user': 'green'}
 
 
+def add_parser(commands: Any) -> None:
+    """Add the verb."""
+    dialogue = add_verb(
+        commands, 'dialogue', show_dialogue, help='show what was asked and answered in a flow',
+        example='dialogue pick-1f2e3d4c')
+    dialogue.add_argument('flow', metavar='FLOW_ID', help='the flow')
+    add_json(dialogue)
+    add_nodes(dialogue)
+    add_journal(dialogue)
+
+
 def show_dialogue(options: argparse.Namespace) -> int:
     """Print the entries of a flow's dialogue, in order."""
-    console = Console(highlight=False)
-    for entry in _from_journal(options) if options.journal else _from_nodes(options):
+    from rich.text import Text
+
+    from .table import console, print_json
+    from ..lifecycle.words import printable
+    entries = _from_journal(options) if options.journal else _from_nodes(options)
+    if options.json:
+        print_json([{'time': entry.stamp, 'state': entry.state, 'actor': entry.actor,
+                     'text': entry.text} for entry in entries])
+        return DONE
+    out = console()
+    for entry in entries:
         at = time.strftime('%H:%M:%S', time.localtime(entry.stamp))
         line = Text(f'{at}  ')
         line.append(f'{entry.actor:<9}  ', STYLES.get(entry.actor, ''))
         line.append(printable(entry.text, len(entry.text)).replace('\n', '\n' + ' ' * 21))
-        console.print(line, soft_wrap=True)
+        out.print(line, soft_wrap=True)
     return DONE
 
 
 def _from_journal(options: argparse.Namespace) -> Iterator[Entry]:
     from ..dialogue.flow_dialogue import dialogue_rows, entries_of
+    from ..ledger import JournalError, JournalReader
     try:
         with JournalReader(options.journal) as reader:
             rows = dialogue_rows(reader, options.flow)
@@ -62,15 +82,14 @@ def _from_journal(options: argparse.Namespace) -> Iterator[Entry]:
 def _from_nodes(options: argparse.Namespace) -> Iterator[Entry]:
     from action_lifecycle_msgs.srv import GetDialogue
 
-    from .client import connect
+    from .client import accepted, connect
+    from ..dialogue.dialogue import Entry, Persistence
     from ..nodes.messages import to_seconds
     seen = 0
     with connect(options.namespace) as client:
         while True:
-            answer = client.call(GetDialogue, 'ledger/get_dialogue', GetDialogue.Request(
-                flow_id=options.flow, offset=seen), options.wait)
-            if answer.error_code:
-                raise NotThere(answer.error_msg)
+            answer = accepted(client.call(GetDialogue, 'ledger/get_dialogue', GetDialogue.Request(
+                flow_id=options.flow, offset=seen), options.wait))
             for entry in answer.entries:
                 yield Entry(to_seconds(entry.stamp), entry.state, entry.actor,
                             Persistence(entry.persistence), entry.text)

@@ -12,92 +12,33 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The commands that look at files: validate, graph, schema."""
+"""The verbs that look at files: validate, graph, schema."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-import json
-import sys
+from typing import Any
 
-from .exits import BAD_INPUT, DONE
-from .motions import motion_faults
-from ..engine import graph_schema, load_graph
-from ..engine.document import Document, read_document
-from ..engine.draw import render_graph
-from ..engine.errors import DocumentError
-from ..engine.models import json_schema, SCHEMA_DIALECT
-from ..flow.checks import check_names
-from ..flow.loading import load_flow
-from ..flow.recipe_file import read_recipe, RecipeSpec
-from ..flow.schema import edit_schema, flow_schema
-from ..world import FactSet, load_facts
-from ..world.facts import any_field, FieldKind
-from ..world.facts_file import FactsFile
+from .arguments import add_verb, lazily
 
 
-def validate(files: Sequence[str], facts_file: str | None) -> int:
-    """Check each file by what it is; prints every fault, or `FILE: ok (kind)`."""
-    code = DONE
-    facts = load_facts(facts_file, _field_kind()) if facts_file else None
-    for file in files:
-        try:
-            print(f'{file}: ok ({_check(file, facts)})')
-        except DocumentError as error:
-            print(error, file=sys.stderr)
-            code = BAD_INPUT
-    return code
+def add_parser(commands: Any) -> None:
+    """Add the verbs."""
+    validate = add_verb(
+        commands, 'validate', lazily('checking', 'validate'),
+        help='check flow, facts, graph and recipe files',
+        example='validate my_flow.yaml --facts config/facts/cell.yaml')
+    validate.add_argument('files', nargs='+', metavar='FILE', help='each is checked by what it is')
+    validate.add_argument('--facts', metavar='FILE', help='check the names of facts against this')
 
+    graph = add_verb(
+        commands, 'graph', lazily('checking', 'draw'), help='draw a graph file',
+        example='graph config/graphs/action.yaml --format mermaid')
+    graph.add_argument('file', metavar='FILE', help='a graph file')
+    graph.add_argument('--format', choices=('mermaid', 'dot', 'table'), default='table',
+                       help='what is printed (default: table)')
 
-def _check(file: str, facts: FactSet | None) -> str:
-    kind = _kind(read_document(file))
-    if kind == 'flow':
-        flow = load_flow(file)
-        if facts is not None:
-            check_names(flow, facts.kinds)
-        if faults := dict.fromkeys(motion_faults(flow, facts.limits if facts else {})):
-            raise DocumentError(faults)
-    elif kind == 'facts':
-        load_facts(file, _field_kind())
-    elif kind == 'recipe':
-        read_recipe(file)
-    else:
-        for warning in load_graph(file).warnings:
-            print(f'{warning} (warning)', file=sys.stderr)
-    return kind
-
-
-def _field_kind() -> FieldKind:
-    """Return what knows the fields of message types, where ROS is installed."""
-    try:
-        from ..ros.field_kinds import field_kind
-    except ImportError:
-        return any_field
-    return field_kind
-
-
-def _kind(document: Document) -> str:
-    if isinstance(document.data, dict):
-        for kind in ('recipe', 'flow', 'facts'):
-            if kind in document.data:
-                return kind
-    return 'graph'
-
-
-def draw(file: str, form: str) -> int:
-    """Print a graph as a mermaid or dot diagram or as a table."""
-    document = read_document(file)
-    if (kind := _kind(document)) != 'graph':
-        raise DocumentError([document.fault(
-            (kind,), f'this is a {kind} file; only graphs are drawn')])
-    print(render_graph(load_graph(file), form))
-    return DONE
-
-
-def print_schema(kind: str) -> int:
-    """Print a JSON Schema, for editors to complete and check by."""
-    schema = {'graph': graph_schema, 'flow': flow_schema, 'edit': edit_schema,
-              'facts': lambda: json_schema(FactsFile),
-              'recipe': lambda: json_schema(RecipeSpec)}[kind]()
-    print(json.dumps({'$schema': SCHEMA_DIALECT, **schema}, indent=2))
-    return DONE
+    schema = add_verb(
+        commands, 'schema', lazily('checking', 'print_schema'),
+        help='print the JSON Schema of a kind of file', example='schema flow > flow.schema.json')
+    schema.add_argument('kind', choices=('graph', 'flow', 'edit', 'facts', 'recipe'),
+                        help='what the schema describes')

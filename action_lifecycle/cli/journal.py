@@ -12,21 +12,43 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command `journal`: check a journal file, or write its rows as text."""
+"""The verb `journal`: check a journal file, or write its rows as text."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import sys
+from typing import Any
 
+from .arguments import add_verb
 from .exits import BAD_INPUT, DONE
 from ..engine.errors import LifecycleError
-from ..ledger import export_rows, JournalReader, verify_journal
+
+
+def add_parser(commands: Any) -> None:
+    """Add the verb and its parts."""
+    journal = commands.add_parser(
+        'journal', help='check or export a journal file',
+        description='Check or export a journal file.')
+    parts = journal.add_subparsers(required=True, metavar='COMMAND')
+    check = add_verb(
+        parts, 'verify', verify, help='tell what is wrong with it; exit code 2 if anything is',
+        example='journal verify ~/.ros/action_lifecycle/journal')
+    rows = add_verb(
+        parts, 'export', export, help='write its rows as text',
+        example='journal export ~/.ros/action_lifecycle/journal --format csv --output rows.csv')
+    rows.add_argument('--format', choices=('jsonl', 'csv'), default='jsonl',
+                      help='JSON, one row a line, or CSV (default: jsonl)')
+    rows.add_argument('--output', default='', metavar='FILE',
+                      help='a new file (default: standard output)')
+    for part in (check, rows):
+        part.add_argument('file', metavar='JOURNAL', help='a journal file')
 
 
 def verify(options: argparse.Namespace) -> int:
     """Print what is wrong with a journal, a line for each fault; exit code 2 if anything is."""
+    from ..ledger import JournalReader, verify_journal
     faults = verify_journal(options.file)
     for fault in faults:
         print(f'{options.file}: {fault}', file=sys.stderr)
@@ -43,6 +65,7 @@ def verify(options: argparse.Namespace) -> int:
 
 def export(options: argparse.Namespace) -> int:
     """Write all rows as text, to a file or to stdout."""
+    from ..ledger import export_rows
     with contextlib.ExitStack() as stack:
         stream = sys.stdout
         if options.output:

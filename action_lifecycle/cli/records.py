@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The commands `list` and `history`: from the nodes, or from a journal file."""
+"""The verbs `list` and `history`: from the nodes, or from a journal file."""
 
 from __future__ import annotations
 
@@ -21,16 +21,13 @@ from collections.abc import Iterator
 import time
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
+from .arguments import add_journal, add_json, add_nodes, add_verb
 from .exits import DONE, NotThere
-from .table import console
-from ..engine.errors import nearest
-from ..ledger import JournalError, JournalReader
-from ..lifecycle.words import printable
+from ..engine.errors import LifecycleError, nearest
 
-COLUMNS = ('flow', 'action', 'state', 'outcome', 'attempt', 'why')
+SHOWN = {'flow': 'flow_id', 'action': 'action_id', 'state': 'state', 'outcome': 'outcome',
+         'attempt': 'attempt', 'why': 'why'}
+"""Columns of the table of actions, and what they show."""
 ON_THE_WAY = ('in_progress', 'executing_motion', 'sensor_confirm',
               'status_verification_requested', 'pending', 'completed')
 SIMULATED = 1e8
@@ -39,72 +36,128 @@ KNOWN = 500
 """Actions among which one is looked for that a mistyped name may mean."""
 
 
+def add_parser(commands: Any) -> None:
+    """Add the verbs."""
+    listing = add_verb(
+        commands, 'list', list_actions, help='list actions, the newest change first',
+        example='list --flow pick-1f2e3d4c --open\nlist --journal journal.sqlite --json')
+    listing.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
+    states: Any = listing.add_argument(
+        '--state', action='append', default=[], metavar='STATE',
+        help='only in this state; may be given several times')
+    states.completer = lambda **asked: _states()
+    listing.add_argument('--open', action='store_true', help='only those not terminated')
+    listing.add_argument('--limit', type=int, default=50, metavar='N',
+                         help='at most so many (default: 50)')
+
+    history = add_verb(
+        commands, 'history', show_history, help='show what happened to an action or a flow',
+        example='history grasp\nhistory pick-1f2e3d4c/grasp\nhistory pick-1f2e3d4c --json')
+    history.add_argument('name', metavar='ACTION|FLOW_ID', nargs='?', default='',
+                         help='id of an action, FLOW_ID/ACTION, or id of a flow')
+    history.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
+    for parser in (listing, history):
+        add_json(parser)
+        add_nodes(parser)
+        add_journal(parser)
+
+
+def _states() -> list[str]:
+    from ..lifecycle.states import ActionState
+    return [state.value for state in ActionState]
+
+
 def list_actions(options: argparse.Namespace) -> int:
     """Print the actions that fit."""
-    table = Table()
-    for name in COLUMNS:  # folded, not cut: an id is no use in part
-        table.add_column(name, overflow='fold')
-    for row in _from_journal(options) if options.journal else _from_nodes(options):
-        table.add_row(*(Text(str(value)) for value in row))
-    console().print(table)
+    from .table import print_json, print_rows
+    for state in options.state:
+        if state not in _states():
+            raise LifecycleError(f"--state: '{state}' is no state of an action"
+                                 + nearest(state, _states()) + f" (known: {', '.join(_states())})")
+    if options.limit < 1:
+        raise LifecycleError(f'--limit {options.limit}: expected 1 or more')
+    found = list(_from_journal(options) if options.journal else _from_nodes(options))
+    if options.json:
+        print_json(found)
+    else:
+        print_rows(SHOWN, ([row[key] for key in SHOWN.values()] for row in found))
     return DONE
 
 
-def _from_journal(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
+def _from_journal(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from ..ledger.projection import Projection
+    from ..lifecycle.states import ErrorCode
     from ..nodes.files import action_graph
     reader = _reader(options.journal)
     found = Projection(reader, action_graph()).find(
         flow_id=options.flow, states=options.state, open_only=options.open)
     for action in found[:options.limit]:
         last = next(reader.rows(after=action.seq - 1, limit=1), None)
-        outcome = action.outcome.value if action.outcome else ''
-        yield (action.flow_id, action.action_id, action.state.value, outcome, action.attempt,
-               _reason(last.cause if last else '', outcome, action))
+        yield _with_reason({
+            'flow_id': action.flow_id, 'action_id': action.action_id,
+            'state': action.state.value,
+            'outcome': action.outcome.value if action.outcome else '', 'attempt': action.attempt,
+            'error_code': action.error_code.name if action.error_code != ErrorCode.NONE else '',
+            'error_msg': action.error_msg, 'controller_said': action.controller_said,
+            'sensors_said': action.sensors_said, 'seq': action.seq}, last.cause if last else '')
 
 
-def _from_nodes(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
+def _from_nodes(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from action_lifecycle_msgs.srv import GetHistory, ListActions
 
-    from .client import connect
+    from .client import accepted, connect
+    from .node_data import action_data
     with connect(options.namespace) as client:
-        answer = client.call(ListActions, 'ledger/list_actions', ListActions.Request(
+        answer = accepted(client.call(ListActions, 'ledger/list_actions', ListActions.Request(
             flow_id=options.flow, states=options.state, open_only=options.open,
-            limit=options.limit), options.wait)
-        if answer.error_code:
-            raise NotThere(answer.error_msg)
+            limit=options.limit), options.wait))
         for action in answer.actions:
             last = client.call(GetHistory, 'ledger/get_history', GetHistory.Request(
                 flow_id=action.flow_id, action_id=action.action_id, after_seq=action.seq - 1,
                 limit=1), options.wait)
-            yield (action.flow_id, action.action_id, action.state.value, action.state.outcome,
-                   action.attempt, _reason(last.changes[0].cause if last.changes else '',
-                                           action.state.outcome, action))
+            yield _with_reason(action_data(action), last.changes[0].cause if last.changes else '')
 
 
-def _reason(cause: str, outcome: str, action: Any) -> str:
-    """Return why an action is where it is: the last change's cause, its error, or the sensors."""
+def _with_reason(row: dict[str, Any], cause: str) -> dict[str, Any]:
+    """Add why an action is where it is: the last change's cause, its error, or the sensors."""
     # The error of an earlier try is not why it got further than that.
-    failed = action.error_code and outcome != 'succeeded' and action.state.value not in ON_THE_WAY
-    said: str = cause or (action.error_msg if failed else action.sensors_said)
-    return printable(said, len(said))
+    failed = row['error_code'] and row['outcome'] != 'succeeded' and row['state'] not in ON_THE_WAY
+    return {**row, 'why': cause or (row['error_msg'] if failed else row['sensors_said'])}
 
 
 def show_history(options: argparse.Namespace) -> int:
-    """Print every change of an action, in order."""
-    flow_id, _, action_id = options.action.rpartition('/')
+    """Print every change of an action, or of all actions of a flow, in order."""
+    from .table import print_json
+    flow_id, _, name = options.name.rpartition('/')
     flow_id = flow_id or options.flow
-    out = console()
-    count = 0
-    for stamp, change, cause in _changes(options, flow_id, action_id):
-        out.print(Text(f'{_date(stamp)}  {change}' + (f'   {cause}' if cause else '')),
-                  soft_wrap=True)
-        count += 1
-    if not count:
-        of_flow = f" of flow '{flow_id}'" if flow_id else ''
-        raise NotThere(f"the journal has no action '{action_id}'{of_flow}"
-                       + nearest(action_id, _known(options, flow_id)))
+    if not name and not flow_id:
+        raise LifecycleError('history: expected ACTION, FLOW_ID/ACTION, FLOW_ID or --flow FLOW_ID')
+    changes = list(_changes(options, flow_id, name))
+    of_flow = not name
+    if not changes and not flow_id:
+        changes, of_flow = list(_changes(options, name, '')), True
+    if not changes:
+        raise _unknown(options, flow_id, name)
+    if options.json:
+        print_json(changes)
+    else:
+        _print_changes(changes, of_flow=of_flow)
     return DONE
+
+
+def _print_changes(changes: list[dict[str, Any]], *, of_flow: bool) -> None:
+    from rich.text import Text
+
+    from .table import arrow, console
+    from ..lifecycle.words import printable
+    out = console()
+    for change in changes:
+        about = f"{change['flow_id']}/{change['action_id']}" if of_flow else change['flow_id']
+        line = (f"{_date(change['time'])}  #{change['seq']} {about} attempt {change['attempt']}: "
+                f"{change['from']} {arrow()} {change['to']}"
+                + (f" ({change['outcome']})" if change['outcome'] else ''))
+        why = _why(change['cause'], change['actor'])
+        out.print(Text(line + (f'   {printable(why, len(why))}' if why else '')), soft_wrap=True)
 
 
 def _date(stamp: float) -> str:
@@ -115,58 +168,62 @@ def _date(stamp: float) -> str:
         + f'.{int(stamp % 1 * 1000):03d}'
 
 
-def _known(options: argparse.Namespace, flow_id: str) -> set[str]:
-    """Return the ids of the actions that the journal has."""
-    if options.journal:
-        return {row.action_id for row in _reader(options.journal).rows(
-            flow_id=flow_id or None, kind='transition')}
-    from action_lifecycle_msgs.srv import ListActions
+def _unknown(options: argparse.Namespace, flow_id: str, name: str) -> NotThere:
+    """Return the error that says what the journal does not have, with the nearest it has."""
+    known = _known(options, flow_id)
+    if not name:
+        return NotThere(f"the journal has no flow '{flow_id}'"
+                        + nearest(flow_id, {flow for flow, _ in known}))
+    names = {action for _, action in known} | (set() if flow_id else {flow for flow, _ in known})
+    return NotThere(f"the journal has no action '{name}'"
+                    + (f" of flow '{flow_id}'" if flow_id else '') + nearest(name, names))
 
-    from .client import connect
-    with connect(options.namespace) as client:
-        answer = client.call(ListActions, 'ledger/list_actions', ListActions.Request(
-            flow_id=flow_id, limit=KNOWN), options.wait)
-        return {action.action_id for action in answer.actions}
+
+def _known(options: argparse.Namespace, flow_id: str) -> set[tuple[str, str]]:
+    """Return the flows and actions that the journal has; of one flow if it has that."""
+    if options.journal:
+        found = {(row.flow_id, row.action_id) for row in _reader(options.journal).rows(
+            kind='transition')}
+    else:
+        from action_lifecycle_msgs.srv import ListActions
+
+        from .client import connect
+        with connect(options.namespace) as client:
+            answer = client.call(ListActions, 'ledger/list_actions', ListActions.Request(
+                limit=KNOWN), options.wait)
+            found = {(action.flow_id, action.action_id) for action in answer.actions}
+    return {pair for pair in found if pair[0] == flow_id} or found
 
 
 def _changes(
     options: argparse.Namespace, flow_id: str, action_id: str
-) -> Iterator[tuple[float, str, str]]:
+) -> Iterator[dict[str, Any]]:
+    """Yield the changes, oldest first; empty ids: of all flows, of all actions."""
     if options.journal:
         for row in _reader(options.journal).rows(
-                flow_id=flow_id or None, action_id=action_id, kind='transition'):
-            outcome = row.data.get('outcome', '')
-            yield (row.ros_time or row.wall_time, f'#{row.seq} {row.flow_id} attempt '
-                   f'{row.attempt}: {row.from_state} → {row.to_state}'
-                   + (f' ({outcome})' if outcome else ''), _why(row.cause, row.actor))
+                flow_id=flow_id or None, action_id=action_id or None, kind='transition'):
+            code = row.data.get('error_code', '')
+            yield {
+                'seq': row.seq, 'time': row.ros_time or row.wall_time, 'flow_id': row.flow_id,
+                'action_id': row.action_id, 'attempt': row.attempt, 'event': row.event,
+                'from': row.from_state, 'to': row.to_state,
+                'outcome': row.data.get('outcome', ''),
+                'error_code': '' if code == 'NONE' else code,
+                'cause': row.cause, 'actor': row.actor}
         return
-    from action_lifecycle_msgs.srv import GetHistory
-
     from .client import connect
-    from ..nodes.messages import to_seconds
-    after = 0
+    from .node_data import change_data
     with connect(options.namespace) as client:
-        while True:
-            answer = client.call(GetHistory, 'ledger/get_history', GetHistory.Request(
-                flow_id=flow_id, action_id=action_id, after_seq=after), options.wait)
-            if answer.error_code:
-                raise NotThere(answer.error_msg)
-            for change in answer.changes:
-                after = change.seq
-                yield (to_seconds(change.stamp), f'#{change.seq} {change.flow_id} attempt '
-                       f'{change.attempt}: {change.from_state} → {change.to_state}'
-                       + (f' ({change.outcome})' if change.outcome else ''),
-                       _why(change.cause, change.actor))
-            if not answer.more:
-                return
+        for change in client.history('ledger', options.wait, flow_id, action_id):
+            yield change_data(change)
 
 
 def _why(cause: str, actor: str) -> str:
-    why = cause if not actor or actor in cause else f'{cause} [{actor}]'.strip()
-    return printable(why, len(why))
+    return cause if not actor or actor in cause else f'{cause} [{actor}]'.strip()
 
 
-def _reader(path: str) -> JournalReader:
+def _reader(path: str) -> Any:
+    from ..ledger import JournalError, JournalReader
     try:
         return JournalReader(path)
     except JournalError as error:

@@ -18,12 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 import json
+import os
 import sys
+import time
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from ..lifecycle.words import printable
 
 _STYLES = {
     'assigned': 'dim', 'in_progress': 'cyan', 'executing_motion': 'bold cyan',
@@ -32,12 +36,54 @@ _STYLES = {
     'fallback_received': 'yellow', 'succeeded': 'green', 'failed': 'bold red',
     'canceled': 'yellow', 'skipped': 'yellow',
 }
+WIDTH = 140
+"""Columns where the output is no terminal and COLUMNS does not say."""
+LONGEST = 4096
+"""Characters of a cell that are shown."""
 _SENSORS = {'confirmed': 'green', 'refuted': 'bold red'}
 
 
 def console() -> Console:
-    """Return a console for stdout; wide enough for the tables where it is not a terminal."""
-    return Console(width=None if sys.stdout.isatty() else 140)
+    """
+    Return a console for stdout; wide enough for the tables where it is not a terminal.
+
+    Colours are for terminals only, and not where NO_COLOR is set.
+    """
+    fixed = not sys.stdout.isatty() and 'COLUMNS' not in os.environ
+    return Console(highlight=False, width=WIDTH if fixed else None)
+
+
+def arrow() -> str:
+    """Return an arrow that the output can show."""
+    try:
+        '→'.encode(sys.stdout.encoding or 'ascii')
+    except UnicodeEncodeError:
+        return '->'
+    return '→'
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON, the same on a terminal and elsewhere."""
+    print(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def print_rows(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Print a table; cells are folded, not cut: an id is no use in part."""
+    table = Table()
+    for name in columns:
+        table.add_column(name, overflow='fold')
+    for row in rows:
+        table.add_row(*(Text(printable(str(cell), LONGEST)) for cell in row))
+    console().print(table)
+
+
+def at_clock(seconds: float | None, clock: str = 'wall') -> str:
+    """Return a time of the wall clock as a date with its zone, of another one in seconds."""
+    if seconds is None:
+        return '-'
+    if clock != 'wall':
+        return f'{seconds:.3f} s'
+    return time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(seconds))
 
 
 def live_table(flow: Any) -> Table:

@@ -60,6 +60,19 @@ actions:
       - {by: checker, checker: of_tests}
       - {by: operator, question: 'Does {{ action }} look done?', timeout: 120}
 """
+WAITS = """\
+flow: waits
+actions:
+  look: {confirm: {condition: gap > 9.0, within: 0.2}, retry: {times: 3, delay: 300}}
+  then: {after: look, confirm: gap > -1.0}
+  last: {after: look, confirm: gap > -1.0}
+"""
+JOB = """\
+flow: later
+schedule: {clock: wall, start_at: 2090-01-01T00:00:00}
+actions:
+  look: {confirm: gap > -1.0}
+"""
 CHECKER = """\
 from action_lifecycle.lifecycle.ports import Verdict
 
@@ -238,3 +251,125 @@ def test_ctrl_c_ends_the_terminal_cleanly(system: System) -> None:
 def test_without_a_node_that_asks_it_says_so(system: System, tmp_path: Path) -> None:
     answered = system.command('operator', '--namespace', 'nobody', '--list', '--wait', '1')
     assert answered.returncode == 3 and 'no node that asks' in answered.stderr
+
+
+def by_json(system: System, *arguments: str) -> Any:
+    done = system.shell(*arguments, '--json', '--wait', '20')
+    assert done.returncode == 0, done.stderr + system.logs()
+    return json.loads(done.stdout)
+
+
+def events(system: System, flow_id: str, event: str) -> list[tuple[str, str, str]]:
+    return [(row.action_id, row.actor, row.cause)
+            for row in system.rows(flow_id=flow_id, kind='transition') if row.event == event]
+
+
+def test_an_action_is_tried_again_a_flow_edited_and_canceled_from_the_shell(
+    system: System, tmp_path: Path
+) -> None:
+    with open(tmp_path / 'told', 'w') as told:
+        path = system.folder / 'waits.yaml'
+        path.write_text(WAITS)
+        process = system.run(path, '--flow-id', 'waits-1', stdout=told)
+    system.until(lambda: events(system, 'waits-1', 'fail'), 40, 'the first try has failed')
+    tried = system.shell('retry', 'look', '--actor', 'anna', '--reason', 'dry now')
+    assert tried.returncode == 0, tried.stderr
+    assert tried.stdout.startswith('waits-1/look: ')
+    assert events(system, 'waits-1', 'retry') == [('look', 'anna', 'dry now')]
+    system.until(lambda: len(events(system, 'waits-1', 'fail')) == 2, 20, 'the second, too')
+    refused = system.shell('retry', 'waits-1/then')
+    assert refused.returncode == 2 and "'retry'" in refused.stderr, refused.stderr
+    unknown = system.shell('retry', 'lok')
+    assert unknown.returncode == 3 and "no action 'lok'" in unknown.stderr
+
+    edit = tmp_path / 'edit.yaml'
+    edit.write_text('- remove: [look]\n')
+    refused = system.shell('edit', 'waits-1', str(edit))
+    assert refused.returncode == 2, refused.stdout
+    assert f"{edit}:1:12: action 'look' is at work" in refused.stderr, refused.stderr
+    edit.write_text('- remove: [last]\n')
+    edited = system.shell('edit', 'waits-1', str(edit), '--actor', 'anna', '--reason', 'enough')
+    assert edited.returncode == 0 and 'edited: row' in edited.stdout, edited.stderr
+    (row,) = (row for row in system.rows(flow_id='waits-1') if row.event == 'edited')
+    assert (row.actor, row.cause) == ('anna', 'enough')
+
+    shown = by_json(system, 'status', 'waits-1')
+    assert [action['action_id'] for action in shown['actions']] == ['look', 'then']
+    unknown = system.shell('cancel', 'nobody')
+    assert unknown.returncode == 3 and "no flow 'nobody'" in unknown.stderr
+    canceled = system.shell('cancel', 'waits-1', '--actor', 'anna')
+    assert canceled.returncode == 0 and 'flow waits-1 canceled' in canceled.stdout, canceled.stderr
+    assert [row.actor for row in system.rows(flow_id='waits-1')
+            if row.event == 'cancel_flow'] == ['anna']
+    assert process.wait(20) == 1
+    again = system.shell('cancel', 'waits-1')
+    assert again.returncode == 0, again.stderr
+
+
+def test_an_action_is_canceled_and_a_question_answered_from_the_shell(system: System) -> None:
+    process = run(system, ASKS, 'asks-2')
+    (question,) = by_json(system, 'respond', '--flow', 'asks-2')
+    assert question['options'] == ['once more', 'leave it'] and question['left'] is None or \
+        0 < question['left'] <= 300
+    listed = system.shell('respond', '--flow', 'asks-2')
+    assert 'once more, leave it' in listed.stdout, listed.stdout
+    wrong = system.shell('respond', 'twice', '--flow', 'asks-2')
+    assert wrong.returncode == 2 and 'is not one of the options' in wrong.stderr
+    status = by_json(system, 'status')
+    assert [item['id'] for item in status['questions']] == [question['id']]
+    assert status['nodes'] == {
+        'world_model_bridge': 'active', 'ledger': 'active', 'action_lifecycle': 'active'}
+    taken = system.shell('respond', '1', '--flow', 'asks-2', '--actor', 'anna')
+    assert taken.returncode == 0, taken.stderr
+    assert process.wait(40) == 0
+    ended = system.shell('cancel', 'asks-2')
+    assert ended.returncode == 2 and 'has ended already: FINISH' in ended.stderr
+
+    process = run(system, ASKS, 'asks-3')
+    by_json(system, 'respond', '--flow', 'asks-3')
+    canceled = system.shell('cancel', 'asks-3/look', '--actor', 'anna', '--reason', 'no part')
+    assert canceled.returncode == 0 and canceled.stdout.startswith('asks-3/look: '), \
+        canceled.stderr
+    assert process.wait(40) == 1
+    assert [(row.actor, row.cause) for row in system.rows(flow_id='asks-3', kind='transition')
+            if row.data.get('error_code') == 'CANCELED'] == [('anna', 'no part')]
+
+
+def test_jobs_are_listed_and_taken_away_from_the_shell(system: System) -> None:
+    run(system, JOB, 'nightly').wait(40)
+    (job,) = by_json(system, 'jobs')
+    assert (job['id'], job['flow'], job['clock'], job['runs']) == ('nightly', 'later', 'wall', 0)
+    assert 'nightly' in system.shell('jobs').stdout
+    status = system.shell('status')
+    assert 'next: nightly at 2090-01-0' in status.stdout or '2038' in status.stdout, status.stdout
+    canceled = system.shell('cancel', '--job', 'nightly', '--reason', 'enough')
+    assert canceled.returncode == 0, canceled.stderr
+    assert by_json(system, 'jobs') == []
+    gone = system.shell('cancel', '--job', 'nightly')
+    assert gone.returncode == 3 and "no scheduled job 'nightly'" in gone.stderr
+
+
+def test_a_stop_is_shown_and_cleared_from_the_shell(system: System) -> None:
+    def press(pressed: bool) -> None:
+        client = system.client(SetBool, 'estop/set')
+        system.until(client.service_is_ready, 20, 'estop/set')
+        answer = client.call_async(SetBool.Request(data=pressed))
+        system.until(answer.done, 20, 'the e-stop')
+
+    def state() -> Any:
+        return by_json(system, 'safety')['state']
+
+    assert state() == 'READY'
+    press(True)
+    system.until(lambda: state() == 'STOPPED', 30, 'the stop')
+    shown = system.shell('safety')
+    assert shown.stdout.startswith('STOPPED: '), shown.stdout
+    assert 'STOPPED: ' in system.shell('status').stdout
+    refused = system.shell('clear-stop', '--actor', 'anna')
+    assert refused.returncode == 2, refused.stdout
+    wrong = system.shell('clear-stop', 'arn')
+    assert wrong.returncode == 2 and "'arn' is not locked" in wrong.stderr
+    press(False)
+    system.until(lambda: system.shell(
+        'clear-stop', '--actor', 'anna', '--reason', 'seen').returncode == 0, 30, 'cleared')
+    system.until(lambda: state() == 'READY', 30, 'ready again')

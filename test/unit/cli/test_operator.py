@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import os
 
-from action_lifecycle.cli.operator import _Lines, split_answer
+from action_lifecycle.cli.answering import split_answer
+from action_lifecycle.cli.terminal import _Lines
 import pytest
 
 OPTIONS = ['retry', 'retry softly', 'leave it']

@@ -12,11 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command `list` says why each action is where it is."""
+"""The verbs `list` and `history` on a journal: what they say, and what they print as JSON."""
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
+import subprocess
+import sys
 from typing import Any
 
 from action_lifecycle.cli import main
@@ -71,6 +75,7 @@ def test_the_history_has_dates_and_can_be_that_of_one_flow(
 @pytest.mark.parametrize(('arguments', 'said'), [
     (('history', 'pikc'), "no action 'pikc'; did you mean 'pick'?"),
     (('history', 'pick', '--flow', 'h'), "no action 'pick' of flow 'h'"),
+    (('history', '--flow', 'grasp'), "no flow 'grasp'"),
     (('dialogue', 'grasp'), "no flow 'grasp'; did you mean 'grasp-60737f0d'?")])
 def test_a_name_that_the_journal_does_not_have_is_told_with_the_nearest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
@@ -81,3 +86,58 @@ def test_a_name_that_the_journal_does_not_have_is_told_with_the_nearest(
             'transition', 'grasp-60737f0d', 'pick', 1, 'start', 'assigned', 'in_progress'))
     assert main([*arguments, '--journal', path]) == 3
     assert said in capsys.readouterr().err
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> str:
+    path = str(tmp_path / 'journal')
+    with Journal(path) as journal:
+        for flow_id, action_id in (('f', 'pick'), ('f', 'place'), ('g', 'pick')):
+            journal.append(Entry(
+                'transition', flow_id, action_id, 1, 'start', 'assigned', 'in_progress',
+                cause='it may start', actor='me', ros_time=12.5))
+    return path
+
+
+@pytest.mark.parametrize(('arguments', 'rows'), [
+    (('f',), [1, 2]), (('--flow', 'f'), [1, 2]), (('pick',), [1, 3]), (('f/pick',), [1]),
+    (('pick', '--flow', 'g'), [3])])
+def test_the_history_of_an_action_or_of_a_whole_flow_is_told(
+    journal: str, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], rows: list[int]
+) -> None:
+    assert main(['history', *arguments, '--journal', journal]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [int(line.partition('#')[2].split()[0]) for line in lines] == rows
+    assert main(['history', *arguments, '--json', '--journal', journal]) == 0
+    changes = json.loads(capsys.readouterr().out)
+    assert [change['seq'] for change in changes] == rows
+    assert changes[0] == {
+        'seq': rows[0], 'time': 12.5, 'flow_id': changes[0]['flow_id'], 'action_id': 'pick',
+        'attempt': 1, 'event': 'start', 'from': 'assigned', 'to': 'in_progress', 'outcome': '',
+        'error_code': '', 'cause': 'it may start', 'actor': 'me'}
+
+
+def test_the_list_can_be_json(journal: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(['list', '--flow', 'g', '--json', '--journal', journal]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row['flow_id'], row['action_id'], row['state'], row['seq'], row['why']) == (
+        'g', 'pick', 'in_progress', 3, 'it may start')
+
+
+@pytest.mark.parametrize(('arguments', 'said'), [
+    (('--state', 'in_progres'), "did you mean 'in_progress'?"),
+    (('--limit', '0'), '--limit 0: expected 1 or more')])
+def test_a_filter_that_nothing_can_fit_is_bad_input(
+    journal: str, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    assert main(['list', *arguments, '--journal', journal]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_output_without_arrows_gets_what_it_can_show(journal: str) -> None:
+    done = subprocess.run(
+        [sys.executable, '-c', 'from action_lifecycle.cli import main; raise SystemExit(main())',
+         'history', 'f/pick', '--journal', journal], capture_output=True, text=True,
+        env={**os.environ, 'PYTHONIOENCODING': 'ascii'}, timeout=60.0)
+    assert done.returncode == 0, done.stderr
+    assert 'assigned -> in_progress' in done.stdout

@@ -51,7 +51,7 @@ def test_a_domain_or_namespace_that_can_not_be_is_bad_input(
 @pytest.mark.parametrize(('following', 'said'), [
     (None, 'no further time by the wall clock'), (5.0, 'next at 1970-01-0')])
 def test_a_job_that_never_comes_again_is_told_in_words(following: float | None, said: str) -> None:
-    run = pytest.importorskip('action_lifecycle.cli.run')
+    run = pytest.importorskip('action_lifecycle.cli.following')
     from rich.console import Console
     console = Console(record=True, width=200)
     run._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall', 'next': following})
@@ -76,5 +76,5 @@ def test_the_next_time_of_a_job_has_its_time_zone(monkeypatch: pytest.MonkeyPatc
     ('8', 8), ('8.0', 8.0), ('true', True), ('on', 'on'), ('1:30', '1:30'), ("'8'", '8'),
     ('[1, 2]', [1, 2]), ('a b', 'a b'), ('', ''), ('a=b', 'a=b'), ('2027-01-31', '2027-01-31')])
 def test_the_type_of_a_parameter_is_that_of_yaml(text: str, value: Any) -> None:
-    run = pytest.importorskip('action_lifecycle.cli.run')
+    run = pytest.importorskip('action_lifecycle.cli.following')
     assert run._parameter(f'name={text}') == ('name', value)

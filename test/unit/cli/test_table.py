@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -56,3 +57,23 @@ def test_an_open_question_is_told_in_one_line_with_how_to_answer() -> None:
         "f/grasp asks a person: 'Is it wet?' (yes, no); answer: action_lifecycle operator")
     request.stamp.sec, request.deadline.sec, request.default_answer = 100, 160, 'no'
     assert "(yes, no), within 60 s (then 'no'); answer:" in messages.asked_in_words(request)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(('stream', 'no_color', 'colored'), [
+    (Terminal(), None, True), (Terminal(), '1', False), (io.StringIO(), None, False)])
+def test_colors_are_for_terminals_and_not_where_nobody_wants_them(
+    stream: io.StringIO, no_color: str | None, colored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('TERM', 'xterm-256color')
+    for name in ('NO_COLOR', 'FORCE_COLOR'):
+        monkeypatch.delenv(name, raising=False)
+    if no_color is not None:
+        monkeypatch.setenv('NO_COLOR', no_color)
+    monkeypatch.setattr('sys.stdout', stream)
+    table.console().print('[red]late[/red]')
+    assert ('\x1b[31m' in stream.getvalue()) is colored and 'late' in stream.getvalue()

@@ -35,7 +35,7 @@ KEYS = {**ROSDEP_KEYS, **{
     name: f'python3-{name}' for name in ('hypothesis', 'jsonschema', 'networkx', 'psutil',
                                          'pytest')}}
 # extras: the module that imports one says how to install it
-NOT_REQUIRED = {'celery', 'kombu', 'matplotlib', 'mcp', 'mujoco', 'openai'}
+NOT_REQUIRED = {'argcomplete', 'celery', 'kombu', 'matplotlib', 'mcp', 'mujoco', 'openai'}
 BESIDE_ROS = {'ros2launch'}  # not imported: the command that starts the launch files
 
 

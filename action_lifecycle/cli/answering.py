@@ -1,0 +1,181 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The open questions of every node on the graph, listed and answered: the verb `respond`."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+import time
+from typing import Any, NamedTuple
+
+from action_lifecycle_msgs.msg import OperatorRequest, OperatorRequestArray
+from action_lifecycle_msgs.srv import Respond
+from rclpy.parameter import Parameter
+
+from .arguments import who
+from .client import accepted, Client, connect
+from .exits import DONE, NotThere
+from .node_data import question_data
+from .table import print_json, print_rows
+from ..nodes.messages import to_seconds
+from ..ros.qos import state_qos
+
+TOPIC_TYPE = 'action_lifecycle_msgs/msg/OperatorRequestArray'
+TOPIC, SERVICE = '/operator_requests', '/respond'
+LOOK = 1.0
+"""Seconds between looks at which nodes ask."""
+SIMULATED = 1e8
+"""Seconds up to which a time is taken for one of a simulation."""
+
+
+class Question(NamedTuple):
+    """An open question and the node that asks it."""
+
+    asker: str
+    request: OperatorRequest
+
+
+class Questions:
+    """The open questions of every node on the graph, by asker and id."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self.client = client
+        self._prefix = f"/{namespace.strip('/')}/" if namespace.strip('/') else '/'
+        self._topics: dict[str, Any] = {}
+        self._open: dict[str, list[OperatorRequest]] = {}
+        self._looked = -LOOK
+
+    def look(self) -> None:
+        """Subscribe to the topics of nodes that have appeared; forget what dead ones asked."""
+        if time.monotonic() - self._looked < LOOK:
+            return
+        self._looked = time.monotonic()
+        for name, types in self.client.node.get_topic_names_and_types():
+            if TOPIC_TYPE in types and name.endswith(TOPIC) and name not in self._topics \
+                    and name.startswith(self._prefix):
+                self._topics[name] = self.client.node.create_subscription(
+                    OperatorRequestArray, name, partial(self._take, name.removesuffix(TOPIC)),
+                    state_qos())
+
+        for name in self._topics:
+            if not self.client.node.count_publishers(name):
+                self._open.pop(name.removesuffix(TOPIC), None)  # it asks again when it is back
+
+    def _take(self, asker: str, message: OperatorRequestArray) -> None:
+        self._open[asker] = list(message.requests)
+
+    def askers(self) -> int:
+        """Return how many nodes could ask."""
+        return len(self._topics)
+
+    def open(self) -> list[Question]:  # noqa: A003
+        """Return what is open now, the oldest first."""
+        found = [Question(asker, request) for asker, requests in self._open.items()
+                 for request in requests]
+        return sorted(found, key=lambda item: (item.request.stamp.sec, item.request.stamp.nanosec))
+
+    def left(self, request: OperatorRequest) -> float | None:
+        """Return the seconds until the time of a question is up; None: no limit, or not known."""
+        deadline = to_seconds(request.deadline)
+        if not deadline:
+            return None
+        if deadline > SIMULATED:
+            return deadline - time.time()
+        node = self.client.node
+        if not node.get_parameter('use_sim_time').value:
+            node.set_parameters([Parameter('use_sim_time', value=True)])
+        now = float(node.get_clock().now().nanoseconds) * 1e-9
+        return deadline - now if now else None
+
+    def answer(
+        self, question: Question, answer: str, actor: str, comment: str, wait: float
+    ) -> Any:
+        """Answer; returns the response of the node that asked."""
+        return self.client.call(Respond, question.asker + SERVICE, Respond.Request(
+            id=question.request.id, answer=answer, actor=actor, comment=comment), wait,
+            again=False)
+
+    def fitting(self, options: argparse.Namespace) -> list[Question]:
+        """Return the open questions that the options of the command name, the oldest first."""
+        return [question for question in self.open() if question.request.id.startswith(options.id)
+                and options.flow in ('', question.request.flow_id)
+                and options.action in ('', question.request.action_id)]
+
+    def wait_for(self, options: argparse.Namespace) -> list[Question]:
+        """Return the questions that fit, as soon as one comes; none if none comes in time."""
+        end = time.monotonic() + options.wait
+        while time.monotonic() < end:
+            self.look()
+            self.client.spin(0.1)
+            if found := self.fitting(options):
+                return found
+        return []
+
+    def nothing(self, options: argparse.Namespace) -> NotThere:
+        """Return the error that says that no question was there, or nobody to ask one."""
+        return NotThere(
+            f'no such question within {options.wait:g} s, from {self.askers()} nodes that could '
+            'ask' if self.askers()
+            else f'no node that asks questions is there after {options.wait:g} s')
+
+
+def respond(options: argparse.Namespace) -> int:
+    """Answer the oldest question that fits, or list them."""
+    with connect('') as client:
+        questions = Questions(client, options.namespace)
+        if options.answer is None:
+            return list_questions(questions, options)
+        return answer_one(questions, options, who(options))
+
+
+def list_questions(questions: Questions, options: argparse.Namespace) -> int:
+    """Print the open questions that fit; waits until there is one, or the time is up."""
+    found = questions.wait_for(options)
+    if not questions.askers():
+        raise questions.nothing(options)
+    data = [question_data(asker, request, questions.left(request)) for asker, request in found]
+    if options.json:
+        print_json(data)
+        return DONE
+    print_rows(('id', 'flow', 'action', 'question', 'options', 'left'), (
+        (item['id'][:8], item['flow_id'], item['action_id'], item['question'],
+         ', '.join(item['options']), '' if item['left'] is None else f"{item['left']:.0f} s")
+        for item in data))
+    return DONE
+
+
+def answer_one(questions: Questions, options: argparse.Namespace, actor: str) -> int:
+    """Answer the oldest question that fits."""
+    found = questions.wait_for(options)
+    if not found:
+        raise questions.nothing(options)
+    answer, behind = split_answer(options.answer, found[0].request.options)
+    if behind:  # a comment has an argument of its own here
+        answer = options.answer
+    accepted(questions.answer(found[0], answer, actor, options.comment, options.wait))
+    print(f'{found[0].request.id} {answer}')
+    return DONE
+
+
+def split_answer(line: str, options: list[str]) -> tuple[str, str]:
+    """Return the option that a line names, by number or name, and the comment behind it."""
+    for option in sorted(options, key=len, reverse=True):
+        if line == option or line.startswith(option + ' '):
+            return option, line[len(option):].strip()
+    number, _, comment = line.partition(' ')
+    if number.isdecimal() and 1 <= int(number) <= len(options):
+        return options[int(number) - 1], comment.strip()
+    return line, ''

@@ -1,0 +1,56 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The verb `jobs`: the scheduled jobs of a robot."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .arguments import add_json, add_nodes, add_verb
+from .exits import DONE
+from .orders import NODE
+
+
+def add_parser(commands: Any) -> None:
+    """Add the verb."""
+    jobs = add_verb(
+        commands, 'jobs', list_jobs, help='list scheduled jobs, the next one first',
+        description='List scheduled jobs, the next one first; `cancel --job JOB_ID` takes one '
+        'away.', example='jobs --json')
+    add_json(jobs)
+    add_nodes(jobs)
+
+
+def list_jobs(options: argparse.Namespace) -> int:
+    """Print the jobs that are open."""
+    from action_lifecycle_msgs.srv import ListJobs
+
+    from .client import connect
+    from .node_data import job_data
+    from .table import at_clock, print_json, print_rows
+    with connect(options.namespace) as client:
+        answer = client.call(ListJobs, f'{NODE}/list_jobs', ListJobs.Request(), options.wait)
+    jobs = [job_data(job) for job in answer.jobs]
+    if options.json:
+        print_json(jobs)
+        return DONE
+    print_rows(('job', 'of', 'schedule', 'clock', 'next', 'runs', 'missed', 'last flow',
+                'last result'),
+               ((job['id'], '/'.join(filter(None, (job['flow_id'], job['action_id'])))
+                 or job['flow'], job['schedule'], job['clock'],
+                 at_clock(job['next'], job['clock']), job['runs'], job['missed_runs'],
+                 job['last_flow_id'], job['last_result']) for job in jobs))
+    return DONE

@@ -1,0 +1,122 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What nodes tell, as plain data with the names that `--json` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from action_lifecycle_msgs.msg import (
+    ActionStateChange,
+    ActionStatus,
+    FlowStatus,
+    Job,
+    LedgerSync,
+    OperatorRequest,
+    SafetyState,
+)
+
+from .client import Client
+from .orders import NODE
+from ..lifecycle.states import ErrorCode
+from ..lifecycle.words import printable
+from ..nodes.messages import to_code, to_seconds
+
+SAFETY = {SafetyState.NOT_READY: 'NOT_READY', SafetyState.READY: 'READY',
+          SafetyState.STOPPED: 'STOPPED'}
+SYNC = {LedgerSync.DISABLED: 'DISABLED', LedgerSync.CONNECTED: 'CONNECTED',
+        LedgerSync.DISCONNECTED: 'DISCONNECTED', LedgerSync.REFUSED: 'REFUSED'}
+
+
+def newest_safety(client: Client, wait: float) -> SafetyState:
+    """Return the safety of the robot as the action node tells it."""
+    state: SafetyState = client.latched(SafetyState, f'{NODE}/safety', wait)
+    return state
+
+
+def safety_data(state: SafetyState) -> dict[str, Any]:
+    """Return a SafetyState."""
+    return {'state': SAFETY.get(state.state, str(state.state)), 'since': _time(state.stamp),
+            'error_code': _code(state.error_code), 'reason': state.reason, 'topic': state.topic,
+            'locked_resources': list(state.locked_resources)}
+
+
+def safety_line(data: dict[str, Any]) -> str:
+    """Return a safety state in a line."""
+    words = data['state']
+    if data['reason'] and data['state'] != 'READY':
+        words += f": {printable(data['reason'], len(data['reason']))}"
+    if data['locked_resources']:
+        words += f"; locked: {', '.join(data['locked_resources'])}"
+    return words
+
+
+def sync_data(sync: LedgerSync) -> dict[str, Any]:
+    """Return a LedgerSync."""
+    return {'state': SYNC.get(sync.state, str(sync.state)), 'backlog': sync.backlog,
+            'lag': sync.lag, 'last_error': sync.last_error}
+
+
+def job_data(job: Job) -> dict[str, Any]:
+    """Return a Job; times are in s of its clock, null: none."""
+    return {'id': job.id, 'flow_id': job.flow_id, 'action_id': job.action_id, 'flow': job.flow,
+            'schedule': job.schedule, 'clock': job.clock, 'missed': job.missed,
+            'next': _time(job.next), 'last': _time(job.last), 'runs': job.runs,
+            'missed_runs': job.missed_runs, 'last_flow_id': job.last_flow_id,
+            'last_result': job.last_result}
+
+
+def flow_data(flow: FlowStatus) -> dict[str, Any]:
+    """Return a FlowStatus without its actions."""
+    return {'flow_id': flow.flow_id, 'name': flow.name, 'state': flow.state, 'stage': flow.stage,
+            'constellation_state': flow.constellation_state, 'total': flow.total,
+            'done': flow.done, 'running': flow.running, 'succeeded': flow.succeeded,
+            'failed': flow.failed, 'skipped': flow.skipped, 'canceled': flow.canceled,
+            'error_code': _code(flow.error_code), 'error_msg': flow.error_msg}
+
+
+def action_data(action: ActionStatus) -> dict[str, Any]:
+    """Return an ActionStatus."""
+    return {'flow_id': action.flow_id, 'action_id': action.action_id,
+            'state': action.state.value, 'outcome': action.state.outcome,
+            'attempt': action.attempt, 'error_code': _code(action.error_code),
+            'error_msg': action.error_msg, 'controller_said': action.controller_said,
+            'sensors_said': action.sensors_said, 'seq': action.seq}
+
+
+def change_data(change: ActionStateChange) -> dict[str, Any]:
+    """Return an ActionStateChange."""
+    return {'seq': change.seq, 'time': to_seconds(change.stamp), 'flow_id': change.flow_id,
+            'action_id': change.action_id, 'attempt': change.attempt, 'event': change.event,
+            'from': change.from_state, 'to': change.to_state, 'outcome': change.outcome,
+            'error_code': _code(change.error_code), 'cause': change.cause,
+            'actor': change.actor}
+
+
+def question_data(asker: str, request: OperatorRequest, left: float | None) -> dict[str, Any]:
+    """Return an OperatorRequest; `left`: s until its time is up, null: no limit."""
+    return {'id': request.id, 'kind': request.kind, 'asker': asker, 'flow_id': request.flow_id,
+            'action_id': request.action_id, 'question': request.question,
+            'options': list(request.options), 'default': request.default_answer,
+            'deadline': to_seconds(request.deadline), 'left': left, 'link': request.link}
+
+
+def _time(stamp: Any) -> float | None:
+    return to_seconds(stamp) or None
+
+
+def _code(number: int) -> str:
+    """Return the name of an error code; '' for none."""
+    return '' if number == ErrorCode.NONE else to_code(number).name

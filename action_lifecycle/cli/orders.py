@@ -1,0 +1,132 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The verbs that give orders about flows, actions and jobs: cancel, retry."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .arguments import add_actor, add_nodes, add_verb, who
+from .exits import DONE
+from ..engine.errors import LifecycleError
+
+NODE = 'action_lifecycle'
+STOPPING = 60.0
+"""Seconds, at most, in which a canceled flow stops: the longest `stop_timeout` of an action."""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the verbs."""
+    cancel = add_verb(
+        commands, 'cancel', cancel_one, help='stop a flow, an action or a job',
+        description='Stop a flow or an action and wait until nothing moves, or take a scheduled '
+        'job away; what runs of a job goes on.',
+        example='cancel pick-1f2e3d4c\ncancel pick-1f2e3d4c/grasp --reason "wrong part"\n'
+        'cancel --job nightly')
+    cancel.add_argument('target', metavar='FLOW_ID[/ACTION]', nargs='?', default='',
+                        help='the flow, or an action of it')
+    cancel.add_argument('--job', default='', metavar='JOB_ID', help='a scheduled job instead')
+
+    retry = add_verb(
+        commands, 'retry', retry_one, help='try an action again that has failed',
+        description='Start another attempt of an action in the state `error`, without waiting '
+        'for its delay.', example='retry pick-1f2e3d4c/grasp --reason "part is dry now"')
+    retry.add_argument('action', metavar='ACTION', help='its id, or FLOW_ID/ID')
+    retry.add_argument('--flow', default='', metavar='FLOW_ID',
+                       help='its flow (default: the newest that has such an action)')
+    add_actor(cancel, reason='why; recorded with the cancel of an action or a job')
+    add_actor(retry)
+    for parser in (cancel, retry):
+        add_nodes(parser)
+
+
+def cancel_one(options: argparse.Namespace) -> int:
+    """Cancel what the arguments name."""
+    from .client import connect
+    if bool(options.target) == bool(options.job):
+        raise LifecycleError('cancel: expected either FLOW_ID, FLOW_ID/ACTION or --job JOB_ID')
+    flow_id, _, action_id = options.target.partition('/')
+    if options.target and not action_id and options.reason:
+        raise LifecycleError('--reason: is recorded for actions and jobs, not for a whole flow')
+    with connect(options.namespace) as client:
+        if options.job:
+            from action_lifecycle_msgs.srv import CancelJob
+            client.order(CancelJob, f'{NODE}/cancel_job', CancelJob.Request(
+                id=options.job, actor=who(options), reason=options.reason), options.wait)
+            print(f'job {options.job} canceled')
+        elif action_id:
+            _send_event(client, options, flow_id, action_id, 'cancel')
+        else:
+            _cancel_flow(client, options, flow_id)
+    return DONE
+
+
+def retry_one(options: argparse.Namespace) -> int:
+    """Try an action again."""
+    from action_lifecycle_msgs.srv import GetAction
+
+    from .client import accepted, connect
+    flow_id, _, action_id = options.action.rpartition('/')
+    flow_id = flow_id or options.flow
+    with connect(options.namespace) as client:
+        if not flow_id:
+            found = accepted(client.call(GetAction, f'{NODE}/get_action', GetAction.Request(
+                action_id=action_id), options.wait))
+            flow_id = found.status.flow_id
+        _send_event(client, options, flow_id, action_id, 'retry')
+    return DONE
+
+
+def _send_event(
+    client: Any, options: argparse.Namespace, flow_id: str, action_id: str, event: str
+) -> None:
+    from action_lifecycle_msgs.srv import SendEvent
+    answer = client.order(SendEvent, f'{NODE}/send_event', SendEvent.Request(
+        flow_id=flow_id, action_id=action_id, event=event, actor=who(options),
+        reason=options.reason), options.wait)
+    print(f'{flow_id}/{action_id}: {answer.state}')
+
+
+def _cancel_flow(client: Any, options: argparse.Namespace, flow_id: str) -> None:
+    """Cancel a flow by a goal that follows it, and wait until all of it has stopped."""
+    from action_lifecycle_msgs.action import ExecuteFlow
+    from action_lifecycle_msgs.msg import ErrorCode
+    from rclpy.action import ActionClient
+
+    from .client import accepted
+    from .exits import NotThere
+    action = ActionClient(client.node, ExecuteFlow, f'{NODE}/execute_flow')
+    name = client.node.resolve_service_name(f'{NODE}/execute_flow')
+    client.until(action.server_is_ready, options.wait, f"the action '{name}' is not there", name)
+    client.until_heard(NODE, options.wait)
+    sent = action.send_goal_async(ExecuteFlow.Goal(flow_id=flow_id, requester=who(options)))
+    client.until(sent.done, options.wait, 'the goal was not answered')
+    if not sent.result().accepted:
+        raise NotThere(f'{NODE} is not active')
+    sent.result().cancel_goal_async()
+    ended = sent.result().get_result_async()
+    client.until(ended.done, STOPPING + options.wait,
+                 f'flow {flow_id} is canceled, but was not seen to stop')
+    result = ended.result().result
+    if result.error_code == ErrorCode.NOT_FOUND:
+        raise NotThere(f"there is no flow '{flow_id}' that runs")
+    if not result.flow_id:
+        accepted(result)
+    if result.error_code != ErrorCode.CANCELED:
+        raise LifecycleError(f"flow '{flow_id}' has ended already: {result.state} "
+                             f'({result.constellation_state})')
+    print(f'flow {flow_id} canceled: {result.status.done} of {result.status.total} actions had '
+          f'ended, {result.status.succeeded} succeeded')

@@ -1,0 +1,180 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The verb `operator`: shows the open questions of all robots, and takes a person's answers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+import os
+import select
+import sys
+import time
+
+from action_lifecycle_msgs.msg import OperatorRequest
+from rich.panel import Panel
+from rich.text import Text
+
+from .answering import answer_one, list_questions, Question, Questions, split_answer
+from .arguments import who
+from .client import connect
+from .exits import DONE, NotThere
+from .table import console, evidence_text
+from ..lifecycle.words import printable
+
+LONGEST = 4096
+"""Characters of a question that are shown."""
+A_DAY = 86400.0
+
+
+def operator(options: argparse.Namespace) -> int:
+    """Answer questions: those that a person is shown, or one from the command line."""
+    with connect('') as client:
+        questions = Questions(client, options.namespace)
+        try:
+            if options.list:
+                options.json = True
+                return list_questions(questions, options)
+            if options.answer is not None:
+                return answer_one(questions, options, who(options))
+            return _Terminal(questions, options, who(options)).run()
+        except KeyboardInterrupt:
+            print()
+            return DONE
+
+
+class _Lines:
+    """Lines from standard input, without waiting for them."""
+
+    def __init__(self) -> None:
+        self._buffer = b''
+        self._closed = False
+
+    def read(self) -> None:
+        """Take in what has come."""
+        while not self._closed and select.select([sys.stdin], [], [], 0)[0]:
+            more = os.read(sys.stdin.fileno(), 65536)
+            self._buffer += more
+            self._closed = not more
+
+    @property
+    def ended(self) -> bool:
+        """Whether there will be no further line."""
+        return self._closed and not self._buffer
+
+    def take(self) -> str | None:
+        """Return the next line, None while there is none."""
+        if b'\n' not in self._buffer and not (self._closed and self._buffer):
+            return None
+        line, _, self._buffer = self._buffer.partition(b'\n')
+        return line.decode('utf-8', 'replace').strip()
+
+
+class _Terminal:
+    """Shows one question after the other and takes the answers of a person."""
+
+    def __init__(self, questions: Questions, options: argparse.Namespace, actor: str) -> None:
+        self.questions = questions
+        self.options = options
+        self.actor = actor
+        self.console = console()
+        self.lines = _Lines()
+        self.shown: Question | None = None
+        self.later: set[str] = set()
+
+    def run(self) -> int:
+        """Ask until Ctrl-C, `q`, the end of the input, or one answer (`--once`)."""
+        started = time.monotonic()
+        self._say(f'Questions of all robots, answered as {self.actor}. Ctrl-C ends.', 'dim')
+        while True:
+            self.questions.look()
+            self.questions.client.spin(0.1)
+            if not self.questions.askers() and time.monotonic() - started > self.options.wait:
+                raise self.questions.nothing(self.options)
+            self._follow()
+            self.lines.read()
+            # What a program has written is for the questions to come; a person sees what is there.
+            line = self.lines.take() if self.shown is not None or sys.stdin.isatty() else None
+            if line == 'q' or (line is None and self.lines.ended):
+                return DONE
+            if line is not None and self._took(line) and self.options.once:
+                return DONE
+
+    def _follow(self) -> None:
+        """Show the next question, or tell that the one shown has gone."""
+        still = self.questions.fitting(self.options)
+        ids = {question.request.id for question in still}
+        if self.shown is not None and self.shown.request.id not in ids:
+            self._say('answered by somebody else, or no longer asked', 'yellow')
+            self.shown = None
+        self.later &= ids
+        if self.shown is None:
+            waiting = [question for question in still if question.request.id not in self.later]
+            if waiting:
+                self.shown = waiting[0]
+                self._show(waiting[0], len(still))
+
+    def _show(self, question: Question, count: int) -> None:
+        request = question.request
+        text = Text('\n').join(_describe(request))
+        title = '/'.join(filter(None, (request.flow_id, request.action_id))) or request.kind
+        self.console.print(Panel(
+            text, title=Text(printable(title, 200)), title_align='left',
+            subtitle=Text(f'{printable(question.asker, 200)}, {request.kind}, {count} open'),
+            subtitle_align='right'))
+        self._say('Enter: later, q: end' + (
+            ', a comment may follow the answer' if request.options else ''), 'dim')
+
+    def _took(self, line: str) -> bool:
+        """Take a line; whether it was an answer that was accepted."""
+        question = self.shown
+        if question is None:
+            return False
+        self.shown = None
+        if not line:
+            self.later.add(question.request.id)
+            return False
+        answer, comment = split_answer(line, question.request.options)
+        try:
+            response = self.questions.answer(
+                question, answer, self.actor, comment, self.options.wait)
+        except NotThere as error:
+            self._say(str(error), 'red')
+            return False
+        if response.accepted:
+            self._say(f'answered: {answer}', 'green')
+            self.later.add(question.request.id)  # until the node has told that it is closed
+        else:
+            self._say(response.error_msg, 'red')
+        return bool(response.accepted)
+
+    def _say(self, text: str, style: str) -> None:
+        self.console.print(Text(printable(text, LONGEST), style))
+
+
+def _describe(request: OperatorRequest) -> Iterator[Text]:
+    """Yield the lines of a question."""
+    yield Text(printable(request.question, LONGEST), 'bold')
+    seen = evidence_text(request.evidence)
+    if seen:
+        yield Text(f'seen: {printable(seen, LONGEST)}', 'dim')
+    if request.link:
+        yield Text(printable(request.link, LONGEST), 'underline')
+    for number, option in enumerate(request.options, 1):
+        default = ' (taken when nobody answers)' if option == request.default_answer else ''
+        yield Text(f'{number}  {printable(option, 100)}{default}')
+    left = request.deadline.sec - time.time()
+    if 0 < left < 10 * A_DAY:
+        yield Text(f'{left:.0f} s left', 'yellow')
