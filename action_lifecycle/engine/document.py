@@ -31,6 +31,7 @@ import yaml
 
 from .budget import MAX_DEPTH
 from .errors import DocumentError, Fault, MAX_FAULTS, nearest
+from .yaml_hints import hint, is_template, UNQUOTED_TEMPLATE
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NODES = 4_000_000
@@ -151,7 +152,10 @@ class _Builder:
             loader = _Loader(self.text)
             document = self._document(loader)
         except yaml.MarkedYAMLError as error:
-            raise DocumentError([*self.faults, self._syntax_fault(error)]) from error
+            fault = self._syntax_fault(error)
+            seen = [other for other in self.faults if other.line == fault.line]
+            raise DocumentError(
+                self.faults if seen else [*self.faults, fault]) from error
         except yaml.reader.ReaderError as error:
             line = self.text.count('\n', 0, error.position) + 1
             raise DocumentError([Fault(
@@ -184,7 +188,8 @@ class _Builder:
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, depth)
         if event.tag is not None and event.tag not in _TAGS and event.tag != '!':
-            self._fault(event, f"unknown tag '{event.tag}'")
+            self._fault(event, f"unknown tag '{event.tag}'; a text that begins with '!' must be "
+                        'put in quotes')
         anchor = event.anchor
         if anchor is not None:
             self.open.add(anchor)
@@ -206,7 +211,8 @@ class _Builder:
             return _Extent(None, 1, 0, 0)
         if event.anchor not in self.anchors:
             self._fault(event, f"alias '*{event.anchor}' names no anchor"
-                        + nearest(event.anchor, self.anchors))
+                        + (nearest(event.anchor, self.anchors)
+                           or "; a text that begins with '*' must be put in quotes"))
             return _Extent(None, 1, 0, 0)
         found = self.anchors[event.anchor]
         if depth + found.height > MAX_DEPTH:
@@ -252,7 +258,8 @@ class _Builder:
         while not loader.check_event(yaml.MappingEndEvent):
             event = loader.peek_event()
             if not isinstance(event, yaml.ScalarEvent):
-                self._fault(event, 'a key must be a plain text')
+                self._fault(event, UNQUOTED_TEMPLATE if is_template(
+                    self.text, event.start_mark.index) else 'a key must be a plain text')
                 self._node(loader, depth + 1)
                 self._node(loader, depth + 1)
                 continue
@@ -307,20 +314,11 @@ class _Builder:
     def _syntax_fault(self, error: yaml.MarkedYAMLError) -> Fault:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line, mark.column) if mark is not None else (0, 0)
+        found = hint(self.text, error)
+        if found is not None:
+            return Fault(self.name, found.line + 1, found.column + 1, found.message)
         message = error.problem or error.context or 'not valid YAML'
-        lines = self.text.splitlines()
-        indent = lines[line][:len(lines[line]) - len(lines[line].lstrip())] \
-            if line < len(lines) else ''
-        if '\t' in indent:
-            column = indent.index('\t')
-            message = 'a tab indents this line; YAML indents with spaces'
-        elif error.context_mark is not None and (error.context or '').startswith(
-            'while parsing a block'
-        ) and error.context_mark.column != column and len(indent) == column:
-            begin = error.context_mark
-            message = (f'indented by {column} spaces, which fits no block: the one around it '
-                       f'begins in line {begin.line + 1}, indented by {begin.column}')
-        elif error.context and error.context != message:
+        if error.context and error.context != message:
             message += f' ({error.context})'
         return Fault(self.name, line + 1, column + 1, message)
 

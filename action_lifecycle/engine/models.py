@@ -79,6 +79,8 @@ _BOUNDS = {'gt': 'more than', 'ge': 'at least', 'lt': 'less than', 'le': 'at mos
 _SECONDS = {'ms': 0.001, 's': 1.0, 'min': 60.0, 'h': 3600.0}
 _TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(_SECONDS)})\Z")
 
+_NAME = re.compile(r'[\w.-]*\Z')
+
 LONGEST = 31_536_000.0
 """Longest duration (s) that a document may ask for: a year."""
 
@@ -114,6 +116,11 @@ def validate(
         raise error(_faults(document, model, tuple(path), subject, entries[:MAX_FAULTS + 1])
                     ) from failed
     return result
+
+
+def field_names(model: type[pydantic.BaseModel]) -> list[str]:
+    """Return the names that the fields of a model have in a document."""
+    return list(_hints(model))
 
 
 def read_back(model: type[ModelT], data: Any) -> ModelT:
@@ -153,6 +160,9 @@ def _faults(
             place = _place(data, location[:-1])
             known = _fields_at(model, place)
             message = f"unknown field '{field}'" + nearest(field, known)
+            if not _NAME.match(str(field)) and functools.reduce(
+                    _entry, (*place, field), data) is None:
+                message += "; inside {…}, a text with ',' must be put in quotes"
             if known:
                 message += f" (known: {', '.join(sorted(known))})"
             place += (field,)

@@ -105,6 +105,56 @@ def test_bad_text_has_a_place_and_a_reason(text: str, part: str) -> None:
     assert part in faults_of(text)[0]
 
 
+QUOTE_IN_BRACES = "a text with '[', ']', '{', '}' or ',' must be put in quotes"
+
+
+@pytest.mark.parametrize('parser', ['C', 'Python'])
+@pytest.mark.parametrize(('text', 'fault'), [
+    ('a:\n  goal: {{ x }}\n', "2:10: a template must be put in quotes: '{{ … }}'"),
+    ('a:\n  x: {{ x }} m\n', "2:7: a template must be put in quotes: '{{ … }}'"),
+    ("a: [{{ x['k'] }}, 1]\n", "1:6: a template must be put in quotes: '{{ … }}'"),
+    ('a: {condition: norm(tool[0:2]) < 1}\n', f'1:25: inside {{…}} and […], {QUOTE_IN_BRACES}'),
+    ('a: {b: x: 1}\n', "1:9: inside {…} and […], entries are separated by ',', and a text with "
+     "': ' must be put in quotes"),
+    ('a: {b: 1\nc: 2\n', "2:2: the '{' that is opened in line 1 is not closed"),
+    ('a: Pick: the part\n', "1:8: a text with ': ' in it must be put in quotes"),
+    ("a: 'done' == x\n", '1:11: the text goes on behind the closing quote: put all of it in '
+     "quotes (a quote inside '…' is written twice)"),
+    ("a: 'b\nc: 2\n", '1:4: the quote that is opened here is not closed'),
+    ('a: @x\n', "1:4: a text that begins with '@' must be put in quotes"),
+    ('a: & x\n', "1:4: a text that begins with '&' must be put in quotes"),
+    ('a: > 3\n', "1:4: a text that begins with '>' must be put in quotes"),
+    ('a: *x\n', "1:4: alias '*x' names no anchor; a text that begins with '*' must be put in "
+     'quotes'),
+    ('a: !x\n', "1:4: unknown tag '!x'; a text that begins with '!' must be put in quotes"),
+    ('a:\n  b: 1\n   c: 2\n', '3:4: indented by 3 spaces, but line 2 above it, indented by 2, '
+     'has a value already'),
+    ('a:\n    b: 1\n  c: 2\n', '3:3: indented by 2 spaces, which fits no block: the one around '
+     'it begins in line 1, indented by 0'),
+    ('a:\n  - b\n  c: 1\n', "3:3: expected '-', as in the list that begins in line 2; indent "
+     'this line less'),
+    ('a:\n  b: 1\n  - c\n',
+     "3:3: expected 'key: value', as in the mapping that begins in line 2"),
+    ('a: - b\n', "1:4: a list whose entries begin with '-' must begin in a line of its own"),
+    ('a:1\nb: 2\n', "1:1: a space must follow the ':' behind a key"),
+    ('b: 2\na:1\n', "2:1: a space must follow the ':' behind a key"),
+    ('a: {b: 1}}\n', "1:10: this '}' closes nothing"),
+])
+def test_usual_slips_are_told_with_their_cure(
+    text: str, fault: str, parser: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if parser == 'Python':
+        monkeypatch.setattr('action_lifecycle.engine.document._Loader', yaml.SafeLoader)
+    assert faults_of(text) == [f'f.yaml:{fault}']
+
+
+def test_a_comma_that_cuts_a_text_inside_braces_is_told() -> None:
+    with pytest.raises(DocumentError) as caught:
+        validate(parse_document('name: a\nstop: {speed: max(a, b) < 1}\n', 'f'), Robot)
+    assert "unknown field 'b) < 1'; inside {…}, a text with ',' must be put in quotes" in str(
+        caught.value)
+
+
 def test_missing_file_and_oversized_file_are_named(tmp_path) -> None:
     with pytest.raises(DocumentError, match='nowhere.yaml:1:1: can not be read: No such file'):
         read_document(tmp_path / 'nowhere.yaml')
