@@ -17,7 +17,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 import json
+from pathlib import Path
 import sys
 
 from .exits import BAD_INPUT, DONE
@@ -25,12 +27,18 @@ from .motions import motion_faults
 from ..engine import graph_schema, load_graph
 from ..engine.document import Document, read_document
 from ..engine.draw import render_graph
-from ..engine.errors import DocumentError
-from ..engine.models import json_schema, SCHEMA_DIALECT
+from ..engine.errors import DocumentError, Fault, nearest
+from ..engine.models import field_names, json_schema, SCHEMA_DIALECT
+from ..engine.states import REGISTRY
 from ..flow.checks import check_names
+from ..flow.draw import render_flow
+from ..flow.edits import FlowEdit, parse_edit
+from ..flow.flow import Flow
 from ..flow.loading import load_flow
 from ..flow.recipe_file import read_recipe, RecipeSpec
 from ..flow.schema import edit_schema, flow_schema
+from ..flow.staging import check_edit
+from ..lifecycle.spec import ActionSpec
 from ..world import FactSet, load_facts
 from ..world.facts import any_field, FieldKind
 from ..world.facts_file import FactsFile
@@ -40,24 +48,33 @@ def validate(options: argparse.Namespace) -> int:
     """Check each file by what it is; prints every fault, or `FILE: ok (kind)`."""
     code = DONE
     facts = load_facts(options.facts, _field_kind()) if options.facts else None
+    flow = load_flow(options.flow) if options.flow else None
+    _load_states(options)
     for file in options.files:
         try:
-            print(f'{file}: ok ({_check(file, facts)})')
+            print(f'{file}: ok ({_check(file, facts, flow)})')
         except DocumentError as error:
             print(error, file=sys.stderr)
             code = BAD_INPUT
     return code
 
 
-def _check(file: str, facts: FactSet | None) -> str:
-    kind = _kind(read_document(file))
+def _load_states(options: argparse.Namespace) -> None:
+    for folder in options.states:
+        REGISTRY.load_folder(folder)
+
+
+def _check(file: str, facts: FactSet | None, of: Flow | None) -> str:
+    """Check a file; returns its kind, and what was not checked."""
+    document = read_document(file)
+    kind = _kind(document)
     if kind == 'flow':
         flow = load_flow(file)
-        if facts is not None:
-            check_names(flow, facts.kinds)
-        if faults := dict.fromkeys(motion_faults(flow, facts.limits if facts else {})):
-            raise DocumentError(faults)
-    elif kind == 'facts':
+        _check_names(flow, facts)
+        return kind + _unchecked(facts)
+    if kind == 'edit':
+        return kind + _check_edit(file, facts, of)
+    if kind == 'facts':
         load_facts(file, _field_kind())
     elif kind == 'recipe':
         read_recipe(file)
@@ -65,6 +82,40 @@ def _check(file: str, facts: FactSet | None) -> str:
         for warning in load_graph(file).warnings:
             print(f'{warning} (warning)', file=sys.stderr)
     return kind
+
+
+def _check_names(flow: Flow, facts: FactSet | None) -> None:
+    """Check what conditions and goals name: facts, types of actions, fields of goals."""
+    if facts is not None:
+        check_names(flow, facts.kinds)
+    if faults := dict.fromkeys(motion_faults(flow, facts.limits if facts else {})):
+        raise DocumentError(faults)
+
+
+def _unchecked(facts: FactSet | None) -> str:
+    return '' if facts is not None else '; names of facts unchecked, --facts FILE checks them'
+
+
+def _check_edit(file: str, facts: FactSet | None, of: Flow | None) -> str:
+    """Check an edit, with the flow that it is for if that is known; returns what was not."""
+    edit = parse_edit(Path(file).read_text(encoding='utf-8'), file)
+    if of is None:
+        if faults := list(_unknown_fields(edit)):
+            raise DocumentError(faults)
+        return '; form only, --flow FILE checks it with its flow'
+    _check_names(check_edit(of, edit).flow, facts)
+    return _unchecked(facts)
+
+
+def _unknown_fields(edit: FlowEdit) -> Iterator[Fault]:
+    known = field_names(ActionSpec)
+    for step in edit.steps:
+        for name, fields in step.value.items() if step.verb in ('add', 'update', 'build') else ():
+            for field in fields:
+                if field not in known:
+                    yield edit.document.fault(
+                        (step.number, step.verb, name, field), f"action '{name}': unknown field "
+                        f"'{field}'" + nearest(field, known) + f" (known: {', '.join(known)})")
 
 
 def _field_kind() -> FieldKind:
@@ -77,6 +128,8 @@ def _field_kind() -> FieldKind:
 
 
 def _kind(document: Document) -> str:
+    if isinstance(document.data, list):
+        return 'edit'
     if isinstance(document.data, dict):
         for kind in ('recipe', 'flow', 'facts'):
             if kind in document.data:
@@ -85,12 +138,19 @@ def _kind(document: Document) -> str:
 
 
 def draw(options: argparse.Namespace) -> int:
-    """Print a graph as a mermaid or dot diagram or as a table."""
+    """Print a graph or a flow as a mermaid or dot diagram or as a table."""
     document = read_document(options.file)
-    if (kind := _kind(document)) != 'graph':
+    kind = _kind(document)
+    _load_states(options)
+    if kind == 'flow':
+        print(render_flow(load_flow(options.file), options.format), end='')
+    elif kind == 'graph':
+        print(render_graph(load_graph(options.file), options.format), end='')
+    else:
+        where = (kind,) if kind != 'edit' else ()
         raise DocumentError([document.fault(
-            (kind,), f'this is a {kind} file; only graphs are drawn')])
-    print(render_graph(load_graph(options.file), options.format))
+            where, f'this is {"an" if kind == "edit" else "a"} {kind} file; graphs and flows are '
+            'drawn')])
     return DONE
 
 

@@ -25,17 +25,23 @@ def add_parser(commands: Any) -> None:
     """Add the verbs."""
     validate = add_verb(
         commands, 'validate', lazily('checking', 'validate'),
-        help='check flow, facts, graph and recipe files',
-        example='validate my_flow.yaml --facts config/facts/cell.yaml')
+        help='check flow, facts, graph, recipe and edit files',
+        example='validate my_flow.yaml --facts config/facts/cell.yaml\n'
+        'validate my_edit.yaml --flow my_flow.yaml\nvalidate my_graph.yaml --states my_states')
     validate.add_argument('files', nargs='+', metavar='FILE', help='each is checked by what it is')
     validate.add_argument('--facts', metavar='FILE', help='check the names of facts against this')
+    validate.add_argument('--flow', metavar='FILE', default='',
+                          help='check edits against this flow')
 
     graph = add_verb(
-        commands, 'graph', lazily('checking', 'draw'), help='draw a graph file',
-        example='graph config/graphs/action.yaml --format mermaid')
-    graph.add_argument('file', metavar='FILE', help='a graph file')
+        commands, 'graph', lazily('checking', 'draw'), help='draw a graph file or a flow file',
+        example='graph config/graphs/action.yaml --format mermaid\ngraph my_flow.yaml')
+    graph.add_argument('file', metavar='FILE', help='a graph or a flow file')
     graph.add_argument('--format', choices=('mermaid', 'dot', 'table'), default='table',
                        help='what is printed (default: table)')
+    for parser in (validate, graph):
+        parser.add_argument('--states', metavar='FOLDER', action='append', default=[],
+                            help='folder with state types of your own, state_NAME.py')
 
     schema = add_verb(
         commands, 'schema', lazily('checking', 'print_schema'),

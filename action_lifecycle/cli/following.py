@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from datetime import datetime
 import json
 import math
 from pathlib import Path
@@ -299,7 +300,7 @@ def _sum_up(
 def _print_job(console: Console, job: dict[str, Any]) -> None:
     following = job['next']
     if job['clock'] == 'wall' and following is not None:
-        following = time.strftime('%Y-%m-%dT%H:%M:%S', time.localtime(following))
+        following = datetime.fromtimestamp(following).astimezone().isoformat(timespec='seconds')
     when = f'next at {following}' if following is not None else 'no further time'
     console.print(Text(f"scheduled as job {job['id']} ({job['schedule']}), {when} "
                        f"by the {job['clock']} clock", 'green'), soft_wrap=True)

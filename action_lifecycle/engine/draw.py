@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 import json
 import re
 
@@ -37,18 +37,23 @@ def render_graph(graph: Graph, format: str = 'mermaid') -> str:  # noqa: A002
 
 def _mermaid(graph: Graph) -> Iterator[str]:
     """Yield a state diagram; a name that Mermaid would not take stands for itself as a label."""
-    ids = {name: name if re.fullmatch(r'[A-Za-z_]\w*', name) and name not in _KEYWORDS
-           else f's{number}' for number, name in enumerate(graph.states)}
+    ids = mermaid_ids(graph.states)
     yield 'stateDiagram-v2'
     for name, key in ids.items():
         if key != name:
-            yield f'    state "{_plain(name)}" as {key}'
+            yield f'    state "{plain(name)}" as {key}'
     yield f'    [*] --> {ids[graph.initial]}'
     for one in graph.transitions:
-        yield f'    {ids[one.source]} --> {ids[one.target]}: {_plain(_label(one))}'
+        yield f'    {ids[one.source]} --> {ids[one.target]}: {plain(_label(one))}'
     for name, state in graph.states.items():
         if state.final:
             yield f'    {ids[name]} --> [*]'
+
+
+def mermaid_ids(names: Iterable[str]) -> dict[str, str]:
+    """Return what each name is called in a diagram; those that Mermaid would not take: s0, …."""
+    return {name: name if re.fullmatch(r'[A-Za-z_]\w*', name) and name not in _KEYWORDS
+            else f's{number}' for number, name in enumerate(names)}
 
 
 def _dot(graph: Graph) -> Iterator[str]:
@@ -57,24 +62,29 @@ def _dot(graph: Graph) -> Iterator[str]:
     yield '    rankdir=LR;'
     yield '    "" [shape=point];'
     for name, state in graph.states.items():
-        yield (f'    {_quoted(name)} [shape={"doublecircle" if state.final else "box"}, '
-               f'tooltip={_quoted(state.description)}];')
-    yield f'    "" -> {_quoted(graph.initial)};'
+        yield (f'    {quoted(name)} [shape={"doublecircle" if state.final else "box"}, '
+               f'tooltip={quoted(state.description)}];')
+    yield f'    "" -> {quoted(graph.initial)};'
     for one in graph.transitions:
-        yield (f'    {_quoted(one.source)} -> {_quoted(one.target)} '
-               f'[label={_quoted(_label(one))}];')
+        yield (f'    {quoted(one.source)} -> {quoted(one.target)} '
+               f'[label={quoted(_label(one))}];')
     yield '}'
 
 
 def _table(graph: Graph) -> Iterator[str]:
-    rows = [('from', 'event', 'to', 'if')]
-    rows += [(one.source, one.event, one.target, _guards(one)) for one in graph.transitions]
-    cells = [[_plain(cell).replace('|', '\\|') for cell in row] for row in rows]
+    yield from table_lines([('from', 'event', 'to', 'if'), *(
+        map(plain, (one.source, one.event, one.target, _guards(one)))
+        for one in graph.transitions)])
+
+
+def table_lines(rows: Iterable[Iterable[str]]) -> list[str]:
+    """Return the lines of a Markdown table; the first row has the names of the columns."""
+    cells = [[' '.join(cell.split()).replace('|', '\\|') for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells)]
     lines = ['| ' + ' | '.join(cell.ljust(width) for cell, width in zip(row, widths)) + ' |'
              for row in cells]
     lines.insert(1, '|' + '|'.join('-' * (width + 2) for width in widths) + '|')
-    yield from lines
+    return lines
 
 
 def _label(transition: Transition) -> str:
@@ -86,12 +96,13 @@ def _guards(transition: Transition) -> str:
     return ', '.join([*transition.cond, *(f'not {guard}' for guard in transition.unless)])
 
 
-def _plain(text: str) -> str:
-    """Return text without what would end a label."""
+def plain(text: str) -> str:
+    """Return text without what would end a label of Mermaid."""
     return re.sub(r'[\s"#;:]+', ' ', text).strip()
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return text as a string of Graphviz."""
     return '"' + re.sub(r'\s+', ' ', text).replace('\\', '\\\\').replace('"', '\\"') + '"'
 
 

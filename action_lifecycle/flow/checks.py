@@ -32,6 +32,7 @@ from ..engine.document import Document
 from ..engine.errors import DocumentError, Fault, MAX_FAULTS, nearest
 from ..lifecycle.schedule import schedule_faults
 from ..lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
+from ..world.conditions import Condition
 from ..world.expressions import AnyName, compile_expression
 from ..world.kinds import Kind, kind_of
 from ..world.values import as_value
@@ -168,7 +169,7 @@ def _action_faults(
                              'so no sensor would be asked')
     if action.maintain and not action.physical:
         yield document.fault((*path, 'maintain'), f"action '{action_id}' has 'maintain' but no "
-                             "'motion' that it could stop")
+                             "'motion' that it could stop; 'maintain: []' leaves it out")
     for index, verifier in enumerate(action.verify):
         if verifier.by in ('service', 'checker') and not getattr(verifier, verifier.by):
             yield document.fault(
@@ -207,6 +208,9 @@ def _condition_faults(
                 continue
             where = ('actions', action_id, field, index, 'condition')
             told = f"action '{action_id}', {field} {item.condition!r}"
+            for wrong in Condition(hold=item.hold, within=item.within).faults():
+                yield document.fault(('actions', action_id, field, index, 'hold'),
+                                     f"action '{action_id}', {field}: {wrong}")
             try:
                 read = _check_condition(item.condition, names, kinds_in(item.condition))
             except DocumentError as error:

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 import math
 from pathlib import Path as FilePath
 from typing import Any
@@ -38,6 +38,8 @@ MAX_FLOW_BYTES = 4 * 1024 * 1024
 MAX_ACTIONS = 20_000
 MAX_PARAMETERS = 10_000
 """Parameters that a flow may declare."""
+NAMES_SHOWN = 50
+"""Names that a message lists."""
 FEWEST_STEPS, STEPS_PER_CHARACTER, MOST_STEPS = 2_000_000, 20, 24_000_000
 """Steps that reading a flow, or judging an edit of one, may take: by the length of its text."""
 
@@ -153,13 +155,20 @@ def _values(
               for name, parameter in spec.parameters.items()}
     faults = [
         document.fault(('parameters',), f"the flow has no parameter '{name}'"
-                       + nearest(name, spec.parameters))
+                       + nearest(name, spec.parameters) + _known(spec.parameters))
         for name in given if name not in spec.parameters]
     for name, parameter in spec.parameters.items():
         message = _value_fault(parameter, values[name])
         if message:
             faults.append(document.fault(('parameters', name), f"parameter '{name}': {message}"))
     return values, faults
+
+
+def _known(names: Collection[str]) -> str:
+    """List names, the first ones of many."""
+    shown = list(names)[:NAMES_SHOWN]
+    more = f' and {len(names) - len(shown)} more' if len(names) > len(shown) else ''
+    return f" (known: {', '.join(shown) or 'none'}{more})"
 
 
 def _value_fault(parameter: ParameterSpec, value: Any) -> str:

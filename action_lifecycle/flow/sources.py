@@ -42,11 +42,20 @@ class FlowDocument(Document):
 
     def mark(self, path: Sequence[Key] = ()) -> Position:
         """Return line and column of what is written at `path`, or else in `defaults`."""
-        if len(path) > 2 and path[0] == 'actions':
-            raw = self.data['actions'].get(path[1], {})
-            if path[2] not in raw and path[2] in (self.data.get('defaults') or {}):
-                path = ('defaults', *path[2:])
-        return self.base.mark(path)
+        return self.base.mark(('defaults', *path[2:]) if self._is_default(path) else path)
+
+    def fault(self, path: Sequence[Key], message: str) -> Fault:
+        """Return a fault that says so if it is one of `defaults`."""
+        if self._is_default(path):
+            message += " (from 'defaults')"
+        return super().fault(path, message)
+
+    def _is_default(self, path: Sequence[Key]) -> bool:
+        """Whether an action has the field at `path` from `defaults`."""
+        if len(path) < 3 or path[0] != 'actions':
+            return False
+        raw = self.data['actions'].get(path[1], {})
+        return path[2] not in raw and path[2] in (self.data.get('defaults') or {})
 
 
 class EditedDocument(Document):

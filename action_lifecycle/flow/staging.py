@@ -27,10 +27,11 @@ from typing import Any
 from .checks import checked_action, is_name, order_faults
 from .dag import CycleError
 from .edits import EditRefused, FlowEdit, StagedEdit, Step
+from .flow import Flow
 from .forms import after_in_full
 from .loading import MAX_ACTIONS, steps_for
 from .run import FlowRun
-from .scheduler import After
+from .scheduler import After, Dependencies
 from .sources import Path, Source
 from ..engine.budget import budget, BudgetExceeded, spend
 from ..engine.errors import Fault, nearest
@@ -44,6 +45,17 @@ def stage_edit(run: FlowRun, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
     the edit, what has happened since overtakes its steps. 0: the author sees the flow as it is.
     """
     return _staged(_Stage(run, edit, base_seq))
+
+
+def check_edit(flow: Flow, edit: FlowEdit) -> StagedEdit:
+    """Judge an edit against a flow of which nothing has begun; `EditRefused` with every fault."""
+    def nothing_runs(*asked: Any) -> Any:
+        raise AssertionError('nothing of this flow runs')
+
+    run = FlowRun(flow.name, flow, 0, nothing_runs, nothing_runs)
+    run.dependencies = Dependencies(
+        {name: action.after for name, action in flow.actions.items()})
+    return stage_edit(run, edit)
 
 
 def replay_edit(run: FlowRun, edit: FlowEdit, names: Iterable[str]) -> StagedEdit:

@@ -134,6 +134,133 @@ def test_goals_are_checked_where_their_messages_are_installed(
     assert "did you mean 'control_msgs/action/GripperCommand'?" in capsys.readouterr().err
 
 
-def test_only_graphs_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(['graph', str(CONFIG / 'flows' / 'pick_and_place.yaml')]) == 2
-    assert 'this is a flow file' in capsys.readouterr().err
+def test_only_graphs_and_flows_are_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(['graph', str(CONFIG / 'facts' / 'cell.yaml')]) == 2
+    assert 'this is a facts file' in capsys.readouterr().err
+
+
+DRAWN = """\
+flow: x
+actions:
+  look: {description: See it, confirm: 'tool[:2] == z'}
+  end:
+    after: {look: {condition: "outcome == 'succeeded'"}, close: completion}
+    confirm: z > 1
+  close:
+    after: look
+    motion: [&m {server: s/grip, type: control_msgs/action/GripperCommand}, *m]
+    confirm: z > 2
+"""
+
+
+@pytest.mark.parametrize(('form', 'lines'), [
+    ('table', [f'| look   | {"":<49} |        | tool[:2] == z |           |',
+               f'| close  | {"look":<49} | s/grip | z > 2         |           |']),
+    ('mermaid', ['flowchart TD', '    look("look")', '    close["close"]', '    s2("end")',
+                 '    look --> close', '    close -->|"completion"| s2',
+                 '    look -->|"outcome == \'succeeded\'"| s2']),
+    ('dot', ['digraph "x" {', '    "look" [shape=ellipse, tooltip="See it"];',
+             '    "close" [shape=box, tooltip=""];',
+             '    "close" -> "end" [label="completion"];'])])
+def test_a_flow_is_drawn_with_what_waits_for_what(
+    form: str, lines: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flow = tmp_path / 'flow.yaml'
+    flow.write_text(DRAWN)
+    assert main(['graph', str(flow), '--format', form]) == 0
+    drawn = capsys.readouterr().out.splitlines()
+    assert set(lines) <= set(drawn), drawn
+
+
+def test_facts_that_were_not_checked_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flow = tmp_path / 'flow.yaml'
+    flow.write_text('flow: x\nactions: {a: {confirm: gapp > 1}}\n')
+    assert main(['validate', str(flow)]) == 0
+    assert capsys.readouterr().out == (
+        f'{flow}: ok (flow; names of facts unchecked, --facts FILE checks them)\n')
+    flow.write_text('flow: x\nactions: {a: {confirm: gap > 1}}\n')
+    assert main(['validate', str(flow), '--facts', str(CONFIG / 'facts' / 'cell.yaml')]) == 0
+    assert capsys.readouterr().out == f'{flow}: ok (flow)\n'
+
+
+@pytest.mark.parametrize('condition', ['require', 'confirm', 'stopped', 'maintain'])
+def test_a_hold_longer_than_its_time_is_found_without_the_robot(
+    condition: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flow = tmp_path / 'flow.yaml'
+    fields = {'motion': '{server: s, type: control_msgs/action/GripperCommand}',
+              'confirm': 'gap > 0',
+              condition: '{condition: gap > 1, within: 1, hold: 1.5}'}
+    flow.write_text('flow: x\nactions:\n  a:\n' + ''.join(
+        f'    {name}: {value}\n' for name, value in fields.items()))
+    assert main(['validate', str(flow)]) == 2
+    assert f"action 'a', {condition}: hold 1.5 is longer than within 1.0" in \
+        capsys.readouterr().err
+
+
+FLOW = """\
+flow: x
+parameters: {least: {default: 1}}
+actions:
+  a: {confirm: 'gap > {{ least }}'}
+  b: {after: a, confirm: gap > 1}
+"""
+
+
+@pytest.mark.parametrize(('edit', 'place', 'said'), [
+    ("- add: {c: {after: b, confirm: 'gap > {{ least }}'}}", '', ''),
+    ('- ad: {}', '1:3', "unknown edit 'ad'; did you mean 'add'?"),
+    ('- remove: [c]', '1:12', "the flow has no action 'c'"),
+    ('- remove: [a]', '', "action 'b' waits for 'a'"),
+    ('- update: {b: {aftr: a}}', '1:16', "unknown field 'aftr'; did you mean 'after'?"),
+    ("- update: {b: {confirm: 'gap > {{ last }}'}}", '1:16', "'last' is undefined"),
+    ('- depend: {a: b}', '1:12', 'actions wait for one another'),
+    ('- update: {b: {confirm: gapp > 1}}', '1:16', "did you mean 'gap'?")])
+def test_an_edit_is_checked_with_its_flow(
+    edit: str, place: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flow, file = tmp_path / 'flow.yaml', tmp_path / 'edit.yaml'
+    flow.write_text(FLOW)
+    file.write_text(edit + '\n')
+    arguments = ['validate', str(file), '--flow', str(flow), '--facts',
+                 str(CONFIG / 'facts' / 'cell.yaml')]
+    assert main(arguments) == (2 if said else 0)
+    output = capsys.readouterr()
+    if said:
+        assert f'{file}:{place}' in output.err and said in output.err, output.err
+    else:
+        assert output.out == f'{file}: ok (edit)\n'
+
+
+def test_without_its_flow_the_form_of_an_edit_is_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / 'edit.yaml'
+    file.write_text('- remove: [c]\n- update: {b: {aftr: a}}\n')
+    assert main(['validate', str(file)]) == 2
+    assert f"{file}:2:16: action 'b': unknown field 'aftr'; did you mean 'after'?" in \
+        capsys.readouterr().err
+    file.write_text('- remove: [c]\n- update: {b: {after: a}}\n')
+    assert main(['validate', str(file)]) == 0
+    assert 'ok (edit; form only, --flow FILE checks it with its flow)' in capsys.readouterr().out
+
+
+def test_a_graph_with_state_types_of_its_own_names_their_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    states = tmp_path / 'states'
+    states.mkdir()
+    (states / 'state_wave_of_tests.py').write_text(
+        'from action_lifecycle.engine import register_state, State\n\n\n'
+        '@register_state\nclass WaveOfTests(State):\n    is_terminal = True\n')
+    graph = tmp_path / 'graph.yaml'
+    graph.write_text('initial: w\nstates:\n  w: {type: wave_of_tests}\n')
+    assert main(['validate', str(graph)]) == 2
+    assert "unknown state type 'wave_of_tests'" in capsys.readouterr().err
+    assert main(['validate', str(graph), '--states', str(tmp_path / 'no')]) == 2
+    assert "'" + str(tmp_path / 'no') + "' is not a folder of state types" in \
+        capsys.readouterr().err
+    assert main(['validate', str(graph), '--states', str(states)]) == 0
+    assert main(['graph', str(graph), '--states', str(states)]) == 0

@@ -48,6 +48,34 @@ def test_a_domain_or_namespace_that_can_not_be_is_bad_input(
     assert said in capsys.readouterr().err
 
 
+def test_a_command_alone_on_its_domain_does_not_find_itself(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rclpy = pytest.importorskip('rclpy')
+    from isolation import domain_id
+    srvs = pytest.importorskip('std_srvs.srv')
+    domain = domain_id()
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
+    monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    assert main(['list', '--wait', '1.5']) == 3
+    said = capsys.readouterr().err
+    assert "service '/ledger/list_actions' is not there after 1.5 s" in said, said
+    assert f'on the ROS domain {domain}; there is no such thing in any namespace' in said
+
+    context = rclpy.context.Context()
+    rclpy.init(context=context, domain_id=domain)
+    node = rclpy.create_node('other', context=context)
+    try:
+        node.create_client(srvs.Trigger, '/asks/ledger/list_actions')
+        node.create_service(srvs.Trigger, '/offers/ledger/list_actions', lambda *asked: asked[1])
+        assert main(['list', '--wait', '5']) == 3
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
+    assert "there is '/offers/ledger/list_actions': --namespace offers\n" in \
+        capsys.readouterr().err
+
+
 @pytest.mark.parametrize(('following', 'said'), [
     (None, 'no further time by the wall clock'), (5.0, 'next at 1970-01-0')])
 def test_a_job_that_never_comes_again_is_told_in_words(following: float | None, said: str) -> None:

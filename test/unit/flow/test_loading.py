@@ -138,6 +138,27 @@ def test_an_unknown_parameter_names_the_nearest() -> None:
     assert "no parameter 'forse'; did you mean 'force'?" in faults_of(FLOW, forse=1)
 
 
+def test_an_unknown_parameter_lists_those_that_there_are() -> None:
+    assert "the flow has no parameter 'speed' (known: force, part)" in faults_of(FLOW, speed=1)
+    plain = 'flow: x\nactions: {a: {confirm: z > 0}}\n'
+    assert "the flow has no parameter 'speed' (known: none)" in faults_of(plain, speed=1)
+    many = ', '.join(f'p{number}: {{default: 1}}' for number in range(80))
+    assert 'p49 and 30 more)' in faults_of(
+        f'flow: x\nparameters: {{{many}}}\nactions: {{a: {{confirm: z > 0}}}}\n', speed=1)
+
+
+def test_a_fault_of_the_defaults_names_them_and_their_line() -> None:
+    text = ('flow: x\ndefaults:\n  maintain: z < 9\nactions:\n  look: {confirm: z > 0}\n'
+            '  own: {maintain: z < 8, confirm: z > 0}\n')
+    assert faults_of(text).splitlines() == [
+        "f.yaml:3:3: action 'look' has 'maintain' but no 'motion' that it could stop; "
+        "'maintain: []' leaves it out (from 'defaults')",
+        "f.yaml:6:9: action 'own' has 'maintain' but no 'motion' that it could stop; "
+        "'maintain: []' leaves it out"]
+    parse_flow(text.replace('  look: {', '  look: {maintain: [], ').replace(
+        'own: {maintain: z < 8', 'own: {maintain: []'), 'f.yaml')
+
+
 @pytest.mark.parametrize('template', [
     "{{ ''.__class__.__mro__ }}", '{{ part.__init__.__globals__ }}', '{{ range(10) }}',
     '{{ part * 10 ** 10 }}', '{{ 9 ** 99 }}', '{{ [0] * 10 ** 8 }}', "{% include 'x' %}",
