@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+import math
 import os
 import select
 import sys
@@ -36,7 +37,8 @@ from ..lifecycle.words import printable
 
 LONGEST = 4096
 """Characters of a question that are shown."""
-A_DAY = 86400.0
+WARN_AT = (60.0, 10.0)
+"""Seconds left at which the person is told."""
 
 
 def operator(options: argparse.Namespace) -> int:
@@ -49,7 +51,7 @@ def operator(options: argparse.Namespace) -> int:
                 return list_questions(questions, options)
             if options.answer is not None:
                 return answer_one(questions, options, who(options))
-            return _Terminal(questions, options, who(options)).run()
+            return Terminal(questions, options, who(options)).run()
         except KeyboardInterrupt:
             print()
             return DONE
@@ -82,7 +84,7 @@ class _Lines:
         return line.decode('utf-8', 'replace').strip()
 
 
-class _Terminal:
+class Terminal:
     """Shows one question after the other and takes the answers of a person."""
 
     def __init__(self, questions: Questions, options: argparse.Namespace, actor: str) -> None:
@@ -92,7 +94,10 @@ class _Terminal:
         self.console = console()
         self.lines = _Lines()
         self.shown: Question | None = None
-        self.later: set[str] = set()
+        self.later: set[str] = set()  #: ids of questions that were put off
+        self.answered: set[str] = set()  #: until the node has told that they are closed
+        self.warned = math.inf  #: s that were left when the person was told last
+        self._prompted = False
 
     def run(self) -> int:
         """Ask until Ctrl-C, `q`, the end of the input, or one answer (`--once`)."""
@@ -103,33 +108,62 @@ class _Terminal:
             self.questions.client.spin(0.1)
             if not self.questions.askers() and time.monotonic() - started > self.options.wait:
                 raise self.questions.nothing(self.options)
-            self._follow()
             self.lines.read()
-            # What a program has written is for the questions to come; a person sees what is there.
-            line = self.lines.take() if self.shown is not None or sys.stdin.isatty() else None
-            if line == 'q' or (line is None and self.lines.ended):
-                return DONE
-            if line is not None and self._took(line) and self.options.once:
+            if self.step():
                 return DONE
 
+    def step(self) -> bool:
+        """Show what is new and take a line if there is one; whether it was the last."""
+        self._follow()
+        # What a program has written is for the questions to come; a person sees what is there.
+        person = sys.stdin.isatty()
+        line = self.lines.take() if self.shown is not None or person else None
+        if line is not None:
+            self._prompted = False
+        if line == 'q' or (line is None and self.lines.ended):
+            return True
+        taken = line is not None and self._took(line)
+        if taken and self.options.once:
+            return True
+        self._follow()
+        if person and not self._prompted:
+            self._prompted = True
+            self.console.print('> ', end='')
+            self.console.file.flush()
+        return False
+
     def _follow(self) -> None:
-        """Show the next question, or tell that the one shown has gone."""
+        """Show the next question, or tell that the one shown has gone, or how long it stays."""
         still = self.questions.fitting(self.options)
         ids = {question.request.id for question in still}
+        self.later &= ids
+        self.answered &= ids
         if self.shown is not None and self.shown.request.id not in ids:
             self._say('answered by somebody else, or no longer asked', 'yellow')
             self.shown = None
-        self.later &= ids
         if self.shown is None:
-            waiting = [question for question in still if question.request.id not in self.later]
+            waiting = [question for question in still
+                       if question.request.id not in self.later | self.answered]
             if waiting:
                 self.shown = waiting[0]
                 self._show(waiting[0], len(still))
+        else:
+            self._warn(self.shown)
+
+    def _warn(self, question: Question) -> None:
+        """Tell when little time is left, once at each of the limits."""
+        left = self.questions.left(question.request)
+        if left is not None and any(left <= limit < self.warned for limit in WARN_AT):
+            self.warned = left
+            self._say(f'{max(left, 0.0):.0f} s left', 'yellow')
 
     def _show(self, question: Question, count: int) -> None:
         request = question.request
-        text = Text('\n').join(_describe(request))
+        left = self.questions.left(request)
+        self.warned = math.inf if left is None else left
+        text = Text('\n').join(_describe(request, left))
         title = '/'.join(filter(None, (request.flow_id, request.action_id))) or request.kind
+        self._break_line()
         self.console.print(Panel(
             text, title=Text(printable(title, 200)), title_align='left',
             subtitle=Text(f'{printable(question.asker, 200)}, {request.kind}, {count} open'),
@@ -139,12 +173,13 @@ class _Terminal:
 
     def _took(self, line: str) -> bool:
         """Take a line; whether it was an answer that was accepted."""
-        question = self.shown
+        question, self.shown = self.shown, None
         if question is None:
+            self._without_question(line)
             return False
-        self.shown = None
         if not line:
             self.later.add(question.request.id)
+            self._say(f'put off: {len(self.later)}; Enter shows what was put off again', 'dim')
             return False
         answer, comment = split_answer(line, question.request.options)
         try:
@@ -155,17 +190,34 @@ class _Terminal:
             return False
         if response.accepted:
             self._say(f'answered: {answer}', 'green')
-            self.later.add(question.request.id)  # until the node has told that it is closed
+            self.answered.add(question.request.id)
         else:
             self._say(response.error_msg, 'red')
         return bool(response.accepted)
 
+    def _without_question(self, line: str) -> None:
+        """Take a line while no question is shown: Enter shows what was put off."""
+        if line:
+            self._say(f'no question is shown, {printable(line, 100)!r} is not sent'
+                      + ('; Enter shows what was put off' if self.later else ''), 'yellow')
+        elif self.later:
+            self.later.clear()
+        else:
+            self._say('no question is open', 'dim')
+
+    def _break_line(self) -> None:
+        """Begin a new line if the cursor stands behind a prompt."""
+        if self._prompted:
+            self._prompted = False
+            self.console.print()
+
     def _say(self, text: str, style: str) -> None:
+        self._break_line()
         self.console.print(Text(printable(text, LONGEST), style))
 
 
-def _describe(request: OperatorRequest) -> Iterator[Text]:
-    """Yield the lines of a question."""
+def _describe(request: OperatorRequest, left: float | None) -> Iterator[Text]:
+    """Yield the lines of a question; `left`: s until its time is up."""
     yield Text(printable(request.question, LONGEST), 'bold')
     seen = evidence_text(request.evidence)
     if seen:
@@ -175,6 +227,5 @@ def _describe(request: OperatorRequest) -> Iterator[Text]:
     for number, option in enumerate(request.options, 1):
         default = ' (taken when nobody answers)' if option == request.default_answer else ''
         yield Text(f'{number}  {printable(option, 100)}{default}')
-    left = request.deadline.sec - time.time()
-    if 0 < left < 10 * A_DAY:
-        yield Text(f'{left:.0f} s left', 'yellow')
+    if left is not None:
+        yield Text(f'{max(left, 0.0):.0f} s left', 'yellow')

@@ -140,13 +140,14 @@ class OperatorDesk:
         return request
 
     def respond(self, request_id: str, answer: str, actor: str, comment: str = '') -> None:
-        """Take an answer; `AnswerRefused` if it is not an option, late, twice or nameless."""
+        """Take an answer; `AnswerRefused` if it is no option, late, twice or nameless."""
         request = self.open.get(request_id)
         if request is None:
             code, why = self._closed.get(request_id, (
                 ErrorCode.NOT_FOUND, f"there is no open request '{request_id[:100]}'"
                 + nearest(request_id[:100], self.open)))
             raise AnswerRefused(code, why)
+        answer = request.question.aliases.get(answer, answer)
         try:
             said_by_person(request.question.options, answer, actor, comment)
         except LifecycleError as error:

@@ -106,7 +106,8 @@ def said_by_person(options: Sequence[str], answer: str, actor: str, comment: str
         raise LifecycleError('answer: is empty')
 
 
-VERDICTS = ('completed', 'pending', 'error')
+VERDICTS = {'yes': 'completed', 'not yet': 'pending', 'no': 'error'}
+"""What a person may answer, and the verdict that it stands for."""
 
 
 def ask_for_verdict(
@@ -117,8 +118,10 @@ def ask_for_verdict(
     return operator.ask(
         Question(
             'verify', request.flow_id, request.action_id,
-            spec.question or 'Is it done? {{ description }}', VERDICTS, request.evidence,
+            spec.question or 'Is it done? {{ description }}', tuple(VERDICTS), request.evidence,
             key=request.key, timeout=spec.timeout,
             names={**request.parameters, 'attempt': request.attempt, 'error': '',
-                   'description': request.description}),
-        lambda answer, actor: verdict(Verdict(answer, f'{answer}, says {actor}', actor=actor)))
+                   'description': request.description},
+            aliases={meaning: answer for answer, meaning in VERDICTS.items()}),
+        lambda answer, actor: verdict(Verdict(
+            VERDICTS.get(answer, answer), f'{answer}, says {actor}', actor=actor)))

@@ -191,6 +191,7 @@ class Question:
     default: str = ''  #: taken when the time is up
     link: str = ''
     names: Mapping[str, Any] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)  #: other words for the options
 
 
 class Operator(Protocol):

@@ -175,7 +175,8 @@ def test_all_judges_are_asked_and_a_person_is_asked_over_a_kill(system: System) 
     system.until(lambda: 'set_bool True' in asked, 30, 'the service is asked')
     (question,) = listed(system, 'judged-1')
     assert question['question'] == 'Does look look done?'
-    assert answer(system, '--flow', 'judged-1', '--answer', 'completed').returncode == 0
+    assert question['options'] == ['yes', 'not yet', 'no']
+    assert answer(system, '--flow', 'judged-1', '--answer', 'yes').returncode == 0
     system.until(lambda: any(row.to_state == 'pending' for row in system.rows(flow_id='judged-1')),
                  20, 'one of them needs more time')
     system.until(lambda: asked.count('set_bool True') > 1, 20, 'it is asked again')
@@ -195,7 +196,7 @@ def test_all_judges_are_asked_and_a_person_is_asked_over_a_kill(system: System) 
     done.stdin.flush()
     system.until(lambda: done.poll() is not None, 30, 'the operator has answered')
     output = done.stdout.read() if done.stdout else ''
-    assert done.returncode == 0 and 'answered: completed' in output, output
+    assert done.returncode == 0 and 'answered: yes' in output, output
     row = system.until_state('look', 'terminated')
     assert row.data['outcome'] == 'succeeded'
     verified = [row for row in system.rows(flow_id='judged-1') if row.event == 'verified']

@@ -137,6 +137,7 @@ OPERATOR = ('flow: one\nactions:\n  pick:\n    motion: {server: arm, type: a/act
 
 
 @pytest.mark.parametrize(('said', 'code'), [
+    ('yes', ErrorCode.NONE), ('no', ErrorCode.VERIFY_FAILED),
     ('completed', ErrorCode.NONE), ('error', ErrorCode.VERIFY_FAILED)])
 def test_a_person_verifies_and_is_named(
     start: Start, clock: Clock, robot: Robot, said: str, code: ErrorCode
@@ -146,7 +147,7 @@ def test_a_person_verifies_and_is_named(
     clock.run(10)
     (request,) = process.desk.open.values()
     assert request.question.text == 'Is pick done?'
-    assert request.question.options == ('completed', 'pending', 'error')
+    assert request.question.options == ('yes', 'not yet', 'no')
     assert request.deadline and request.question.evidence
     process.desk.respond(request.id, said, 'anna')
     clock.run()
@@ -162,7 +163,7 @@ def test_a_person_who_needs_more_time_is_asked_anew(
     process = start()
     action = process.submit(OPERATOR).actions[0]
     asked = []
-    for said in ('pending', 'pending', 'pending', 'pending'):
+    for said in ('not yet', 'pending', 'not yet', 'not yet'):
         clock.run(15)
         (request_id,) = process.desk.open
         asked.append(request_id)
