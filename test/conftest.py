@@ -35,8 +35,8 @@ if not find_spec('mujoco'):
         'cell_node', 'kill_matrix', 'kill_rounds', 'operators'))]
 if not find_spec('rclpy'):
     collect_ignore += ['node', 'launch', 'unit/tools', 'unit/cli/test_operator.py',
-                       'unit/cli/test_records.py', 'unit/cli/test_run_arguments.py',
-                       'unit/cli/test_table.py']
+                       'unit/cli/test_progress.py', 'unit/cli/test_records.py',
+                       'unit/cli/test_run_arguments.py', 'unit/cli/test_table.py']
 
 try:
     # Once imported, launch makes each new logger one that passes nothing on, to caplog neither.

@@ -17,8 +17,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from datetime import datetime
+from collections import Counter
+from collections.abc import Mapping
+import contextlib
 import json
 import math
 from pathlib import Path
@@ -28,13 +29,8 @@ from types import FrameType
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.msg import (
-    ActionStateChange,
-    ErrorCode,
-    FlowStatus,
-    FlowStatusArray,
-    OperatorRequestArray,
-)
+from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode, FlowStatus
+from action_lifecycle_msgs.srv import ListActions
 from rclpy.action import ActionClient
 from rich.console import Console, Group
 from rich.live import Live
@@ -43,29 +39,30 @@ from rich.text import Text
 from .arguments import requester
 from .client import Client, connect
 from .exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
+from .observing import Observer
 from .orders import NODE
-from .table import attempts_table, console, line, live_table, waits_for
+from .progress import Progress
+from .table import at_clock, attempts_table, console, live_table, waits_for
 from ..engine.document import parse_document
 from ..engine.errors import DocumentError, LifecycleError
 from ..flow.loading import load_flow
 from ..flow.metrics import metrics_table
-from ..nodes.messages import asked_in_words
-from ..ros.qos import event_qos, state_qos
+from ..ros.qos import event_qos
 
 CANCEL_TIME = 10.0
 """Seconds that a canceled flow may take to stop before the command gives up waiting."""
-CANCEL_AGAIN = 2.0
+ANSWER = 2.0
 """Seconds until a node that was started anew is asked again: its answers may be lost."""
 
 
 def run(options: argparse.Namespace) -> int:
     """Run a flow; Ctrl-C cancels it and waits until everything has stopped."""
-    goal = _goal(options)
+    goal, steps = _goal(options)
     out = console()
     with connect(options.namespace) as client:
         following = _Following(client, out, options)
-        result = following.follow(goal)
-        _sum_up(client, out, options, result)
+        result = following.follow(goal, steps)
+        _sum_up(out, options, result, following.finish(result))
     if result.error_code == ErrorCode.NONE:
         return DONE
     if result.error_code in (ErrorCode.FLOW_INVALID, ErrorCode.FLOW_CYCLE,
@@ -76,7 +73,9 @@ def run(options: argparse.Namespace) -> int:
         ErrorCode.NOT_READY, ErrorCode.INTERRUPTED) else FLOW_FAILED
 
 
-def _goal(options: argparse.Namespace) -> ExecuteFlow.Goal:
+def _goal(options: argparse.Namespace) -> tuple[ExecuteFlow.Goal, dict[str, int]]:
+    """Return the goal, and by action how many steps its motion has, as far as that is known."""
+    steps: dict[str, int] = {}
     if bool(options.flow) == bool(options.reuse or options.request):
         raise LifecycleError('run: expected either FLOW, --reuse NAME or --request WORDS')
     parameters = dict(map(_parameter, options.param))
@@ -90,9 +89,10 @@ def _goal(options: argparse.Namespace) -> ExecuteFlow.Goal:
     if goal.kind == 'file' and (path.suffix in ('.yaml', '.yml') or '/' in options.flow):
         if options.recipe:  # so that a node in another folder finds out whether it has changed
             goal.source = str(path.absolute())
-        load_flow(path, **parameters)  # what is wrong with the file is told before anything else
+        flow = load_flow(path, **parameters)  # what is wrong with it is told before anything else
+        steps = {name: len(action.motion) for name, action in flow.actions.items()}
         goal.flow, goal.kind = path.read_text(encoding='utf-8'), 'yaml'
-    return goal
+    return goal, steps
 
 
 def _parameter(text: str) -> tuple[str, Any]:
@@ -109,134 +109,132 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 class _Following:
-    """One goal, from sending to its result."""
+    """A flow, from sending its goal to its result, also over crashes of the node."""
 
-    def __init__(self, client: Client, console: Console, options: argparse.Namespace) -> None:
+    def __init__(self, client: Client, out: Console, options: argparse.Namespace) -> None:
         self.client = client
-        self.console = console
+        self.console = out
         self.wait = options.wait
-        self.plain = options.plain or not console.is_terminal
+        self.plain = options.plain or not out.is_terminal
         self.action = ActionClient(client.node, ExecuteFlow, f'{NODE}/execute_flow')
+        self.observer = Observer(client)
+        self.progress = Progress(verbose=options.verbose)
         self.changes: list[Any] = []
+        self.flow_id = options.flow_id
         self.status: Any = None
-        self.asked: list[Any] = []  #: open questions of all flows
+        self.told = 0.0  #: steady time of the status
         self.said: set[str] = set()
+        self.last_said: dict[str, str] = {}
         self.interrupts = 0
+        self.live: Live | None = None
         client.node.create_subscription(
             ActionStateChange, f'{NODE}/state_changes', self.changes.append, event_qos())
-        client.node.create_subscription(
-            OperatorRequestArray, f'{NODE}/operator_requests',
-            lambda message: setattr(self, 'asked', message.requests), state_qos())
 
-    def follow(self, goal: ExecuteFlow.Goal) -> ExecuteFlow.Result:
+    def follow(self, goal: ExecuteFlow.Goal, steps: Mapping[str, int]) -> ExecuteFlow.Result:
+        """Send the goal and return its result; `steps`: see `Observer`."""
+        self.observer.steps = steps
         name = self.client.node.resolve_topic_name(f'{NODE}/execute_flow')
         self.client.until(self.action.server_is_ready, self.wait,
                           f"the action '{name}' is not there", name)
         self.client.until_heard(NODE, self.wait)
         old = signal.signal(signal.SIGINT, self._interrupted)
         try:
-            sent = self.action.send_goal_async(goal, self._feedback)
-            self.client.until(sent.done, self.wait, 'the goal was not answered')
-            handle = sent.result()
-            if not handle.accepted:
-                return ExecuteFlow.Result(
-                    error_code=ErrorCode.NOT_READY,
-                    error_msg='the goal was rejected: the node is not active')
-            return self._until_result(handle)
+            with contextlib.ExitStack() as stack:
+                if not self.plain:
+                    self.live = stack.enter_context(
+                        Live(console=self.console, refresh_per_second=8))
+                return self._until_result(goal)
         finally:
             signal.signal(signal.SIGINT, old)
 
-    def _until_result(self, handle: Any) -> ExecuteFlow.Result:
-        result = handle.get_result_async()
-        if self.plain:
-            self._spin(handle, result, self._print_lines)
-        else:
-            with Live(console=self.console, refresh_per_second=8) as live:
-                self._spin(handle, result, lambda: self.status and live.update(
-                    Group(live_table(self.status), *(
-                        Text(words, 'yellow') for words in self._questions()))))
-                if result.done():
-                    live.update(live_table(result.result().result.status))
-        if not result.done() and not self.interrupts:
-            return self._end_in_next_life()
-        if not result.done():
+    def _until_result(self, goal: ExecuteFlow.Goal) -> ExecuteFlow.Result:
+        sent = self.action.send_goal_async(goal, self._feedback)
+        self.client.until(sent.done, self.wait, 'the goal was not answered')
+        handle = sent.result()
+        if not handle.accepted:
             return ExecuteFlow.Result(
-                flow_id=self.status.flow_id if self.status else '', error_code=ErrorCode.CANCELED,
-                error_msg='canceled, but not seen to have stopped')
-        answer: ExecuteFlow.Result = result.result().result
-        return answer
+                error_code=ErrorCode.NOT_READY,
+                error_msg='the goal was rejected: the node is not active')
+        while True:
+            result = self._spin(handle)
+            if result is None:
+                handle = self._follow_anew()
+                if isinstance(handle, ExecuteFlow.Result):
+                    result = handle
+            if result is not None:
+                self.status = result.status if result.status.flow_id else self.status
+                self.flow_id = result.flow_id or self.flow_id
+                self._show()
+                return result
 
-    def _spin(self, handle: Any, result: Any, show: Callable[[], Any]) -> None:
-        canceled_at = 0.0
+    def _spin(self, handle: Any) -> ExecuteFlow.Result | None:
+        """Show how it goes until there is a result; None if the node has gone before that."""
+        ended = handle.get_result_async()
+        canceled_at = math.inf
         servers: set[str] = set()
-        while not result.done():
-            if self.interrupts and not canceled_at:
-                canceled_at = time.monotonic()
-                self.console.print('canceling: waiting until everything has stopped …')
+        while not ended.done():
+            now = time.monotonic()
+            if self.interrupts and canceled_at == math.inf:
+                canceled_at = now
+                self._say('canceling: waiting until everything has stopped …')
                 handle.cancel_goal_async()
-            if self.interrupts > 1 or (
-                    canceled_at and time.monotonic() - canceled_at > CANCEL_TIME):
-                return
+            if self.interrupts > 1 or now > canceled_at + CANCEL_TIME:
+                return ExecuteFlow.Result(
+                    flow_id=self.flow_id, error_code=ErrorCode.CANCELED,
+                    error_msg='canceled, but not seen to have stopped')
             self.client.spin(0.1)
-            show()
+            self._show()
             servers = servers or self._servers()
             if not self.action.server_is_ready() or self._servers() - servers:
-                return  # the dead one is still seen for a while
-        self.status = self.status or result.result().result.status
-        show()
+                return None  # the dead one is still seen for a while
+        result: ExecuteFlow.Result = ended.result().result
+        return result
 
-    def _end_in_next_life(self) -> ExecuteFlow.Result:
-        """Wait for the end of a flow whose goal died with the node: by the topic of all flows."""
-        if self.status is None or not self.status.flow_id:
+    def _follow_anew(self) -> Any:
+        """
+        Follow the flow by another goal, once the node is back; returns its handle, or a result.
+
+        The first goal died with the node, the flow goes on with its next start.
+        """
+        if not self.flow_id:
             raise NotThere(f'{NODE} has gone before it has told the id of the flow')
-        flow_id = self.status.flow_id
-        self._say(f'{NODE} has gone; waiting for it to go on with the flow {flow_id}')
-        told: list[Any] = []
-        topic = self.client.node.resolve_topic_name(f'{NODE}/flow')
-        self.client.node.create_subscription(
-            FlowStatusArray, topic, lambda message: told.__setitem__(slice(None), [message.flows]),
-            state_qos())
+        self._say(f'{NODE} has gone; waiting for it to go on with the flow {self.flow_id}')
+        goal = ExecuteFlow.Goal(flow_id=self.flow_id, requester=requester())
         back = time.monotonic() + self.wait
-        cancel_at = give_up_at = math.inf
-        while True:
+        while time.monotonic() < back:
+            if self.interrupts:
+                raise NotThere(f'interrupted; {NODE} goes on with the flow {self.flow_id} when '
+                               'it is back, and `watch` shows how')
             self.client.spin(0.1)
-            now = time.monotonic()
-            if self.interrupts and give_up_at == math.inf:
-                cancel_at, give_up_at = now, now + CANCEL_TIME
-            if told and now >= cancel_at:
-                cancel_at = now + CANCEL_AGAIN
-                self._cancel(flow_id)
-            if self.interrupts > 1 or now > give_up_at or (self.interrupts and not told):
-                raise NotThere(f'interrupted; {NODE} goes on with the flow {flow_id} when it is '
-                               'back, and `watch` shows how')
-            flow = next((flow for flow in told[0] if flow.flow_id == flow_id), None) \
-                if told else None
-            if flow is not None:
-                self._say(f'{NODE} is back and goes on with the flow {flow_id}')
-                self.status = flow
-                back = now + self.wait
-            if self.plain:
-                self._print_lines()
-            if flow is not None and flow.state in (FlowStatus.FINISH, FlowStatus.FAIL):
-                return ExecuteFlow.Result(
-                    flow_id=flow_id, state=flow.state, status=flow,
-                    constellation_state=flow.constellation_state, summary_json='{}',
-                    error_code=flow.error_code, error_msg=flow.error_msg)
+            self._show()
             if not self.action.server_is_ready():
-                told.clear()
-            if now > back:
-                raise NotThere(f'{NODE} tells nothing of the flow {flow_id} for {self.wait:g} s; '
-                               f'`list --flow {flow_id}` shows what the journal has of it')
+                continue
+            sent = self.action.send_goal_async(goal, self._feedback)
+            answer_by = time.monotonic() + ANSWER
+            while not sent.done() and time.monotonic() < answer_by:
+                self.client.spin(0.05)
+            if not sent.done() or not sent.result().accepted:
+                continue  # its answers may be lost, or it is not active yet
+            self._fetch()
+            self._say(f'{NODE} is back and goes on with the flow {self.flow_id}')
+            ended = self._ended_meanwhile(sent.result())
+            return sent.result() if ended is None else ended
+        raise NotThere(f'{NODE} tells nothing of the flow {self.flow_id} for {self.wait:g} s; '
+                       f'`list --flow {self.flow_id}` shows what the journal has of it')
 
-    def _cancel(self, flow_id: str) -> None:
-        """Cancel a flow whose goal died with the node, by a goal that follows the flow."""
-        def follows(sent: Any) -> None:
-            if sent.result().accepted:
-                sent.result().cancel_goal_async()
-
-        self._say('canceling: waiting until everything has stopped …')
-        self.action.send_goal_async(ExecuteFlow.Goal(
-            flow_id=flow_id, requester=requester())).add_done_callback(follows)
+    def _ended_meanwhile(self, handle: Any) -> ExecuteFlow.Result | None:
+        """Return what the journal has of the flow if it ended before the node came back."""
+        refused = handle.get_result_async()
+        look_until = time.monotonic() + ANSWER
+        while not refused.done() and time.monotonic() < look_until:
+            self.client.spin(0.05)
+            if self.status is not None and self.told > look_until - ANSWER:
+                return None  # it tells how the flow goes
+        if not refused.done() or refused.result().result.error_code != ErrorCode.NOT_FOUND:
+            return None
+        actions = self.client.call(ListActions, f'{NODE}/list_actions', ListActions.Request(
+            flow_id=self.flow_id, limit=1000), self.wait).actions
+        return _from_actions(self.flow_id, actions)
 
     def _servers(self) -> set[str]:
         """Return what tells one life of the server from the next."""
@@ -244,23 +242,56 @@ class _Following:
             self.client.node.resolve_topic_name(f'{NODE}/execute_flow') + '/_action/status')
         return {str(list(endpoint.endpoint_gid)) for endpoint in found}
 
-    def _print_lines(self) -> None:
-        if self.status is None:
-            return  # of which flow is not known yet
+    # What is shown
+
+    def _show(self) -> None:
+        """Show what is new: lines, or the live table with what stands below it."""
+        if self.flow_id:  # else it is not known yet of which flow
+            self._take_changes()
+        if words := self.observer.bridge_words():
+            self._say(words)
+        if self.live is not None and self.status is not None:
+            self.live.update(Group(
+                live_table(self.status, self.observer, time.monotonic() - self.told),
+                *self.observer.below(self.flow_id)))
+        elif self.plain and self.status is not None:
+            self._print_beside()
+
+    def _take_changes(self) -> None:
         while self.changes:
             change = self.changes.pop(0)
-            if change.flow_id == self.status.flow_id:
-                self.console.print(Text(line(change)), soft_wrap=True)
-        for words in self._questions():
+            if change.flow_id != self.flow_id:
+                continue
+            if self.progress.misses(change):
+                self._fetch()
+            self._print(change)
+
+    def _fetch(self) -> list[Any]:
+        """Take in all changes that the journal has of the flow, also those that were not heard."""
+        try:
+            found = list(self.client.history(NODE, self.wait, self.flow_id))
+        except NotThere:
+            return []  # its next life is asked again
+        for change in found:
+            self._print(change)
+        return found
+
+    def _print(self, change: Any) -> None:
+        words = self.progress.take(change)
+        if words and self.plain:
+            self.console.print(Text(words), soft_wrap=True)
+
+    def _print_beside(self) -> None:
+        for words in self.observer.questions(self.flow_id):
             self._say(words)
         for action in self.status.actions:
             if waits_for(action):
                 self._say(f'{action.action_id} {waits_for(action)}')
-
-    def _questions(self) -> list[str]:
-        """Return the open questions of this flow, a line each."""
-        return [asked_in_words(request) for request in self.asked
-                if self.status is not None and request.flow_id == self.status.flow_id]
+        self._say_if_new('safety', self.observer.safety_words())
+        for action in self.status.actions:
+            words = self.observer.motion_words(action)
+            if self.progress.verbose or 'waits for' in words:
+                self._say_if_new(action.action_id, words and f'{action.action_id:<16} {words}')
 
     def _say(self, words: str) -> None:
         """Print what was not said before."""
@@ -268,8 +299,20 @@ class _Following:
             self.said.add(words)
             self.console.print(Text(words, 'yellow'), soft_wrap=True)
 
+    def _say_if_new(self, subject: str, words: str) -> None:
+        """Print what is another thing than was said of this last."""
+        if words and words != self.last_said.get(subject, ''):
+            self.last_said[subject] = words
+            self.console.print(Text(words, 'dim'), soft_wrap=True)
+
+    def finish(self, result: ExecuteFlow.Result) -> list[Any]:
+        """Print the changes that were not heard; returns all changes of the flow."""
+        return self._fetch() if result.flow_id else []
+
     def _feedback(self, message: Any) -> None:
         self.status = message.feedback.status
+        self.told = time.monotonic()
+        self.flow_id = self.status.flow_id or self.flow_id
         said = self.status.error_msg
         if self.status.state == FlowStatus.START and said:
             self._say(said)
@@ -278,8 +321,31 @@ class _Following:
         self.interrupts += 1
 
 
+def _from_actions(flow_id: str, actions: list[Any]) -> ExecuteFlow.Result:
+    """Return the result of a flow of which only the journal knows, by the ends of its actions."""
+    outcomes = Counter(action.state.outcome for action in actions)
+    if not actions or outcomes['']:
+        raise NotThere(f'{NODE} does not go on with the flow {flow_id}; '
+                       f'`list --flow {flow_id}` shows what the journal has of it')
+    succeeded = outcomes['succeeded']
+    code = ErrorCode.NONE if succeeded + outcomes['skipped'] == len(actions) else \
+        ErrorCode.CANCELED if outcomes['canceled'] else \
+        ErrorCode.FLOW_PARTIALLY_FAILED if succeeded else ErrorCode.FLOW_FAILED
+    return ExecuteFlow.Result(
+        flow_id=flow_id, state=FlowStatus.FAIL if code else FlowStatus.FINISH, error_code=code,
+        error_msg='; '.join(f'{action.action_id}: {action.error_msg}' for action in actions
+                            if action.state.outcome in ('failed', 'canceled')),
+        summary_json=json.dumps({
+            'total': len(actions),
+            **{name: outcomes[name] for name in ('succeeded', 'failed', 'canceled', 'skipped')},
+            'recovered': sum(action.attempt > 1 and action.state.outcome == 'succeeded'
+                             for action in actions),
+            'unverified': sum(action.state.outcome == 'succeeded' and not action.evidence
+                              for action in actions)}))
+
+
 def _sum_up(
-    client: Client, console: Console, options: argparse.Namespace, result: ExecuteFlow.Result
+    console: Console, options: argparse.Namespace, result: ExecuteFlow.Result, changes: list[Any],
 ) -> None:
     summary = json.loads(result.summary_json or '{}')
     if options.json:
@@ -288,9 +354,8 @@ def _sum_up(
              'error_msg': result.error_msg, **summary}, indent=2) + '\n', encoding='utf-8')
     if 'job' in summary:
         _print_job(console, summary['job'])
-    elif result.flow_id:
-        console.print(attempts_table(
-            client.history(NODE, options.wait, result.flow_id)))
+    elif changes:
+        console.print(attempts_table(changes))
     if 'total' in summary:
         _print_summary(console, summary, result.error_code == ErrorCode.NONE)
     if result.error_msg:
@@ -300,7 +365,7 @@ def _sum_up(
 def _print_job(console: Console, job: dict[str, Any]) -> None:
     following = job['next']
     if job['clock'] == 'wall' and following is not None:
-        following = datetime.fromtimestamp(following).astimezone().isoformat(timespec='seconds')
+        following = at_clock(following)
     when = f'next at {following}' if following is not None else 'no further time'
     console.print(Text(f"scheduled as job {job['id']} ({job['schedule']}), {when} "
                        f"by the {job['clock']} clock", 'green'), soft_wrap=True)
@@ -319,5 +384,6 @@ def _print_summary(console: Console, summary: dict[str, Any], good: bool) -> Non
         f"verified {summary['succeeded'] - summary['unverified']} of {summary['total']}, "
         f"recovered {summary['recovered']}, failed {summary['failed']}, "
         f"skipped {summary['skipped']}, canceled {summary['canceled']}, "
-        f"unverified: {summary['unverified']}   ({summary['duration']:.1f} s)",
+        f"unverified: {summary['unverified']}"
+        + (f"   ({summary['duration']:.1f} s)" if 'duration' in summary else ''),
         'bold green' if good else 'bold red'))

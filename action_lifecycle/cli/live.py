@@ -20,48 +20,67 @@ import argparse
 import time
 from typing import Any
 
-from action_lifecycle_msgs.msg import FlowStatusArray, OperatorRequestArray
+from action_lifecycle_msgs.msg import FlowStatusArray
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
 from .client import connect
 from .exits import DONE
-from .table import live_table
-from ..nodes.messages import asked_in_words
+from .observing import Observer
+from .orders import NODE
+from .table import console, live_table
 from ..ros.qos import state_qos
 
-TOPIC, QUESTIONS = 'action_lifecycle/flow', 'action_lifecycle/operator_requests'
+TOPIC = f'{NODE}/flow'
 SHOWN = 3
 """Flows that are shown: the newest."""
 
 
 def watch(options: argparse.Namespace) -> int:
-    """Show what the latched topic of the flows tells; and that nobody tells it any more."""
-    latest: list[Any] = []
-    asked: list[Any] = []
+    """Show what the latched topics tell; and that nobody tells it any more."""
     with connect(options.namespace) as client:
-        client.node.create_subscription(
-            FlowStatusArray, TOPIC,
-            lambda message: latest.__setitem__(slice(None), message.flows), state_qos())
-        client.node.create_subscription(
-            OperatorRequestArray, QUESTIONS,
-            lambda message: asked.__setitem__(slice(None), message.requests), state_qos())
-        client.until(
-            lambda: client.node.count_publishers(TOPIC) > 0, options.wait,
-            f"nobody publishes '{client.node.resolve_topic_name(TOPIC)}'",
-            client.node.resolve_topic_name(TOPIC))
+        flows = _Flows(client, options.flow)
+        full = client.node.resolve_topic_name(TOPIC)
+        client.until(lambda: client.node.count_publishers(TOPIC) > 0, options.wait,
+                     f"nobody publishes '{full}'", full)
         try:
-            with Live(Text('no flow yet'), refresh_per_second=4) as live:
-                gone = ''
+            with Live(Text('no flow yet'), console=console(), refresh_per_second=4) as live:
                 while True:
                     client.spin(0.25)
-                    if client.node.count_publishers(TOPIC):
-                        gone = ''
-                    elif not gone:  # DDS misses a killed process after some 20 s
-                        gone = time.strftime('nobody publishes the flows any more since %X')
-                    live.update(Group(*map(live_table, latest[-SHOWN:]), *(
-                        Text(asked_in_words(request), 'yellow') for request in asked), Text(
-                        gone or ('' if latest else 'no flow yet'), 'bold red' if gone else '')))
+                    live.update(flows.view())
         except KeyboardInterrupt:
             return DONE
+
+
+class _Flows:
+    """The flows of a robot, or one of them, and what else its nodes tell."""
+
+    def __init__(self, client: Any, flow_id: str) -> None:
+        self._node = client.node
+        self._flow_id = flow_id
+        self._observer = Observer(client)
+        self._latest: list[Any] = []
+        self._told = time.monotonic()
+        self._gone = ''
+        self._bridge = ''
+        client.node.create_subscription(FlowStatusArray, TOPIC, self._take, state_qos())
+
+    def _take(self, message: FlowStatusArray) -> None:
+        self._told = time.monotonic()
+        self._latest = [flow for flow in message.flows if self._flow_id in ('', flow.flow_id)]
+
+    def view(self) -> Group:
+        """Return the tables of the newest flows with what stands below them."""
+        if self._node.count_publishers(TOPIC):
+            self._gone = ''
+        elif not self._gone:  # DDS misses a killed process after some 20 s
+            self._gone = time.strftime('nobody publishes the flows any more since %X')
+        self._bridge = self._observer.bridge_words() or self._bridge
+        nothing = f'no flow {self._flow_id} yet' if self._flow_id else 'no flow yet'
+        age = time.monotonic() - self._told
+        return Group(
+            *(live_table(flow, self._observer, age) for flow in self._latest[-SHOWN:]),
+            *self._observer.below(self._flow_id),
+            *(Text(words, 'bold red') for words in (self._bridge, self._gone) if words),
+            *([] if self._latest else [Text(nothing, 'dim')]))

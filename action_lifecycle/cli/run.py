@@ -43,5 +43,7 @@ def add_parser(commands: Any) -> None:
     run.add_argument('--priority', type=int, default=0, metavar='N',
                      help='higher goes first (default: 0)')
     run.add_argument('--plain', action='store_true', help='lines instead of a live table')
+    run.add_argument('-v', '--verbose', action='store_true',
+                     help='with --plain: a line for each change of state')
     run.add_argument('--json', metavar='FILE', help='write the summary to this file')
     add_nodes(run)

@@ -21,7 +21,7 @@ import json
 import os
 import sys
 import time
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.table import Table
@@ -86,36 +86,46 @@ def at_clock(seconds: float | None, clock: str = 'wall') -> str:
     return time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(seconds))
 
 
-def live_table(flow: Any) -> Table:
-    """Show the actions of a FlowStatus as they are now."""
-    table = Table(title=f'{flow.name or flow.flow_id}: {flow.done} of {flow.total} done',
+class Motions(Protocol):
+    """What is known of motions beside their actions' states."""
+
+    def motion_words(self, action: Any) -> str:
+        """Return at which step the motion of an ActionStatus is, and its feedback."""
+
+
+def live_table(flow: Any, motions: Motions | None = None, age: float = 0.0) -> Table:
+    """Show the actions of a FlowStatus as they are now; `age`: s since it was told."""
+    name = f'{flow.name} ({flow.flow_id})' if flow.name else flow.flow_id
+    table = Table(title=f'{name}: {flow.done} of {flow.total} done, {flow.constellation_state}',
                   title_justify='left', expand=False)
-    for name in ('action', 'state', 'attempt', 'controller', 'sensors', 'what was seen'):
-        table.add_column(name, overflow='fold', justify='right' if name == 'attempt' else 'left',
-                         no_wrap=name == 'state')
+    for name in ('action', 'state', 'attempt', 'time', 'controller', 'sensors', 'what was seen'):
+        table.add_column(name, overflow='fold', no_wrap=name in ('state', 'time'),
+                         justify='right' if name in ('attempt', 'time') else 'left')
     for action in flow.actions:
         state = action.state.outcome or action.state.value
         table.add_row(
             action.action_id, Text(state, _STYLES.get(state, '')),
-            str(action.attempt or ''), Text(action.controller_said),
+            str(action.attempt or ''), spent(flow, action, age), Text(action.controller_said),
             Text(action.sensors_said, _SENSORS.get(action.sensors_said, 'yellow')),
-            Text(waits_for(action) or evidence_text(action.evidence)
+            Text(waits_for(action) or (motions.motion_words(action) if motions else '')
+                 or evidence_text(action.evidence)
                  or (action.error_msg if state in ('error', 'failed') else '')))
     return table
+
+
+def spent(flow: Any, action: Any, age: float = 0.0) -> str:
+    """Return how long the attempt of an action took, or goes on; '' if it never began."""
+    if not action.attempt:
+        return ''
+    if action.state.outcome:  # the status counts on behind its end
+        age = -max(0.0, _seconds(flow.stamp) - _seconds(action.stamp))
+    return f'{max(0.0, action.elapsed + age):.1f} s'
 
 
 def waits_for(action: Any) -> str:
     """Say what an ActionStatus waits for that only a person can give free; '' for nothing."""
     kind, _, why = action.blocked_reason.partition(': ')
     return f'waits: {why}; have a look, then call ~/clear_stop' if kind == 'dependency' else ''
-
-
-def line(change: Any) -> str:
-    """Show one ActionStateChange in a line."""
-    data = json.loads(change.data_json or '{}')
-    said = data.get('controller_said') or data.get('sensors_said') or change.cause
-    return (f'{change.action_id:<16} #{change.attempt} {change.from_state} → '
-            f'{change.outcome or change.to_state}' + (f'  ({said})' if said else ''))
 
 
 def attempts_table(changes: Iterable[Any]) -> Table:
@@ -159,9 +169,19 @@ def evidence_text(evidence: Sequence[Any]) -> str:
     values: dict[str, str] = {}
     for item in evidence:
         for fact in item.facts:
-            numbers = ' '.join(f'{number or 0.0:.3g}' for number in fact.numbers[:4])  # no -0
-            text = f'[{numbers}]' if len(fact.numbers) > 1 else numbers
-            text = text or fact.value_json or 'never seen'
-            values[fact.name] = text + (f' {fact.unit}' if fact.unit else '') + (
-                ' (stale)' if fact.validity == fact.STALE else '')
+            values[fact.name] = fact_text(fact)
     return ', '.join(f'{name} {value}' for name, value in values.items())
+
+
+def fact_text(fact: Any) -> str:
+    """Return the value of a Fact with its unit; of a long list the first four numbers."""
+    numbers = ' '.join(f'{number or 0.0:.3g}' for number in fact.numbers[:4])  # no -0
+    if len(fact.numbers) > 1:
+        numbers = f'[{numbers}]' if len(fact.numbers) <= 4 else f'[{numbers} …]'
+    text = numbers or fact.value_json or 'never seen'
+    return text + (f' {fact.unit}' if fact.unit and text != 'never seen' else '') + (
+        ' (stale)' if fact.validity == fact.STALE else '')
+
+
+def _seconds(stamp: Any) -> float:
+    return float(stamp.sec) + float(stamp.nanosec) * 1e-9

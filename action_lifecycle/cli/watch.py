@@ -25,5 +25,6 @@ def add_parser(commands: Any) -> None:
     """Add the verb."""
     watch = add_verb(
         commands, 'watch', lazily('live', 'watch'), help='show flows and actions live',
-        example='watch --namespace robot1')
+        example='watch --namespace robot1\nwatch --flow pick-1f2e3d4c')
+    watch.add_argument('--flow', default='', metavar='FLOW_ID', help='only this flow')
     add_nodes(watch)

@@ -40,17 +40,17 @@ class Trouble(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The line at fault."""
+        """Return the line at fault."""
         return self.lines[self.line] if self.line < len(self.lines) else ''
 
     @property
     def before(self) -> str:
-        """What stands in that line before the place."""
+        """Return what stands in that line before the place."""
         return self.text[:self.column]
 
     @property
     def indent(self) -> int:
-        """How far that line is indented."""
+        """Return by how many spaces that line is indented."""
         return len(self.text) - len(self.text.lstrip(' '))
 
 

@@ -61,6 +61,8 @@ LOOK_AGAIN = 0.2
 """Seconds between looks at whether the bridge is there."""
 SILENCE = 4 * PERIOD
 """Seconds without a sign of life after which the bridge is taken to be gone."""
+OF_MOTION = 8
+"""Bytes that the id of a goal of `execute_motion` shares with the goal id of its action."""
 PATIENCE = 3
 """Times that long in which a bridge that gives signs of other goals may give none of one."""
 
@@ -131,7 +133,7 @@ class _Call:
         if self.client.server_is_ready() and (self.may_go() or waited >= self.bridge.timeout):
             self.sent = True
             self._give_up()
-            goal_id = self._goal_id = to_uuid(uuid.uuid4().hex)
+            goal_id = self._goal_id = to_uuid(self.new_id())
             self.client.send(self.goal(), goal_id, self._sign).add_done_callback(
                 self.bridge.guarded(
                     lambda future: self._answered(goal_id, future),
@@ -234,6 +236,10 @@ class _Call:
         if self._accepted and self._goal_id is not None:
             self.client.cancel(self._goal_id)
 
+    def new_id(self) -> str:
+        """Return the id of the next sending, in hex."""
+        return uuid.uuid4().hex
+
     def may_go(self) -> bool:
         return True
 
@@ -280,6 +286,10 @@ class _Motion(_Call):
         if feedback.step_state == 'sent' and feedback.feedback_json \
                 and has_gaps(self.request.steps[feedback.step].goal):
             self.goals[str(feedback.step)] = json_or_text(feedback.feedback_json)
+
+    def new_id(self) -> str:
+        """Begin it as the id of the motion, so that others can tell whose feedback it is."""
+        return self.request.goal_id[:2 * OF_MOTION] + super().new_id()[2 * OF_MOTION:]
 
     def may_go(self) -> bool:
         """Give a bridge that has just started the time to see its safety topics."""

@@ -74,13 +74,15 @@ def test_a_flow_begins_when_the_time_is_known(system: System, tmp_path: Path) ->
     assert not system.rows(kind='flow')
     system.kill('action_lifecycle_node')
     system.start('action_lifecycle_node', bridge_timeout=30.0)
-    run = system.run(flow_file(tmp_path))
+    run = system.run(flow_file(tmp_path), '--verbose')
     assert run.stdout is not None
     told = next(line for line in run.stdout if '/clock' in line)
     assert 'waiting for up to 30 s for the time on /clock' in told
     system.start('sim_cell')
     code, output = finish(run)
     assert code == 0, output + system.logs()
+    assert 'move             step 1 of 1, executing' in output, output
+    assert 'move             #1 succeeded after ' in output, output
     assert all(row.ros_time > 0.0 for row in system.rows(action_id='move'))
 
 

@@ -142,6 +142,12 @@ def test_a_question_outlives_the_killed_node_and_is_answered_once(system: System
         "within 300 s (then 'leave it'); answer: action_lifecycle operator"
     assert asks in told and asks in system.logs(), told
     assert process.returncode == 0 and 'waiting for it to go on with the flow asks-1' in told, told
+    lines = [line for line in told.splitlines() if line.startswith('look ')]
+    assert len(lines) == len(set(lines)) and 'in_progress' in ' '.join(lines), told
+    assert any('-> error' in line and '> 9.0 is false' in line for line in lines), told
+    assert lines[-1].startswith('look             #1 succeeded after ') or \
+        lines[-1].startswith('look             #2 succeeded after '), told
+    assert 'safety READY' in told and 'verified 1 of 1, recovered ' in told, told
     late = system.command('operator', '--flow', 'asks-1', '--answer', 'leave it', '--wait', '6')
     assert late.returncode == 3 and 'no such question' in late.stderr
     for source in ((), ('--journal', str(system.journal_path))):
@@ -320,9 +326,14 @@ def test_an_action_is_canceled_and_a_question_answered_from_the_shell(system: Sy
     assert [item['id'] for item in status['questions']] == [question['id']]
     assert status['nodes'] == {
         'world_model_bridge': 'active', 'ledger': 'active', 'action_lifecycle': 'active'}
+    system.kill('world_model_bridge')
+    system.start('world_model_bridge')
+    system.until(lambda: system.shell('safety').stdout == 'READY\n', 40, 'the bridge is back')
     taken = system.shell('respond', '1', '--flow', 'asks-2', '--actor', 'anna')
     assert taken.returncode == 0, taken.stderr
-    assert process.wait(40) == 0
+    told, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, told
+    assert 'the world model bridge was started anew' in told, told
     ended = system.shell('cancel', 'asks-2')
     assert ended.returncode == 2 and 'has ended already: FINISH' in ended.stderr
 
@@ -334,6 +345,25 @@ def test_an_action_is_canceled_and_a_question_answered_from_the_shell(system: Sy
     assert process.wait(40) == 1
     assert [(row.actor, row.cause) for row in system.rows(flow_id='asks-3', kind='transition')
             if row.data.get('error_code') == 'CANCELED'] == [('anna', 'no part')]
+
+
+def test_the_end_of_a_flow_is_told_by_a_command_that_slept_over_it(system: System) -> None:
+    process = run(system, ASKS, 'asks-4')
+    by_json(system, 'respond', '--flow', 'asks-4')
+    process.send_signal(signal.SIGSTOP)
+    system.kill('action_lifecycle_node')
+    system.start('action_lifecycle_node')
+    by_json(system, 'respond', '--flow', 'asks-4')
+    assert system.shell('respond', '1', '--flow', 'asks-4').returncode == 0
+    system.until(lambda: any(row.final for row in system.rows(flow_id='asks-4', kind='flow')),
+                 30, 'the flow has ended')
+    system.kill('action_lifecycle_node')
+    system.start('action_lifecycle_node')  # it knows of no flow that runs
+    process.send_signal(signal.SIGCONT)
+    told, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, told
+    assert 'verified 1 of 1, recovered 1, failed 0' in told, told
+    assert 'look             #2 succeeded after ' in told, told
 
 
 def test_jobs_are_listed_and_taken_away_from_the_shell(system: System) -> None:

@@ -59,7 +59,35 @@ def test_an_open_question_is_told_in_one_line_with_how_to_answer() -> None:
     assert "(yes, no), within 60 s (then 'no'); answer:" in messages.asked_in_words(request)
 
 
+@pytest.mark.parametrize(('outcome', 'age', 'expected'), [
+    ('', 0.0, '2.0 s'), ('', 1.5, '3.5 s'), ('succeeded', 1.5, '1.0 s')])
+def test_the_time_of_an_attempt_goes_on_until_it_ends(
+    outcome: str, age: float, expected: str
+) -> None:
+    flow = msg.FlowStatus()
+    flow.stamp.sec = 100
+    action = msg.ActionStatus(
+        attempt=1, elapsed=2.0, state=msg.ActionState(value='in_progress', outcome=outcome))
+    action.stamp.sec = 99
+    assert table.spent(flow, action, age) == expected
+    action.attempt = 0
+    assert table.spent(flow, action, age) == ''
+
+
+def test_a_flow_is_named_with_its_id(capsys: pytest.CaptureFixture[str]) -> None:
+    table.console().print(table.live_table(msg.FlowStatus(
+        flow_id='pick-1f2e', name='pick', total=3, done=1, constellation_state='executing')))
+    assert 'pick (pick-1f2e): 1 of 3 done, executing' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(('numbers', 'text'), [
+    ([0.5], '0.5 m'), ([1.0, 2.0], '[1 2] m'), ([1.0] * 6, '[1 1 1 1 …] m'), ([], 'never seen')])
+def test_a_value_that_is_cut_says_so(numbers: list[float], text: str) -> None:
+    assert table.fact_text(msg.Fact(numbers=numbers, unit='m', validity=1)) == text
+
+
 class Terminal(io.StringIO):
+
     def isatty(self) -> bool:
         return True
 

@@ -1,0 +1,155 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What the nodes of a robot tell while its flows run: safety, facts, motions, questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import json
+import time
+from typing import Any
+
+from action_lifecycle_msgs.action import ExecuteMotion
+from action_lifecycle_msgs.msg import OperatorRequestArray, SafetyState, WorldState
+from rclpy.qos import QoSProfile
+from rich.text import Text
+
+from .client import Client
+from .node_data import safety_data, safety_line
+from .orders import NODE
+from .table import fact_text
+from ..lifecycle.words import printable
+from ..nodes.messages import asked_in_words
+from ..nodes.world_client import OF_MOTION
+from ..ros.qos import state_qos
+
+BRIDGE = 'world_model_bridge'
+FACTS_SHOWN = 12
+"""Facts that are shown at most."""
+FEEDBACK_SHOWN = 60
+"""Characters of a feedback that are shown."""
+STYLES = {'READY': 'green', 'STOPPED': 'bold red', 'NOT_READY': 'yellow'}
+
+
+class Observer:
+    """Listens to the nodes of one robot; `steps`: by action, how many steps its motion has."""
+
+    def __init__(self, client: Client) -> None:
+        self.node = client.node
+        self.safety: SafetyState | None = None
+        self.asked: list[Any] = []  #: open questions of all flows
+        self.steps: Mapping[str, int] = {}
+        self._facts: list[Any] = []
+        self._motions: dict[bytes, Any] = {}
+        self._bridges: set[str] = set()  #: each life of the bridge that was seen
+        self._bridge_there = True
+        for kind, name, take in (
+                (SafetyState, f'{NODE}/safety', self._take_safety),
+                (OperatorRequestArray, f'{NODE}/operator_requests', self._take_questions),
+                (WorldState, f'{BRIDGE}/facts', self._take_facts)):
+            client.node.create_subscription(kind, name, take, state_qos())
+        client.node.create_subscription(
+            ExecuteMotion.Impl.FeedbackMessage, f'{BRIDGE}/execute_motion/_action/feedback',
+            self._take_feedback, QoSProfile(depth=10))
+
+    def _take_safety(self, state: SafetyState) -> None:
+        self.safety = state
+
+    def _take_questions(self, message: OperatorRequestArray) -> None:
+        self.asked = list(message.requests)
+
+    def _take_facts(self, state: WorldState) -> None:
+        self._facts = list(state.facts)
+
+    def _take_feedback(self, message: Any) -> None:
+        self._motions[bytes(message.goal_id.uuid)[:OF_MOTION]] = message.feedback
+
+    def safety_words(self) -> str:
+        """Return the state of safety in a line; '' while nobody has told."""
+        return '' if self.safety is None else f'safety {safety_line(safety_data(self.safety))}'
+
+    def bridge_words(self) -> str:
+        """Return what has become of the bridge since the last look; '' for nothing."""
+        found = {str(list(endpoint.endpoint_gid)) for endpoint in
+                 self.node.get_publishers_info_by_topic(
+                     self.node.resolve_topic_name(f'{BRIDGE}/safety'))}
+        at = time.strftime('%X')
+        if not found and self._bridges and self._bridge_there:
+            self._bridge_there = False
+            return f'the world model bridge has gone ({at})'
+        new = found - self._bridges
+        known = bool(self._bridges)
+        self._bridges |= new
+        if new and known:
+            self._bridge_there = True
+            return f'the world model bridge was started anew ({at})'
+        return ''
+
+    def motion_words(self, action: Any) -> str:
+        """Return at which step the motion of an ActionStatus is, and its feedback."""
+        feedback = self._motions.get(bytes(action.goal_id.uuid)[:OF_MOTION])
+        if feedback is None or action.state.value != 'executing_motion':
+            return ''
+        steps = self.steps.get(action.action_id, 0)
+        words = f'step {feedback.step + 1}' + (
+            f' of {steps}' if feedback.step < steps else '') + f', {feedback.step_state}'
+        said = feedback_text(feedback.feedback_json)
+        return words + (f': {said}' if said else '')
+
+    def questions(self, flow_id: str = '') -> Iterator[str]:
+        """Yield the open questions, of all flows or of one, a line each."""
+        for request in self.asked:
+            if flow_id in ('', request.flow_id):
+                yield asked_in_words(request)
+
+    def below(self, flow_id: str = '') -> Iterator[Text]:
+        """Yield the lines that stand below the table of a flow, or of all flows."""
+        if self.safety is not None:
+            yield Text(self.safety_words(), STYLES.get(safety_data(self.safety)['state'], ''))
+        if self._facts:
+            more = len(self._facts) - FACTS_SHOWN
+            yield Text('facts ' + ', '.join(
+                f'{fact.name} {fact_text(fact)}' for fact in self._facts[:FACTS_SHOWN])
+                + (f' and {more} more' if more > 0 else ''), 'dim')
+        for words in self.questions(flow_id):
+            yield Text(words, 'yellow')
+
+
+def feedback_text(text: str) -> str:
+    """Return the numbers and texts of a feedback with the names of their fields, cut."""
+    try:
+        fields = json.loads(text or '{}')
+    except ValueError:
+        return ''
+    words = ', '.join(f'{name} {value}' for name, value in _leaves(fields))
+    return printable(words, FEEDBACK_SHOWN)
+
+
+def _leaves(value: Any, name: str = '') -> Iterator[tuple[str, str]]:
+    """Yield what a person reads in a feedback: no times of its own and nothing that is empty."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key not in ('header', 'joint_names', 'time_from_start', 'stamp'):
+                yield from _leaves(item, key if name in ('', 'feedback') else f'{name}.{key}')
+    elif isinstance(value, list):
+        if value:
+            shown = ' '.join(_short(item) for item in value[:4])
+            yield name, f'[{shown}…]' if len(value) > 4 else f'[{shown}]'
+    elif value not in ('', None):
+        yield name, _short(value)
+
+
+def _short(value: Any) -> str:
+    return f'{value:.3g}' if isinstance(value, float) else str(value)

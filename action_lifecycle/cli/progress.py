@@ -1,0 +1,100 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""How a flow goes in lines: one or two of a healthy action, all of one that is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import json
+from typing import Any
+
+from .table import evidence_text
+from ..nodes.messages import to_seconds
+
+QUIET = ('start', 'request_verification', 'motion_done', 'confirmed', 'verified')
+"""Events that lead on to where each healthy action gets: they have no line of their own."""
+
+
+@dataclass
+class _Attempt:
+    """What was said in one attempt."""
+
+    began: float
+    controller: str = ''
+    sensors: str = ''
+    evidence: str = ''
+    error: str = ''
+
+
+class Progress:
+    """
+    Makes lines of state changes, each of which may come several times and in any order.
+
+    `verbose`: a line for each of them.
+    """
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        self.verbose = verbose
+        self._attempts: dict[tuple[str, int], _Attempt] = {}
+        self._taken: set[int] = set()
+
+    def misses(self, change: Any) -> bool:
+        """Whether an earlier change of the action has not come yet."""
+        return bool(change.previous_seq) and change.previous_seq not in self._taken
+
+    def take(self, change: Any) -> str:
+        """Return the line of a change; '' if it was taken before, or has none."""
+        if change.seq in self._taken:
+            return ''
+        self._taken.add(change.seq)
+        attempt = self._note(change)
+        if change.to_state == 'terminated':
+            return self._ended(change, attempt)
+        if change.event in QUIET and not self.verbose:
+            return ''
+        return line(change)
+
+    def _note(self, change: Any) -> _Attempt:
+        data = json.loads(change.data_json or '{}')
+        attempt = self._attempts.setdefault(
+            (change.action_id, change.attempt), _Attempt(to_seconds(change.stamp)))
+        attempt.controller = data.get('controller_said', attempt.controller)
+        attempt.sensors = data.get('sensors_said', attempt.sensors)
+        if change.evidence:
+            attempt.evidence = evidence_text(change.evidence)
+        if change.to_state == 'error':
+            attempt.error = change.cause
+        return attempt
+
+    def _ended(self, change: Any, attempt: _Attempt) -> str:
+        head = f'{change.action_id:<16} #{change.attempt} {change.outcome}'
+        if change.outcome != 'succeeded':
+            why = attempt.error or change.cause
+            return head + (f'  ({why})' if why else '')
+        said = [f'controller: {attempt.controller}'] if attempt.controller else []
+        said += [f'sensors: {attempt.sensors}'] if attempt.sensors else []
+        said += [attempt.evidence] if attempt.evidence else []
+        return f'{head} after {max(0.0, to_seconds(change.stamp) - attempt.began):.1f} s' + (
+            f"  ({'; '.join(said)})" if said else '')
+
+
+def line(change: Any) -> str:
+    """Show one ActionStateChange in a line of characters that every terminal has."""
+    data = json.loads(change.data_json or '{}')
+    said = data.get('controller_said') or data.get('sensors_said')
+    # What the controller or the sensors said is not why an action fails: the cause tells both.
+    why = change.cause or said if change.to_state == 'error' or not said else said
+    return (f'{change.action_id:<16} #{change.attempt} {change.from_state} -> '
+            f'{change.outcome or change.to_state}' + (f'  ({why})' if why else ''))
