@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 import re
 from typing import Any, NamedTuple
 
+_BREAK = re.compile('\r\n|[\n\r\x85\u2028\u2029]')  #: of lines, as YAML has it
 _TEMPLATE = re.compile(r"""(?<!['"{])\{\{""")
 _PAIR = re.compile(r"""[^\s#'"][^#]*?:(\s|$)""")
 
@@ -38,10 +39,14 @@ class Trouble(NamedTuple):
     began: tuple[int, int] | None  #: where what it was reading begins
     reading: str  #: what that was, in words of the parser
 
+    def line_at(self, number: int) -> str:
+        """Return a line; '' behind the last one."""
+        return self.lines[number] if number < len(self.lines) else ''
+
     @property
     def text(self) -> str:
         """Return the line at fault."""
-        return self.lines[self.line] if self.line < len(self.lines) else ''
+        return self.line_at(self.line)
 
     @property
     def before(self) -> str:
@@ -69,7 +74,7 @@ def hint(text: str, error: Any) -> Hint | None:
         return None
     began = error.context_mark
     trouble = Trouble(
-        text.splitlines(), mark.line, mark.column,
+        _BREAK.split(text), mark.line, mark.column,
         None if began is None else (began.line, began.column), error.context or '')
     for rule in _RULES:
         found = rule(trouble, error.problem or '')
@@ -116,7 +121,7 @@ def _first_character(at: Trouble, problem: str) -> Hint | None:
     if 'scanning an anchor' in at.reading or 'scanning an alias' in at.reading \
             or 'scanning a tag' in at.reading:
         line, column = at.began or (at.line, at.column)
-        return _begins_with(line, column, at.lines[line])
+        return _begins_with(line, column, at.line_at(line))
     if 'cannot start any token' in problem and at.text[at.column:at.column + 1] != '\t':
         return _begins_with(at.line, at.column, at.text)
     return None
@@ -147,10 +152,10 @@ def _second_colon(at: Trouble, problem: str) -> str | Hint | None:
     if _PAIR.match(key + ' ') and ': ' in key:
         return "a text with ': ' in it must be put in quotes"
     above = next((number for number in range(at.line - 1, -1, -1)
-                  if at.lines[number].strip()), None)
+                  if at.line_at(number).strip()), None)
     if above is None:
         return None
-    line = at.lines[above]
+    line = at.line_at(above)
     column = len(line) - len(line.lstrip(' '))
     if re.match(r'[\w-]+:\S', line.lstrip(' -')):
         return Hint(above, column, "a space must follow the ':' behind a key")
@@ -163,7 +168,7 @@ def _key_without_space(at: Trouble, problem: str) -> Hint | None:
     if 'simple key' not in at.reading or at.began is None:
         return None
     line, column = at.began
-    if re.match(r'[\w-]+:\S', at.lines[line].strip()):
+    if re.match(r'[\w-]+:\S', at.line_at(line).strip()):
         return Hint(line, column, "a space must follow the ':' behind a key")
     return Hint(line, column, "expected 'key: value'")
 

@@ -130,14 +130,14 @@ class Files(Case):
     """Files as `action_lifecycle validate` and the nodes read them."""
 
     def prepare(self) -> None:
-        from action_lifecycle.cli import files
+        from action_lifecycle.cli import checking
         from action_lifecycle.engine import draw, load_graph, Machine
         from action_lifecycle.engine.document import parse_document
         from action_lifecycle.flow import parse_flow, recipes
         from action_lifecycle.nodes.tools_file import load_tools
         from action_lifecycle.tools import McpServer
         from action_lifecycle.world.stop_file import StopFile
-        self.files, self.draw, self.load_graph, self.machine = files, draw, load_graph, Machine
+        self.files, self.draw, self.load_graph, self.machine = checking, draw, load_graph, Machine
         self.parse_flow, self.recipes, self.load_tools = parse_flow, recipes, load_tools
         self.stop_file = StopFile
         with contextlib.suppress(LifecycleError):  # without the library there are no such tools
@@ -177,7 +177,7 @@ class Files(Case):
             if kind == 'tools':
                 self.load_tools(path, Node(), 'action_lifecycle')
                 return True
-            self.files._check(str(path), None)
+            self.files._check(str(path), None, None)
             if kind == 'graph':
                 return self._walk(self.load_graph(path))
             return self._recipe(path)

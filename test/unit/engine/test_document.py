@@ -243,7 +243,7 @@ def test_what_yaml_writes_comes_back(data: dict) -> None:
     assert parse_document(text, 'f').data == data
 
 
-@given(st.text(alphabet='ab:-[]{}&*#!|>\n\t "\'?,<', max_size=60))
+@given(st.text(alphabet='ab:-[]{}&*#!|>%@`\n\r\x85\u2028\x0c\t "\'?,<', max_size=60))
 def test_any_text_loads_or_is_refused(text: str) -> None:
     try:
         parse_document(text, 'f')
