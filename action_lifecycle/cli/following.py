@@ -32,6 +32,7 @@ from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode, FlowStatus
 from action_lifecycle_msgs.srv import ListActions
 from rclpy.action import ActionClient
+from rich.box import ASCII, HEAVY_HEAD
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
@@ -289,7 +290,7 @@ class _Following:
                 self._say(f'{action.action_id} {waits_for(action)}')
         self._say_if_new('safety', self.observer.safety_words())
         for action in self.status.actions:
-            words = self.observer.motion_words(action)
+            words = self.observer.motion_words(action, brief=True)
             if self.progress.verbose or 'waits for' in words:
                 self._say_if_new(action.action_id, words and f'{action.action_id:<16} {words}')
 
@@ -355,7 +356,7 @@ def _sum_up(
     if 'job' in summary:
         _print_job(console, summary['job'])
     elif changes:
-        console.print(attempts_table(changes))
+        console.print(attempts_table(changes, ASCII if options.plain else HEAVY_HEAD))
     if 'total' in summary:
         _print_summary(console, summary, result.error_code == ErrorCode.NONE)
     if result.error_msg:

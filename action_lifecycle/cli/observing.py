@@ -97,15 +97,15 @@ class Observer:
             return f'the world model bridge was started anew ({at})'
         return ''
 
-    def motion_words(self, action: Any) -> str:
-        """Return at which step the motion of an ActionStatus is, and its feedback."""
+    def motion_words(self, action: Any, *, brief: bool = False) -> str:
+        """Return at which step the motion of an ActionStatus is; unless `brief`, its feedback."""
         feedback = self._motions.get(bytes(action.goal_id.uuid)[:OF_MOTION])
         if feedback is None or action.state.value != 'executing_motion':
             return ''
         steps = self.steps.get(action.action_id, 0)
         words = f'step {feedback.step + 1}' + (
             f' of {steps}' if feedback.step < steps else '') + f', {feedback.step_state}'
-        said = feedback_text(feedback.feedback_json)
+        said = '' if brief else feedback_text(feedback.feedback_json)
         return words + (f': {said}' if said else '')
 
     def questions(self, flow_id: str = '') -> Iterator[str]:

@@ -23,6 +23,7 @@ import sys
 import time
 from typing import Any, Protocol
 
+from rich.box import Box, HEAVY_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -128,9 +129,9 @@ def waits_for(action: Any) -> str:
     return f'waits: {why}; have a look, then call ~/clear_stop' if kind == 'dependency' else ''
 
 
-def attempts_table(changes: Iterable[Any]) -> Table:
+def attempts_table(changes: Iterable[Any], box: Box = HEAVY_HEAD) -> Table:
     """Show, for each attempt of each action, what the controller and what the sensors said."""
-    table = Table(title='What was said, and what was so', title_justify='left')
+    table = Table(title='What was said, and what was so', title_justify='left', box=box)
     for name in ('action', 'attempt', 'the controller said', 'the sensors said', 'evidence',
                  'outcome'):
         table.add_column(name, overflow='fold', justify='right' if name == 'attempt' else 'left')
@@ -177,7 +178,7 @@ def fact_text(fact: Any) -> str:
     """Return the value of a Fact with its unit; of a long list the first four numbers."""
     numbers = ' '.join(f'{number or 0.0:.3g}' for number in fact.numbers[:4])  # no -0
     if len(fact.numbers) > 1:
-        numbers = f'[{numbers}]' if len(fact.numbers) <= 4 else f'[{numbers} …]'
+        numbers = f'[{numbers}]' if len(fact.numbers) <= 4 else f'[{numbers} ...]'
     text = numbers or fact.value_json or 'never seen'
     return text + (f' {fact.unit}' if fact.unit and text != 'never seen' else '') + (
         ' (stale)' if fact.validity == fact.STALE else '')

@@ -116,6 +116,7 @@ def test_the_step_of_a_motion_and_its_feedback_are_told_of_the_right_action() ->
     assert observer.motion_words(action) == ''
     nodes.heard['world_model_bridge/execute_motion/_action/feedback'](told)
     assert observer.motion_words(action) == 'step 2 of 3, executing: error.positions [0.123]'
+    assert observer.motion_words(action, brief=True) == 'step 2 of 3, executing'
     action.goal_id.uuid = [9] * 16
     assert observer.motion_words(action) == ''
     action.goal_id.uuid, action.state.value = list(range(16)), 'sensor_confirm'

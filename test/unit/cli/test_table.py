@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 import io
 from typing import Any
 
@@ -81,7 +82,7 @@ def test_a_flow_is_named_with_its_id(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize(('numbers', 'text'), [
-    ([0.5], '0.5 m'), ([1.0, 2.0], '[1 2] m'), ([1.0] * 6, '[1 1 1 1 …] m'), ([], 'never seen')])
+    ([0.5], '0.5 m'), ([1.0, 2.0], '[1 2] m'), ([1.0] * 6, '[1 1 1 1 ...] m'), ([], 'never seen')])
 def test_a_value_that_is_cut_says_so(numbers: list[float], text: str) -> None:
     assert table.fact_text(msg.Fact(numbers=numbers, unit='m', validity=1)) == text
 
@@ -105,3 +106,18 @@ def test_colors_are_for_terminals_and_not_where_nobody_wants_them(
     monkeypatch.setattr('sys.stdout', stream)
     table.console().print('[red]late[/red]')
     assert ('\x1b[31m' in stream.getvalue()) is colored and 'late' in stream.getvalue()
+
+
+def test_lines_for_programs_have_a_table_of_plain_characters(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    following = pytest.importorskip('action_lifecycle.cli.following')
+    execute_flow = pytest.importorskip('action_lifecycle_msgs.action').ExecuteFlow
+    changes = [msg.ActionStateChange(flow_id='f', action_id='pick', attempt=1, event='terminate',
+                                     to_state='terminated', outcome='succeeded')]
+    for plain in (True, False):
+        stream = io.StringIO()
+        monkeypatch.setattr('sys.stdout', stream)
+        following._sum_up(table.console(), Namespace(json=None, plain=plain),
+                          execute_flow.Result(flow_id='f'), changes)
+        assert 'pick' in stream.getvalue() and stream.getvalue().isascii() is plain
