@@ -17,10 +17,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 import json
 import os
 import sys
-import time
 from typing import Any, Protocol
 
 from rich.box import Box, HEAVY_HEAD
@@ -79,12 +79,12 @@ def print_rows(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
 
 
 def at_clock(seconds: float | None, clock: str = 'wall') -> str:
-    """Return a time of the wall clock as a date with its zone, of another one in seconds."""
+    """Return a time of the wall clock as ISO 8601 with its offset, of another one in seconds."""
     if seconds is None:
         return '-'
     if clock != 'wall':
         return f'{seconds:.3f} s'
-    return time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(seconds))
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec='seconds')
 
 
 class Motions(Protocol):
