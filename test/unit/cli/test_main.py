@@ -49,6 +49,7 @@ def test_the_verbs_are_those_that_people_look_for() -> None:
     assert set(VERBS) == {
         'run', 'watch', 'status', 'cancel', 'retry', 'edit', 'operator', 'respond', 'safety',
         'clear-stop', 'jobs', 'list', 'history', 'dialogue', 'journal verify', 'journal export',
+        'ledger rebuild',
         'validate', 'graph', 'schema'}
 
 

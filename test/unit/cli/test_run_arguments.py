@@ -87,13 +87,13 @@ def test_a_job_that_never_comes_again_is_told_in_words(following: float | None, 
 
 
 def test_the_next_time_of_a_job_has_its_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = pytest.importorskip('action_lifecycle.cli.run')
+    following = pytest.importorskip('action_lifecycle.cli.following')
     from rich.console import Console
     monkeypatch.setenv('TZ', 'UTC-02:30')  # the sign is that of POSIX
     time.tzset()
     try:
         console = Console(record=True, width=200)
-        run._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall', 'next': 86400.0})
+        following._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall', 'next': 86400.0})
     finally:
         monkeypatch.undo()
         time.tzset()
