@@ -93,7 +93,8 @@ def test_the_next_time_of_a_job_has_its_time_zone(monkeypatch: pytest.MonkeyPatc
     time.tzset()
     try:
         console = Console(record=True, width=200)
-        following._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall', 'next': 86400.0})
+        following._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall',
+                                       'next': 86400.0})
     finally:
         monkeypatch.undo()
         time.tzset()
