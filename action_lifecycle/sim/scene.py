@@ -33,8 +33,8 @@ try:
     import mujoco as mujoco  # type: ignore[import-untyped]
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "The simulated cell needs MuJoCo 4; install it with: pip install 'mujoco>=4,<5' "
-        "matplotlib"
+        'The simulated cell needs MuJoCo 4; '
+        "install it with: pip install 'mujoco>=4,<5' matplotlib"
     ) from error
 
 MODEL = Path(__file__).parent / 'model' / 'cell.xml'
