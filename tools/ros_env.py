@@ -15,13 +15,13 @@
 """
 Run a command in a ROS 2 environment with this workspace overlaid.
 
-usage: tools/ros-env [CMD…]
+usage: tools/ros-env [--dev] [CMD…]
 
 With ROS 2 Jazzy or newer sourced, CMD runs in that and nothing is downloaded. Without, a private
 Jazzy is built into .ros/ of this checkout first (some 2 minutes, once), and CMD runs in that, with
 ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST and ROS_LOG_DIR=.ros/log unless they are set. What
 `colcon build` left in install/ is overlaid in both cases. Without CMD the environment is only
-set up. Fast DDS is the default middleware; RMW_IMPLEMENTATION=rmw_cyclonedds_cpp works too.
+set up. --dev adds to the private Jazzy what checks, tests and benches import. Fast DDS is the default middleware; RMW_IMPLEMENTATION=rmw_cyclonedds_cpp works too.
 """
 
 from __future__ import annotations
@@ -70,12 +70,14 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] in (['-h'], ['--help']):
         print(__doc__)
         return 0
+    dev = arguments[:1] == ['--dev']
+    arguments = arguments[dev:]
     environment = without_private(os.environ)
     try:
         if is_sourced(environment):
             check_sourced(environment)
         else:
-            private_jazzy.ensure(environment)
+            private_jazzy.ensure(environment, dev)
             add_setup_files((VENV, JAZZY))
             environment = private(environment)
     except SetupError as error:

@@ -25,7 +25,8 @@ import time
 
 def say(text: str) -> None:
     """Print one line of progress on stderr, so that stdout stays the command's own."""
-    print('== ' + text, file=sys.stderr, flush=True)
+    sys.stderr.write(f'== {text}\n')  # at once, also from several threads
+    sys.stderr.flush()
 
 
 @contextmanager

@@ -89,7 +89,8 @@ def test_each_exec_depend_is_imported() -> None:
 
 
 def test_each_python_dependency_is_pinned_for_the_private_ros() -> None:
-    text = (ROOT / 'tools/requirements-dev.txt').read_text(encoding='utf-8')
+    text = ''.join((ROOT / f'tools/requirements-{name}.txt').read_text(encoding='utf-8')
+                   for name in ('demo', 'dev'))
     pinned = set(re.findall(r'^([a-z0-9-]+)==', text, re.MULTILINE))
     named = {'yaml': 'pyyaml', 'dateutil': 'python-dateutil'}  # otherwise as the rosdep key
     python = {named.get(key[8:], key[8:]) for key in _dependencies('exec_depend', 'test_depend')
@@ -97,7 +98,7 @@ def test_each_python_dependency_is_pinned_for_the_private_ros() -> None:
     assert python - pinned == set()
 
 
-@pytest.mark.parametrize('name', ['ros', 'dev', 'oldest'])
+@pytest.mark.parametrize('name', ['ros', 'demo', 'dev', 'oldest'])
 def test_requirements_are_pinned_to_one_version_and_sorted(name: str) -> None:
     text = (ROOT / f'tools/requirements-{name}.txt').read_text(encoding='utf-8')
     for block in text.split('\n\n'):
