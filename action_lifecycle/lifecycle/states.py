@@ -121,8 +121,8 @@ class ErrorCode(IntEnum):
     GOAL_UNKNOWN = 210  #: after a restart, the server knows nothing of the journaled goal
     RESULT_TWICE = 211  #: the server answered the same goal twice, differently
     # safety
-    SAFETY_NOT_READY = 300  #: a safety topic was never seen
-    SAFETY_STALE = 301  #: a safety topic fell silent
+    SAFETY_NOT_READY = 300  #: the safety topics were not READY in time
+    SAFETY_STALE = 301  #: a safety topic fell silent while something moved
     ESTOP = 302
     # confirmation and verification
     REFUTED = 400  #: the sensors say no

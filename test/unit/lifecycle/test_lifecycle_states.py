@@ -42,7 +42,7 @@ def constants(message: str) -> dict[str, str]:
 def test_the_message_has_every_state_outcome_and_status() -> None:
     expected = {
         **{state.name: state.value for state in ActionState},
-        'OUTCOME_NONE': '', **{f'OUTCOME_{o.name}': o.value for o in Outcome},
+        **{f'OUTCOME_{o.name}': o.value for o in Outcome},
         **{f'LEDGER_{status.name}': status.value for status in LedgerTaskStatus}}
     del expected['LEDGER_BLOCKED']
     found = constants('ActionState')
@@ -69,3 +69,11 @@ def test_an_ended_action_is_booked_by_its_outcome(
     state: ActionState, outcome: Outcome | None, status: str
 ) -> None:
     assert ledger_status(state, outcome).value == status
+
+
+def test_no_interface_has_an_empty_constant() -> None:
+    """Readers of bags, such as rosbags, do not parse `string NAME=""`."""
+    files = [file for kind in ('msg', 'srv', 'action')
+             for file in (MESSAGES.parent / kind).iterdir()]
+    assert len(files) > 30
+    assert [file.name for file in files if re.search(r'=\s*(""|\'\')', file.read_text())] == []
