@@ -20,6 +20,7 @@ import re
 from typing import Any
 
 
-def on_page_markdown(markdown: str, **site: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, **site: Any) -> str:
     """Return a page without links that leave docs/; README and the files are not on the site."""
-    return re.sub(r'(?<!!)\[([^\]]+)\]\(\.\./[^)]*\)', r'\1', markdown)
+    leaves = r'\.\./' * (page.file.src_uri.count('/') + 1)
+    return re.sub(rf'(?<!!)\[([^\]]+)\]\({leaves}[^)]*\)', r'\1', markdown)

@@ -79,7 +79,7 @@ WRONG_MACHINE = (
     'is {}: install ROS 2 Jazzy and source its setup.bash')
 
 
-PARSE_ONCE = '''
+PARSE_ONCE = """
 
 # Added by action_lifecycle's tools/private_jazzy.py
 _parse_anew = parse_idl_string
@@ -100,7 +100,7 @@ def parse_idl_string(idl_string, png_file=None):
         pickle.dump(content, file)
     os.replace(file.name, path)
     return content
-'''
+"""
 
 
 class SetupError(Exception):
@@ -111,8 +111,8 @@ def ensure(environment: dict[str, str], dev: bool = False) -> None:
     """
     Build what is missing or out of date; return at once when nothing is.
 
-    The environment is the one to find Python, the compilers and pip's settings in. `dev`: also what
-    checks, tests and benches import.
+    The environment is the one to find Python, the compilers and pip's settings in. `dev`: build
+    also what checks, tests and benches import.
     """
     parts = [part for part in PARTS if dev or part != 'dev']
     if not _missing(parts):
@@ -275,12 +275,11 @@ def _leave_out_cpp_type_support() -> None:
     There is no rclcpp here, so no C++ node could use the rest. What nothing in Python links to is
     not registered with rosidl_generate_interfaces.
     """
-    for name, file in (('rosidl_generator_cpp', 'register_cpp'),
-                       ('rosidl_typesupport_cpp', 'rosidl_typesupport_cpp-extras'),
-                       ('rosidl_typesupport_fastrtps_cpp', 'rosidl_typesupport_fastrtps_cpp-extras'),
-                       ('rosidl_typesupport_introspection_cpp',
-                        'rosidl_typesupport_introspection_cpp-extras')):
-        path = VENV / f'share/{name}/cmake/{file}.cmake'
+    share = VENV / 'share'
+    for path in (share / 'rosidl_generator_cpp/cmake/register_cpp.cmake',
+                 *(share / f'{name}/cmake/{name}-extras.cmake' for name in (
+                     'rosidl_typesupport_cpp', 'rosidl_typesupport_fastrtps_cpp',
+                     'rosidl_typesupport_introspection_cpp'))):
         path.write_text(re.sub(r'ament_register_extension\([^)]*\)', '', path.read_text()))
 
 

@@ -21,7 +21,8 @@ With ROS 2 Jazzy or newer sourced, CMD runs in that and nothing is downloaded. W
 Jazzy is built into .ros/ of this checkout first (some 2 minutes, once), and CMD runs in that, with
 ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST and ROS_LOG_DIR=.ros/log unless they are set. What
 `colcon build` left in install/ is overlaid in both cases. Without CMD the environment is only
-set up. --dev adds to the private Jazzy what checks, tests and benches import. Fast DDS is the default middleware; RMW_IMPLEMENTATION=rmw_cyclonedds_cpp works too.
+set up. --dev adds to the private Jazzy what checks, tests and benches import. Fast DDS is the
+default middleware; RMW_IMPLEMENTATION=rmw_cyclonedds_cpp works too.
 """
 
 from __future__ import annotations

@@ -24,12 +24,13 @@ import subprocess
 from typing import Any
 
 import pytest
-from unit.docs.pages import examples
+from unit.docs.pages import examples, TUTORIAL
 
+from .shown import commands, pattern
 from .system import System
 
 ROOT = Path(__file__).parents[2]
-CONSOLE = examples('console')
+CONSOLE = [example for example in examples('console') if example.page not in TUTORIAL]
 NODE = '/action_lifecycle'
 STREAMS = re.compile(r'action_lifecycle watch|ros2 topic (echo (?!.*--once)|hz)')
 
@@ -59,17 +60,10 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 
 @pytest.mark.parametrize('example', CONSOLE, ids=str)
 def test_commands_print_what_the_page_shows(system: System, example: Any) -> None:
-    for command, expected in _commands(example.text):
+    for command, expected in commands(example.text):
         output, code = _run(system, command)
         assert code == 0 or STREAMS.search(command), f'{command}\n{output}'
-        assert _pattern(expected).search(output), f'{command}\n{output}\nexpected:\n{expected}'
-
-
-def _commands(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each command behind a `$`, and the lines below it."""
-    for part in re.split(r'^\$ ', text, flags=re.M)[1:]:
-        command, _, expected = part.replace('\\\n', '').partition('\n')
-        yield command.removeprefix('tools/ros-env '), expected
+        assert pattern(expected).search(output), f'{command}\n{output}\nexpected:\n{expected}'
 
 
 def _run(system: System, command: str) -> tuple[str, int]:
@@ -89,16 +83,3 @@ def _run(system: System, command: str) -> tuple[str, int]:
             process.kill()
             output, _ = process.communicate()
     return output, process.returncode
-
-
-def _pattern(expected: str) -> re.Pattern[str]:
-    """Return what fits: `…` is anything, a number any number, white space any white space."""
-    pattern = ''
-    for token in re.findall(r'…|\d[\d.:]*|\s+|[^\s\d…]+', expected.strip()):
-        if token == '…':
-            pattern += r'[\s\S]*?'
-        elif token[0].isdigit():
-            pattern += r'-?\d[\d.:e-]*'
-        else:
-            pattern += r'\s*' if token.isspace() else re.escape(token)
-    return re.compile(pattern)

@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'QUALITY_DECLARATION.md',
-         *sorted((ROOT / 'docs').glob('*.md'))]
+         *sorted((ROOT / 'docs').rglob('*.md'))]
+TUTORIAL = [page for page in PAGES if page.parent.name == 'tutorial']
 _FENCE = re.compile(r'^```(.*)$')
 _LINK = re.compile(r'\]\(([^()\s]+)\)')
 

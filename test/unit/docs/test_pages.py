@@ -34,8 +34,8 @@ import yaml
 
 from .pages import anchors, Example, examples, links, PAGES, prose, ROOT
 
-LANGUAGES = {'bash', 'console', 'mermaid', 'python', 'text', 'yaml', 'yaml fragment', 'json',
-             'xml'}
+LANGUAGES = {'bash', 'console', 'mermaid', 'python', 'terminal', 'text', 'yaml', 'yaml fragment',
+             'json', 'xml'}
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
@@ -50,9 +50,10 @@ def test_what_a_page_links_to_is_there(page: Path) -> None:
 
 
 def test_index_and_site_have_each_page_once() -> None:
-    names = {page.name for page in (ROOT / 'docs').glob('*.md')} - {'index.md'}
+    folder = ROOT / 'docs'
+    names = {str(page.relative_to(folder)) for page in folder.rglob('*.md')} - {'index.md'}
     site = yaml.safe_load((ROOT / 'mkdocs.yml').read_text(encoding='utf-8'))
-    listed = [target for target in links(ROOT / 'docs/index.md') if '/' not in target]
+    listed = [target for target in links(ROOT / 'docs/index.md') if not target.startswith('..')]
     assert sorted(listed) == sorted(names)
     assert site['nav'] == ['index.md', *listed]
 
@@ -63,7 +64,7 @@ def test_the_pages_make_a_site_without_a_warning(tmp_path: Path) -> None:
         [sys.executable, '-W', 'ignore', '-m', 'mkdocs', 'build', '--strict', '--quiet',
          '--site-dir', str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
-    assert len(list(tmp_path.rglob('index.html'))) == len(list((ROOT / 'docs').glob('*.md')))
+    assert len(list(tmp_path.rglob('index.html'))) == len(list((ROOT / 'docs').rglob('*.md')))
 
 
 def test_each_block_says_what_it_is() -> None:

@@ -1,0 +1,130 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The tutorial, page after page, as a reader types it: files, open terminals, commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import os
+from pathlib import Path
+import re
+import signal
+import subprocess
+
+from isolation import domain_id
+import pytest
+from unit.docs.pages import blocks, examples, ROOT, TUTORIAL
+
+from .shown import commands, pattern
+
+SESSIONS = [['1-cell'], ['2-facts', '3-flow', '4-wrong'], ['5-robot']]
+"""Pages whose terminals stay open together."""
+ELSEWHERE = {'make demo'}  #: what the demo's own test runs, and CI
+BINARIES = ROOT / 'install/action_lifecycle/lib/action_lifecycle'
+
+
+class Reader:
+    """Types what the pages show, in a folder like the checkout."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ('config', 'tools'):
+            (folder / name).symlink_to(ROOT / name)
+        self.environment = {
+            **os.environ, 'ROS_DOMAIN_ID': str(domain_id()), 'ROS_LOG_DIR': str(folder),
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'COLUMNS': '140',
+            'PATH': f'{BINARIES}:{os.environ["PATH"]}', 'PWD': str(folder)}
+        self.terminals: list[tuple[str, subprocess.Popen[bytes]]] = []
+
+    def write(self, text: str) -> None:
+        """Write a file whose first line has its name."""
+        named = re.match(r'# (\S+\.yaml)\n', text)
+        assert named, f'no name in the first line of:\n{text}'
+        (self.folder / named[1]).write_text(text, encoding='utf-8')
+
+    def open_terminal(self, command: str) -> None:
+        """Start a command that goes on until Ctrl-C."""
+        with (self.folder / f'terminal{len(self.terminals)}.log').open('wb') as log:
+            self.terminals.append((command, subprocess.Popen(
+                ['bash', '-c', 'exec ' + command], cwd=self.folder, env=self.environment,
+                stdout=log, stderr=log, start_new_session=True)))
+
+    def type(self, command: str, expected: str) -> None:  # noqa: A003
+        """Run a command; it prints what the page shows."""
+        done = subprocess.run(
+            ['bash', '-c', command], cwd=self.folder, env=self.environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=150)
+        told = f'{command}\n{done.stdout}\nexpected:\n{expected}\n{self.logs()}'
+        assert done.returncode == 0, told
+        assert pattern(expected).search(done.stdout), told
+
+    def logs(self) -> str:
+        """Return what the terminals show."""
+        return '\n'.join(path.read_text(errors='replace')[-6000:]
+                         for path in sorted(self.folder.glob('terminal*.log')))
+
+    def close(self) -> None:
+        """Type Ctrl-C in all terminals."""
+        for _, process in reversed(self.terminals):
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGINT)
+                try:
+                    process.wait(40.0)
+                except subprocess.TimeoutExpired:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    reader = Reader(tmp_path)
+    yield reader
+    reader.close()
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize('names', SESSIONS, ids=lambda names: names[0])
+def test_the_pages_do_what_they_say(reader: Reader, names: list[str]) -> None:
+    if names == ['5-robot']:  # whose reader has the flow of page 3
+        for example in blocks(page('3-flow')):
+            if example.language == 'yaml':
+                reader.write(example.text)
+    for name in names:
+        for example in blocks(page(name)):
+            text = example.text.replace('tools/ros-env ', '')
+            if example.language == 'yaml':
+                reader.write(text)
+            elif example.language == 'terminal':
+                reader.open_terminal(text.strip())
+            elif example.language == 'console':
+                for command, expected in commands(text):
+                    reader.type(command, expected)
+            elif example.language == 'bash':
+                assert text.strip() in ELSEWHERE
+    for command, process in reader.terminals:
+        if 'launch' in command:
+            assert process.poll() is None, f'{command} has ended\n{reader.logs()}'
+
+
+def page(name: str) -> Path:
+    return next(page for page in TUTORIAL if page.stem == name)
+
+
+def test_each_page_is_in_a_session_and_leads_to_the_next() -> None:
+    stems = [page.stem for page in TUTORIAL]
+    assert [name for names in SESSIONS for name in names] == stems
+    for name, following in zip(stems, stems[1:]):
+        assert f'({following}.md)' in page(name).read_text(encoding='utf-8')
+    assert examples('terminal')
