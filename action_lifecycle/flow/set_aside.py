@@ -150,7 +150,7 @@ class SetAside:
             if row.final:
                 found.pop(row.action_id, None)
             else:
-                holds = list(row.data.get('resources', [])) if row.event == 'start' \
+                holds = _resources(row) if row.event == 'start' \
                     else found[row.action_id][1] if row.action_id in found else []
                 found[row.action_id] = row, holds
         return found
@@ -192,3 +192,11 @@ class SetAside:
                 cause=reason, actor=actor, final=event == 'terminate', ros_time=now))
             state = target
         return entries
+
+
+def _resources(row: Row) -> list[str]:
+    """Return what an action holds since its start; everything, if that can not be read."""
+    names = row.data.get('resources', [])
+    if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        return names
+    return [EVERYTHING]

@@ -64,7 +64,10 @@ class Template:
     __slots__ = ('_body', '_single', 'reads', 'tree')
 
     def __init__(self, text: str) -> None:
-        self.tree = _ENVIRONMENT.parse(text)
+        try:
+            self.tree = _ENVIRONMENT.parse(text)
+        except (SyntaxError, ValueError) as error:  # of Python, from digits of other scripts
+            raise jinja2.TemplateSyntaxError(f'not a number: {error}', 1) from error
         _check(self.tree, 0)
         self._body: list[nodes.Node] = list(self.tree.body)
         self.reads = frozenset(_reads(self._body, frozenset()))

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from .journal_reader import JournalReader
+from .journal_row import JournalError
 from ..engine import Graph
 from ..lifecycle.action import Action
 from ..lifecycle.ports import Recorder
@@ -67,8 +68,13 @@ class Projection:
             # Taken out and put back, so that the newest change stands last.
             action = self._actions.pop(key, None) or Action(
                 *key, ActionSpec(), self._graph, self._recorder)
-            action.apply(row.event, row.to_state, row.data)
-            action.restore(row.to_state)
+            try:
+                action.apply(row.event, row.to_state, row.data)
+                action.restore(row.to_state)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise JournalError(
+                    f"row {row.seq}: '{row.event}' of {row.action_id} has data that can not be "
+                    f'used: {error!r}') from error
             action.dated(row.seq, row.ros_time or 0.0, row.to_state)
             self._actions[key] = action
         if len(self._actions) > 2 * MAX_ENDED:

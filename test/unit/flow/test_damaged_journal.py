@@ -189,6 +189,22 @@ def test_an_intact_row_that_no_action_can_be_made_of_sets_the_flow_aside(
     assert process.orchestrator.runs['next'].state == 'FINISH'
 
 
+def test_resources_that_can_not_be_read_lock_everything(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    process.submit(one(', resources: [arm], require: z > 0'))
+    for event, to_state, data in (('start', 'in_progress', {'resources': 1.5}),
+                                  ('execute', 'executing_motion', {'goal': 'a'})):
+        process.journal.append(Entry(
+            kind='transition', flow_id='f', action_id='pick', attempt=1, event=event,
+            from_state='in_progress', to_state=to_state, data=data))
+    process.kill()
+    process = restart(start, clock)
+    assert not robot.motions and question(process)
+    assert '*' in process.orchestrator.resources.locked
+
+
 def test_a_flow_that_fails_when_it_is_resumed_stops_what_it_has_taken_up(
     start: Start, clock: Clock, robot: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -313,3 +313,12 @@ def test_row_that_only_the_index_has_as_a_snapshot_is_damage(path):
     assert any("is of kind 'note', but the index" in str(fault) for fault in verify_journal(path))
     with JournalReader(path) as reader, pytest.raises(JournalError, match="is of kind 'note'"):
         reader.snapshot()
+
+
+def test_transition_whose_data_can_not_be_used_is_named(path):
+    with Journal(path) as journal:
+        journal.append(Entry('transition', 'f', 'a', 1, 'terminate', 'completed', 'terminated',
+                             data={'outcome': 0}))
+    with JournalReader(path) as reader, pytest.raises(
+            JournalError, match="row 1: 'terminate' of a has data that can not be used"):
+        Projection(reader, GRAPH).find()
