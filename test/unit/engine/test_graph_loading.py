@@ -143,7 +143,7 @@ invariants:
     ('a: {transition: {next: [b], default: c}}\nb: {final: true}',
      "g.yaml:1:29: default 'c' is none of the next states"),
     ('a: {transition: {next: [b]}}\nb: *c',
-     "g.yaml:2:4: alias '*c' names no anchor"),
+     "g.yaml:2:4: alias '*c' names no anchor; a text that begins with '*' must be put in quotes"),
     ('a:\n\tfinal: true',
      'g.yaml:2:1: a tab indents this line; YAML indents with spaces'),
     ('state: {final: true}',
