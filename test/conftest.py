@@ -18,8 +18,14 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 import logging
+import signal
 
 from hypothesis import HealthCheck, settings
+
+# Processes begin with SIGINT ignored where the tests do, as behind `nohup … &`; nodes of tests end
+# by it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says nothing, on a machine that does other things, too.
 settings.register_profile(

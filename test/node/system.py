@@ -152,7 +152,7 @@ class System:
     def shell(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a console command in this process: as `command`, but without its imports."""
         out, err = io.StringIO(), io.StringIO()
-        with patch.dict(os.environ, ROS_DOMAIN_ID=str(self.domain)), \
+        with patch.dict(os.environ, ROS_DOMAIN_ID=str(self.domain), COLUMNS='140'), \
                 contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(arguments)
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
