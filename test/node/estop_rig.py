@@ -31,7 +31,7 @@ from action_lifecycle_msgs.srv import ClearStop
 
 from .bridge_rig import FACTS, GRIPPER, Rig
 
-MAX_AGE = 1.5
+MAX_AGE = 1.0
 OPEN = {'command': {'position': 0.05, 'max_effort': 10.0}}
 DRIVERS = FACTS.replace('max_age: 4.0', f'max_age: {MAX_AGE}') + f"""
 safety: [{{topic: scanner, type: std_msgs/msg/Header, max_age: {MAX_AGE}}}]
