@@ -146,13 +146,11 @@ class Edits(Case):
         finally:
             if canceled:
                 rig.orchestrator.cancel(run.flow_id, 'me', 'done')
-            rig.robot.by_hand.clear()
-            for motion in rig.robot.motions:
-                if not motion.canceled:
-                    motion.end('canceled')
-            rig.robot.motions.clear()
-            rig.robot.questions.clear()
-            rig.clock.run(20.0)
+            rig.rest()
+            if not run.ended:
+                rig.orchestrator.cancel(run.flow_id, 'me', 'done')
+                rig.rest()
+            assert run.ended, 'a flow that was canceled, and whose motions have ended, goes on'
             rig.clock._later.clear()
             rig.orchestrator.runs.pop(run.flow_id, None)
         if refusal is not None and not applied:

@@ -54,6 +54,16 @@ class Rig:
         return self.orchestrator.submit(
             parse_flow(flow, 'f.yaml') if isinstance(flow, str) else flow, f'f{self._numbers}')
 
+    def rest(self) -> None:
+        """End what moves, forget what is asked, and let 20 s pass."""
+        self.robot.by_hand.clear()
+        for motion in self.robot.motions:
+            if not motion.canceled:
+                motion.end('canceled')
+        self.robot.motions.clear()
+        self.robot.questions.clear()
+        self.clock.run(20.0)
+
     def close(self) -> None:
         """End it without a word."""
         self.process.kill()
