@@ -189,8 +189,8 @@ class MotionGoal:
                               self._node.now(), sent=False))
             return
         self._on_state('canceling')
-        if self._may_run:
-            self._client.cancel(self._goal_id)
+        self._client.cancel(self._goal_id).add_done_callback(
+            self._node.guarded(self._cancel_answered, what=self._what))
 
     def give_up(self) -> None:
         """Wait no longer for the server's word."""
@@ -231,6 +231,13 @@ class MotionGoal:
             self._fail(ErrorCode.GOAL_REJECTED,
                        f"server '{self._client.server}' rejected the goal", stopped=True)
 
+    def _cancel_answered(self, future: Any) -> None:
+        """Take in that a server which cancels the goal has accepted it, if its answer was lost."""
+        canceled = [bytes(info.goal_id.uuid) for info in future.result().goals_canceling]
+        if bytes(self._goal_id.uuid) in canceled and not (self._may_run or self.done.done()):
+            self._leave_line()
+            self._running()
+
     def _unanswered(self) -> None:
         """Neither accepted nor rejected: it may be executed yet, so it is canceled."""
         self._leave_line()
@@ -252,7 +259,7 @@ class MotionGoal:
         self._servers = self._client.servers
         self._on_state('executing')
         self._ask_result()
-        if self._canceling:
+        if self._canceling:  # the server may not have known it when it was canceled
             self._client.cancel(self._goal_id)
 
     def _ask_result(self) -> None:

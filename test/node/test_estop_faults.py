@@ -15,8 +15,8 @@
 """
 Who says stop wins, and silence permits nothing, whoever else speaks: with real publishers.
 
-The campaign repeats checks with random faults: `ESTOP_CHECKS=200 tools/ros-env python3 -m pytest
-test/node/test_estop_faults.py -k campaign -s`; `ESTOP_SEED` repeats a run.
+The campaign repeats checks with random faults: `ESTOP_CHECKS=200 tools/ros-env --dev python3 -m
+pytest test/node/test_estop_faults.py -k campaign -s`; `ESTOP_SEED` repeats a run.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ import pytest
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.task import Future
 
 from .bridge_rig import Rig
 from .ending import destroy
@@ -50,6 +51,24 @@ def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     rig.start()
     yield rig
     rig.close()
+
+
+def test_a_motion_whose_acceptance_is_lost_is_canceled_at_once(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = motion_client.MotionClient.send
+
+    def deaf(*arguments: Any) -> Future:
+        send(*arguments)
+        return Future()
+
+    monkeypatch.setattr(motion_client.MotionClient, 'send', deaf)
+    rig.gripper.behaviour = 'wait'
+    handle = rig.send(rig.order({'command': {'position': 0.05, 'max_effort': 10.0}}))
+    rig.until(lambda: rig.gripper.goals)
+    rig.wait(handle.cancel_goal_async())
+    result = rig.result(handle)
+    assert (result.outcome, result.stopped) == ('canceled', True)
 
 
 @pytest.mark.parametrize('lost', [0, 1, 2])
