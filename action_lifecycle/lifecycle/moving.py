@@ -24,7 +24,7 @@ import uuid
 from .driver import Driver
 from .ports import Confirmation, Evidence, Handle, MotionRequest, MotionResult
 from .states import ActionState, ErrorCode
-from .words import in_words
+from .words import in_words, joined
 
 MAX_RESULT = 16_384
 """Characters of JSON of a motion's result that are journaled; a longer one is left out."""
@@ -78,16 +78,18 @@ class Moving(Driver):
             code, reason, actor = self._canceled_by
             self._fail_stopped(result, code, reason, actor)
         elif result.outcome == 'executed':
-            self._fire('motion_done', ended=result.ended, **said)
+            self._fire('motion_done', ended=result.ended, cause=result.note, **said)
         elif self._interrupted(result):
             self._fire('motion_done', ended=self.clock.now(), interrupted=True,
                        controller_said=result.controller_said or 'knows nothing of the goal',
-                       cause='the motion was interrupted; the sensors are asked')
+                       cause=joined('the motion was interrupted; the sensors are asked',
+                                    result.note))
         else:
             code = result.error_code or (
                 ErrorCode.MOTION_CANCELED if result.outcome == 'canceled'
                 else ErrorCode.MOTION_ABORTED)
-            self._fail_stopped(result, code, result.error_msg, 'controller')
+            self._fail_stopped(
+                result, code, joined(result.error_msg, result.note), 'controller')
 
     def _interrupted(self, result: MotionResult) -> bool:
         """Whether nobody wanted this end: our side stopped the motion, or lost sight of it."""
@@ -133,7 +135,8 @@ class Moving(Driver):
         action = self.action
         evidence = list(answer.evidence)
         if answer.verdict == 'confirmed':
-            self._fire('confirmed', evidence=evidence, sensors_said='confirmed', actor='sensors')
+            self._fire('confirmed', evidence=evidence, sensors_said='confirmed', actor='sensors',
+                       cause=answer.note)
         elif not action.interrupted:
             self._refused(answer)
         elif action.spec.resume_policy == 'retry' and answer.verdict != 'failed':

@@ -69,6 +69,7 @@ class MotionResult:
     result: Any = None
     goals: Mapping[str, Any] = field(default_factory=dict)
     #: by the index of the step: goals that had something to be filled in, as they were sent
+    note: str = ''  #: what else happened meanwhile, in words
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ class Confirmation:
     evidence: Sequence[Evidence] = ()
     error_code: ErrorCode = ErrorCode.NONE
     error_msg: str = ''
+    note: str = ''  #: what else happened meanwhile, in words
 
 
 class Handle(Protocol):

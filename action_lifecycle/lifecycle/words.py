@@ -37,12 +37,15 @@ def printable(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[:longest - 1] + '…'
 
 
+def joined(*parts: str) -> str:
+    """Put what is said of one thing in a line."""
+    return '; '.join(part for part in parts if part)
+
+
 def in_words(answer: Confirmation) -> str:
     """Say which condition was not met, with the values it saw."""
-    if answer.error_msg:
-        return answer.error_msg
-    parts = [describe(item) for item in answer.evidence if item.get('verdict') != 'true']
-    return '; '.join(parts) or answer.verdict
+    unmet = [describe(item) for item in answer.evidence if item.get('verdict') != 'true']
+    return joined(answer.error_msg or joined(*unmet) or answer.verdict, answer.note)
 
 
 def describe(evidence: dict[str, Any]) -> str:

@@ -125,6 +125,15 @@ class _Call:
         self._heard = False
         self._silences = 0
         self._refused_for = 0.0
+        self._last = bridge.node.steady()  #: when the bridge gave a sign of this goal
+        self._missed = False
+        self._away = 0.0  #: s
+
+    @property
+    def note(self) -> str:
+        """How long the bridge was away in the middle of it, in words; '' when it was not."""
+        return f'the world model bridge did not answer for {self._away:.1f} s' \
+            if self._away else ''
 
     def send(self, waited: float = 0.0) -> None:
         """Send the goal as soon as the server is there, within the time limit."""
@@ -151,7 +160,11 @@ class _Call:
 
     def _hear(self) -> None:
         self._heard = True
-        self.bridge.heard = self.bridge.node.steady()
+        self.bridge.heard = now = self.bridge.node.steady()
+        if self._missed:
+            self._missed = False
+            self._away += now - self._last
+        self._last = now
 
     def _listen(self, waited: float) -> None:
         """Notice a bridge that is gone: no answer of it would ever come."""
@@ -172,6 +185,7 @@ class _Call:
         if waited >= self.bridge.timeout:
             self.absent('the world model bridge does not answer')
         else:
+            self._missed = True
             self.vanished(waited + SILENCE)
 
     def _give_up(self) -> None:
@@ -316,7 +330,7 @@ class _Motion(_Call):
             controller_said=result.controller_said, stopped=result.stopped,
             error_code=to_code(result.error_code), error_msg=result.error_msg,
             evidence=[evidence_from(item) for item in result.evidence],
-            result=json_or_text(result.result_json or 'null'), goals=self.goals))
+            result=json_or_text(result.result_json or 'null'), goals=self.goals, note=self.note))
 
     def refused(self) -> None:
         self.result(MotionResult(
@@ -361,7 +375,7 @@ class _Confirmation(_Call):
         self.result(Confirmation(
             _VERDICTS.get(result.verdict, 'failed'),
             [evidence_from(item) for item in result.evidence],
-            to_code(result.error_code), result.error_msg))
+            to_code(result.error_code), result.error_msg, self.note))
 
     def refused(self) -> None:
         self.result(Confirmation('failed', (), ErrorCode.NOT_READY,

@@ -158,6 +158,12 @@ class Robot(System):
         assert self.motions[ARM] - before == motions
         assert any(row.data.get('evidence') for row in rows)
 
+    def history_tells_of_the_bridge(self, flow: str, victim: str) -> None:
+        """Look for how long it was away, if it was and somebody was there to notice."""
+        told = [row.cause for row in self.rows(flow_id=flow, action_id='move', kind='transition')
+                if 'the world model bridge did not answer for' in row.cause]
+        assert len(told) == (victim == 'bridge'), told
+
 
 @pytest.fixture(scope='module')
 def robot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Robot]:
@@ -222,6 +228,7 @@ def test_killed_while_the_motion_runs(robot: Robot, victim: str) -> None:
     robot.kill_all(victim)
     robot.start_again(victim)
     robot.succeeded(flow, before)
+    robot.history_tells_of_the_bridge(flow, victim)
 
 
 @victims
@@ -244,6 +251,7 @@ def test_killed_while_the_sensors_are_asked(robot: Robot, victim: str) -> None:
     robot.kill_all(victim)
     robot.start_again(victim)
     robot.succeeded(flow, before)
+    robot.history_tells_of_the_bridge(flow, victim)
 
 
 def test_an_outcome_that_is_not_there_after_a_crash_of_all_is_asked_about(robot: Robot) -> None:
