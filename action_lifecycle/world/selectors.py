@@ -26,7 +26,15 @@ import numpy as np
 
 from .arrays import Absent, cloud, image
 from .message_values import json_in, number_in, to_value
-from .paths import ConvertStep, FieldStep, IndexStep, MatchStep, parse_path, Step
+from .paths import (
+    ConvertStep,
+    FieldStep,
+    IndexStep,
+    MatchStep,
+    parse_path,
+    PathError,
+    Step,
+)
 
 Reader = Callable[[Any], Any]
 
@@ -50,11 +58,19 @@ def compile_path(path: str, type_name: str, *, count: bool = False) -> tuple[Rea
         return finish(_in_json(_read(steps))), _stamp_reader(steps)
     if type_name == 'sensor_msgs/msg/PointCloud2' and steps[0] == FieldStep('data') \
             and len(steps) > 1 and isinstance(steps[1], FieldStep):
-        rest = [_step(step) for step in steps[2:]]
-        return finish(_chain([cloud(steps[1].name), *rest])), header_stamp
+        return finish(_chain([cloud(steps[1].name), *_indices(path, steps[2:])])), header_stamp
     if type_name == 'sensor_msgs/msg/Image' and steps[0] == FieldStep('data'):
-        return finish(_chain([image, *(_step(step) for step in steps[1:])])), header_stamp
+        return finish(_chain([image, *_indices(path, steps[1:])])), header_stamp
     return finish(_read(steps)), _stamp_reader(steps)
+
+
+def _indices(path: str, steps: Sequence[Step]) -> list[Reader]:
+    """Return the readers of the steps in an array of points or pixels."""
+    for step in steps:
+        if not isinstance(step, IndexStep):
+            raise PathError(f"field path '{path}': what is selected from are points or pixels; "
+                            'expected an index or a slice in [ ], such as [0] or [10:20, 5]')
+    return [_step(step) for step in steps]
 
 
 def is_every(step: Step) -> bool:

@@ -156,6 +156,15 @@ def test_an_image_has_rows_columns_and_channels() -> None:
         read('data', image(gray, 'bayer?'), kind)
 
 
+@pytest.mark.parametrize(('kind', 'path'), [
+    ('sensor_msgs/msg/Image', 'data[name=elbow,a]'), ('sensor_msgs/msg/Image', 'data[0].x'),
+    ('sensor_msgs/msg/Image', 'data|number'), ('sensor_msgs/msg/PointCloud2', 'data.x[name=a]'),
+    ('sensor_msgs/msg/PointCloud2', 'data.x.y')])
+def test_points_and_pixels_are_selected_by_index_only(kind: str, path: str) -> None:
+    with pytest.raises(PathError, match='points or pixels; expected an index or a slice'):
+        compile_path(path, kind)
+
+
 @pytest.mark.parametrize(('name', 'values', 'expected'), [
     ('min', [3.0, 1.0, 2.0], 1.0), ('max', [3, 1, 2], 3), ('mean', [1.0, 2.0], 1.5),
     ('median', [5.0, 1.0, 2.0], 2.0), ('norm', [3.0, 4.0], 5.0), ('std', [1.0, 3.0], 1.0),
