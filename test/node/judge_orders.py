@@ -71,11 +71,11 @@ class Orders(Record):
             yield f'{order.actor} has cleared the stop, and no row says so'
 
     def _accepted_unlock(self, order: Order) -> Iterator[str]:
-        yield from self._accepted_clear_stop(order)
-        for name in order.resources:
-            if not any(row.event == 'unlock' and row.actor == order.actor
-                       for row in self.locks[name]):
-                yield f'{order.actor} has unlocked {name}, and no row says so'
+        # That what it names is not locked afterwards see _clearings: another may have unlocked it.
+        if not any(rows[0].actor == order.actor and rows[-1].event == 'done'
+                   and set(order.resources) <= set(rows[0].data['resources'])
+                   for rows in self.clearings.values()):
+            yield f"{order.actor} has unlocked {', '.join(order.resources)}, and no row says so"
 
     def _clearings(self) -> Iterator[Violation]:
         """Yield orders to clear a stop that are open, or have unlocked too little or too much."""

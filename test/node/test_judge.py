@@ -388,6 +388,21 @@ def test_a_clearing_that_is_open_or_leaves_something_locked_is_found() -> None:
     assert story('unlock') == ['half an order']
 
 
+@pytest.mark.parametrize(('actor', 'kinds'), [('bob', []), ('eve', ['half an order'])])
+def test_of_two_who_unlock_at_once_one_finds_nothing_to_unlock(
+    actor: str, kinds: list[str]
+) -> None:
+    story = good()
+    story.add('lock', 'lock', 'left', flow='')
+    story.unlock()
+    story.add('clear_stop', 'clear_stop', 'o2', flow='', actor='bob', resources=['left'])
+    story.add('clear_stop', 'done', 'o2', flow='', actor='bob', final=True)
+    story.ordered('unlock', resources=['left'])
+    story.ordered('unlock', resources=['left'])
+    story.orders[-1].actor = actor
+    assert story.kinds() == kinds
+
+
 def test_a_published_change_that_is_not_in_the_journal_is_found() -> None:
     story = good()
     row = story.rows[2]
