@@ -55,7 +55,8 @@ class Soak(ProcessRig):
     """Three nodes or a composed one, Redis if it is there, the double, and people."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, redis=shutil.which(SERVER) is not None)
+        # With LOCALHOST, rmw_fastrtps adds shared memory to FASTDDS_BUILTIN_TRANSPORTS.
+        super().__init__(folder, redis=shutil.which(SERVER) is not None, discovery='SUBNET')
         self.path = folder / 'journal'
         self.facts.write_text(FACTS, encoding='utf-8')
         self.robot = RobotDouble(folder, self.environment)

@@ -50,8 +50,8 @@ def lengths() -> Iterator[Any]:
 
 @pytest.fixture
 def soak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Soak]:
-    # After some tens of kill -9, shared memory keeps those who live on from hearing the restarted
-    # nodes, for tens of seconds: docs/crash.md.
+    # After many kill -9, processes that go on no longer hear the restarted ones over shared memory
+    # for up to minutes (docs/crash.md), and the soak cannot come to rest.
     monkeypatch.setenv('FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4')
     soak = Soak(tmp_path)
     try:
