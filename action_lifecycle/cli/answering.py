@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The open questions of every node on the graph, listed and answered: the verb `respond`."""
+"""The verb `respond`: lists and answers the open questions of all nodes on the ROS graph."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from ..ros.qos import state_qos
 TOPIC_TYPE = 'action_lifecycle_msgs/msg/OperatorRequestArray'
 TOPIC, SERVICE = '/operator_requests', '/respond'
 LOOK = 1.0
-"""Seconds between looks at which nodes ask."""
+"""Interval (s) at which the graph is searched for nodes that ask."""
 SIMULATED = 1e8
-"""Seconds up to which a time is taken for one of a simulation."""
+"""A deadline (s) up to this value is simulated time, a later one is wall time."""
 
 
 class Question(NamedTuple):
@@ -49,7 +49,7 @@ class Question(NamedTuple):
 
 
 class Questions:
-    """The open questions of every node on the graph, by asker and id."""
+    """The open questions of all nodes on the ROS graph, by asker and id."""
 
     def __init__(self, client: Client, namespace: str) -> None:
         self.client = client
@@ -59,7 +59,7 @@ class Questions:
         self._looked = -LOOK
 
     def look(self) -> None:
-        """Subscribe to the topics of nodes that have appeared; forget what dead ones asked."""
+        """Subscribe to the topics of new nodes; drop the questions of nodes that have gone."""
         if time.monotonic() - self._looked < LOOK:
             return
         self._looked = time.monotonic()
@@ -72,23 +72,23 @@ class Questions:
 
         for name in self._topics:
             if not self.client.node.count_publishers(name):
-                self._open.pop(name.removesuffix(TOPIC), None)  # it asks again when it is back
+                self._open.pop(name.removesuffix(TOPIC), None)  # published again on restart
 
     def _take(self, asker: str, message: OperatorRequestArray) -> None:
         self._open[asker] = list(message.requests)
 
     def askers(self) -> int:
-        """Return how many nodes could ask."""
+        """Return the number of nodes that publish questions."""
         return len(self._topics)
 
     def open(self) -> list[Question]:  # noqa: A003
-        """Return what is open now, the oldest first."""
+        """Return the open questions, the oldest first."""
         found = [Question(asker, request) for asker, requests in self._open.items()
                  for request in requests]
         return sorted(found, key=lambda item: (item.request.stamp.sec, item.request.stamp.nanosec))
 
     def left(self, request: OperatorRequest) -> float | None:
-        """Return the seconds until the time of a question is up; None: no limit, or not known."""
+        """Return the time (s) until a question's deadline; None: no deadline, or not known."""
         deadline = to_seconds(request.deadline)
         if not deadline:
             return None
@@ -103,19 +103,19 @@ class Questions:
     def answer(
         self, question: Question, answer: str, actor: str, comment: str, wait: float
     ) -> Any:
-        """Answer; returns the response of the node that asked."""
+        """Send an answer; returns the response of the node that asked."""
         return self.client.call(Respond, question.asker + SERVICE, Respond.Request(
             id=question.request.id, answer=answer, actor=actor, comment=comment), wait,
             again=False)
 
     def fitting(self, options: argparse.Namespace) -> list[Question]:
-        """Return the open questions that the options of the command name, the oldest first."""
+        """Return the open questions that match --id, --flow and --action, the oldest first."""
         return [question for question in self.open() if question.request.id.startswith(options.id)
                 and options.flow in ('', question.request.flow_id)
                 and options.action in ('', question.request.action_id)]
 
     def wait_for(self, options: argparse.Namespace) -> list[Question]:
-        """Return the questions that fit, as soon as one comes; none if none comes in time."""
+        """Wait for matching questions and return them; an empty list after `--wait` seconds."""
         end = time.monotonic() + options.wait
         while time.monotonic() < end:
             self.look()
@@ -125,7 +125,7 @@ class Questions:
         return []
 
     def nothing(self, options: argparse.Namespace) -> NotThere:
-        """Return the error that says that no question was there, or nobody to ask one."""
+        """Return the error for no matching question, or for no node that asks questions."""
         return NotThere(
             f'no such question within {options.wait:g} s, from {self.askers()} nodes that could '
             'ask' if self.askers()
@@ -133,7 +133,7 @@ class Questions:
 
 
 def respond(options: argparse.Namespace) -> int:
-    """Answer the oldest question that fits, or list them."""
+    """Answer the oldest matching question; without ANSWER, list the questions."""
     with connect('') as client:
         questions = Questions(client, options.namespace)
         if options.answer is None:
@@ -142,7 +142,7 @@ def respond(options: argparse.Namespace) -> int:
 
 
 def list_questions(questions: Questions, options: argparse.Namespace) -> int:
-    """Print the open questions that fit; waits until there is one, or the time is up."""
+    """Print the matching open questions; waits for one for at most `--wait` seconds."""
     found = questions.wait_for(options)
     if not questions.askers():
         raise questions.nothing(options)
@@ -158,12 +158,12 @@ def list_questions(questions: Questions, options: argparse.Namespace) -> int:
 
 
 def answer_one(questions: Questions, options: argparse.Namespace, actor: str) -> int:
-    """Answer the oldest question that fits."""
+    """Answer the oldest matching question."""
     found = questions.wait_for(options)
     if not found:
         raise questions.nothing(options)
     answer, behind = split_answer(options.answer, found[0].request.options)
-    if behind:  # a comment has an argument of its own here
+    if behind:  # --comment gives the comment; the text is a free answer
         answer = options.answer
     accepted(questions.answer(found[0], answer, actor, options.comment, options.wait))
     print(f'{found[0].request.id} {answer}')
@@ -171,7 +171,7 @@ def answer_one(questions: Questions, options: argparse.Namespace, actor: str) ->
 
 
 def split_answer(line: str, options: list[str]) -> tuple[str, str]:
-    """Return the option that a line names, by number or name, and the comment behind it."""
+    """Return the option that a line names by number or name, and the comment that follows it."""
     for option in sorted(options, key=len, reverse=True):
         if line == option or line.startswith(option + ' '):
             return option, line[len(option):].strip()

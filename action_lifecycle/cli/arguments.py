@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Arguments that several verbs share, so that each means the same everywhere.
+Arguments that several verbs share.
 
-The modules with the `add_parser` functions import nothing heavy: all of them are imported for
-`--help` and for each completion in the shell.
+The modules with an `add_parser` function import heavy modules only inside functions, since all
+of them are imported for `--help` and for each completion in the shell.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def add_verb(
     commands: Any, name: str, run: Command, *, help: str,  # noqa: A002
     example: str, description: str = '',
 ) -> argparse.ArgumentParser:
-    """Add a verb; `example`: one command line or several, without the name of the program."""
+    """Add a verb; `example`: command lines, one per line, without the program name."""
     lines = (f'  action_lifecycle {line}' for line in example.splitlines())
     description = description or f'{help[:1].upper()}{help[1:]}.'
     parser: argparse.ArgumentParser = commands.add_parser(
@@ -49,7 +49,7 @@ def add_verb(
 
 
 def lazily(module: str, function: str) -> Command:
-    """Return a command that imports the module that carries it out when it is called."""
+    """Return a command that imports its module only when it is called."""
     def run(options: argparse.Namespace) -> int:
         code: int = getattr(importlib.import_module(f'.{module}', __package__), function)(options)
         return code
@@ -57,25 +57,25 @@ def lazily(module: str, function: str) -> Command:
 
 
 def add_nodes(parser: argparse.ArgumentParser) -> None:
-    """Add what each verb has that asks nodes."""
+    """Add the options of verbs that communicate with nodes."""
     parser.add_argument('--namespace', default='', metavar='NS', help='namespace of the robot')
     parser.add_argument('--wait', type=_seconds, default=10.0, metavar='S',
                         help='seconds to wait for the nodes (default: 10)')
 
 
 def add_journal(parser: argparse.ArgumentParser) -> None:
-    """Add the journal as another source than the nodes."""
+    """Add `--journal`: read a journal file instead of calling the nodes."""
     parser.add_argument('--journal', metavar='FILE',
                         help='read this journal instead of asking the nodes')
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add the option of each verb that prints a table."""
+    """Add `--json` for verbs that print a table."""
     parser.add_argument('--json', action='store_true', help='print JSON instead of a table')
 
 
 def add_actor(parser: argparse.ArgumentParser, *, reason: str = 'why; it is recorded') -> None:
-    """Add who gives an order, and why."""
+    """Add `--actor` and `--reason`: who gives an order, and why."""
     parser.add_argument('--actor', default='', metavar='NAME',
                         help='who gives the order (default: user@host); it is recorded')
     if reason:
@@ -83,20 +83,20 @@ def add_actor(parser: argparse.ArgumentParser, *, reason: str = 'why; it is reco
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
-    """Add what narrows open questions down."""
+    """Add the filters for open questions."""
     parser.add_argument('--id', default='', metavar='ID',
-                        help='only the question whose id begins so')
+                        help='only the question whose id starts with this')
     parser.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
     parser.add_argument('--action', default='', metavar='ACTION', help='only of this action')
 
 
 def who(options: argparse.Namespace) -> str:
-    """Return who gives an order."""
+    """Return the name that is recorded for the person who gives an order."""
     return options.actor or requester()
 
 
 def requester() -> str:
-    """Return the user of this process, as orders name him."""
+    """Return the user of this process as USER@HOST."""
     return f'{getpass.getuser()}@{socket.gethostname()}'
 
 

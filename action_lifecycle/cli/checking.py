@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is wrong with files, and what they look like: the verbs validate, graph, schema."""
+"""The verbs validate, graph and schema: check files, draw them, print their JSON Schema."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from ..world.facts_file import FactsFile
 
 
 def validate(options: argparse.Namespace) -> int:
-    """Check each file by what it is; prints every fault, or `FILE: ok (kind)`."""
+    """Check each file by its kind; prints all faults, or `FILE: ok (kind)`."""
     code = DONE
     facts = load_facts(options.facts, _field_kind()) if options.facts else None
     flow = load_flow(options.flow) if options.flow else None
@@ -65,7 +65,7 @@ def _load_states(options: argparse.Namespace) -> None:
 
 
 def _check(file: str, facts: FactSet | None, of: Flow | None) -> str:
-    """Check a file; returns its kind, and what was not checked."""
+    """Check a file; returns its kind, followed by a note on what was not checked."""
     document = read_document(file)
     kind = _kind(document)
     if kind == 'flow':
@@ -85,7 +85,7 @@ def _check(file: str, facts: FactSet | None, of: Flow | None) -> str:
 
 
 def _check_names(flow: Flow, facts: FactSet | None) -> None:
-    """Check what conditions and goals name: facts, types of actions, fields of goals."""
+    """Check the facts that conditions name, and the action types and fields of goals."""
     if facts is not None:
         check_names(flow, facts.kinds)
     if faults := dict.fromkeys(motion_faults(flow, facts.limits if facts else {})):
@@ -97,7 +97,7 @@ def _unchecked(facts: FactSet | None) -> str:
 
 
 def _check_edit(file: str, facts: FactSet | None, of: Flow | None) -> str:
-    """Check an edit, with the flow that it is for if that is known; returns what was not."""
+    """Check an edit, against its flow if given; returns a note on what was not checked."""
     edit = parse_edit(Path(file).read_text(encoding='utf-8'), file)
     if of is None:
         if faults := list(_unknown_fields(edit)):
@@ -119,7 +119,7 @@ def _unknown_fields(edit: FlowEdit) -> Iterator[Fault]:
 
 
 def _field_kind() -> FieldKind:
-    """Return what knows the fields of message types, where ROS is installed."""
+    """Return the look-up of message fields; without ROS, one that accepts any field."""
     try:
         from ..ros.field_kinds import field_kind
     except ImportError:
@@ -155,7 +155,7 @@ def draw(options: argparse.Namespace) -> int:
 
 
 def print_schema(options: argparse.Namespace) -> int:
-    """Print a JSON Schema, for editors to complete and check by."""
+    """Print a JSON Schema, with which editors complete and check files."""
     schema = {'graph': graph_schema, 'flow': flow_schema, 'edit': edit_schema,
               'facts': lambda: json_schema(FactsFile),
               'recipe': lambda: json_schema(RecipeSpec)}[options.kind]()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The node that a command asks with."""
+"""The ROS node of a command: service calls and latched topics, each with a time limit."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ from ..engine.errors import LifecycleError
 from ..ros.qos import state_qos
 
 TELL = 3.0
-"""Seconds after which it is said what is waited for."""
+"""Wait (s) after which a message says what the command waits for."""
 AGAIN = 1.0
-"""Seconds after which a question that was not answered is asked again."""
+"""Interval (s) at which an unanswered service request is repeated."""
 ABSENT = (ErrorCode.NOT_FOUND, ErrorCode.NOT_READY, ErrorCode.LEDGER_UNAVAILABLE)
-"""Errors of responses that mean: what the command needs, or asks for, is not there."""
+"""Error codes of responses for which the command exits with `NOT_THERE`."""
 PAGE = 1000
-"""Changes that one call asks for."""
+"""Maximum number of changes per call of get_history."""
 LAST_DOMAIN = 232
-"""The highest domain that has ports for its participants."""
+"""The highest valid ROS_DOMAIN_ID."""
 
 
 class Client:
-    """A node with an executor that is spun only while the command waits."""
+    """A node with an executor that spins only while the command waits."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -58,7 +58,7 @@ class Client:
         self._clients: dict[str, Any] = {}
 
     def spin(self, seconds: float) -> None:
-        """Serve callbacks for this long."""
+        """Run callbacks for `seconds`."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.executor.spin_once(timeout_sec=left)
@@ -67,9 +67,10 @@ class Client:
         self, done: Callable[[], bool], seconds: float, what: str, name: str = '',
     ) -> None:
         """
-        Serve callbacks until `done`; `NotThere` after so long.
+        Run callbacks until `done()`; raises `NotThere` with the text `what` after `seconds`.
 
-        `name`: of what is looked for on the graph, with the namespace; '' when it is there.
+        `name`: the awaited service, topic or action with its namespace. If given, the error lists
+        the namespaces that offer it.
         """
         started = time.monotonic()
         told = False
@@ -84,9 +85,9 @@ class Client:
 
     def _elsewhere(self, name: str) -> str:
         """
-        Say in which namespaces of this domain the like of a name is offered.
+        Describe which other namespaces of this domain offer the same local name.
 
-        Clients and subscribers, this one too, are not what is looked for.
+        Only servers and publishers count, not clients and subscribers.
         """
         if not name:
             return ''
@@ -105,9 +106,10 @@ class Client:
         self, service: type, name: str, request: Any, wait: float, *, again: bool = True,
     ) -> Any:
         """
-        Call a service and return its response; `again`: it may be asked more than once.
+        Call a service and return its response.
 
-        For a server loses what it answers to a client that it has not discovered yet.
+        `again`: the request may be repeated, since a server's response is lost if it has not
+        discovered this client yet. Raises `NotThere` after `wait` seconds.
         """
         client = self._clients.get(name)
         if client is None:
@@ -131,9 +133,10 @@ class Client:
         self, service: type, name: str, request: Any, wait: float, *, check: bool = True,
     ) -> Any:
         """
-        Call a service of a managed node that changes something, once; returns its response.
+        Call a service that changes something once, and return its response.
 
-        `check`: a response that is not accepted is an error. `name` is NODE/SERVICE.
+        `name` is NODE/SERVICE of a managed node. `check`: raise an error if the response has an
+        error code.
         """
         if name not in self._clients:
             self._clients[name] = self.node.create_client(service, name)
@@ -147,7 +150,7 @@ class Client:
     def history(
         self, node: str, wait: float, flow_id: str, action_id: str = '', after: int = 0,
     ) -> Iterator[Any]:
-        """Yield the changes that a node's journal has, oldest first; empty ids: of all."""
+        """Yield the state changes in a node's journal, oldest first; an empty id matches all."""
         while True:
             page = accepted(self.call(GetHistory, f'{node}/get_history', GetHistory.Request(
                 flow_id=flow_id, action_id=action_id, after_seq=after, limit=PAGE), wait))
@@ -157,7 +160,7 @@ class Client:
             after = page.changes[-1].seq
 
     def latched(self, message: type, name: str, wait: float) -> Any:
-        """Return what a latched topic tells now."""
+        """Return the current message of a latched topic."""
         told: list[Any] = []
         full = self.node.resolve_topic_name(name)
         subscription = self.node.create_subscription(message, name, told.append, state_qos())
@@ -169,15 +172,16 @@ class Client:
 
     def until_heard(self, node: str, wait: float) -> None:
         """
-        Wait until a managed node's answers arrive, those of services known so far too.
+        Wait until a managed node has discovered this node's service clients.
 
-        What was made here earlier, the node discovers earlier.
+        A node discovers endpoints in the order of their creation, so a response to the newest
+        client shows that the earlier ones are known, too.
         """
         self.call(GetState, f'{node}/get_state', GetState.Request(), wait)
 
 
 def accepted(answer: Any) -> Any:
-    """Return a response without an error; else raise what it says."""
+    """Return a response that has no error code; else raise its message as an error."""
     if answer.error_code == ErrorCode.NONE:
         return answer
     message = answer.error_msg or f'refused (error code {answer.error_code})'
@@ -188,7 +192,7 @@ def accepted(answer: Any) -> Any:
 
 @contextlib.contextmanager
 def connect(namespace: str) -> Iterator[Client]:
-    """Make a node for the time of a command; Ctrl-C stays with the command."""
+    """Create a node for one command; rclpy does not handle SIGINT, the command does."""
     domain = os.environ.get('ROS_DOMAIN_ID', '')
     if domain and not (domain.isascii() and domain.isdecimal() and int(domain) <= LAST_DOMAIN):
         raise LifecycleError(

@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""The verb `dialogue`: what was said in a flow, from the nodes or from a journal file."""
+"""The verb `dialogue`: prints the dialogue of a flow, from the nodes or a journal file."""
 
 from __future__ import annotations
 

@@ -36,15 +36,15 @@ def add_parser(commands: Any) -> None:
         'edit pick-1f2e3d4c - < my_edit.yaml')
     edit.add_argument('flow', metavar='FLOW_ID', help='the flow that is changed')
     edit.add_argument('file', metavar='FILE', help='an edit file; - reads standard input')
-    edit.add_argument('--base-seq', type=int, default=0, metavar='N', help='row of the journal '
-                      'that you have seen; what others edited later refuses the edit (default: '
-                      'the flow as it is)')
+    edit.add_argument('--base-seq', type=int, default=0, metavar='N', help='newest journal row '
+                      'that you have seen; the edit is refused if the same actions were edited '
+                      'after it (default: not checked)')
     add_actor(edit)
     add_nodes(edit)
 
 
 def edit_flow(options: argparse.Namespace) -> int:
-    """Send an edit; what is wrong with its form is told before a node is asked."""
+    """Check the form of an edit, then send it to the action node."""
     from action_lifecycle_msgs.msg import ErrorCode
     from action_lifecycle_msgs.srv import EditFlow
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How a command ends."""
+"""Exit codes of the console command."""
 
 from __future__ import annotations
 

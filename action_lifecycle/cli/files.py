@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The verbs that look at files: validate, graph, schema."""
+"""The parsers of the verbs that work on files: validate, graph, schema."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ def add_parser(commands: Any) -> None:
         help='check flow, facts, graph, recipe and edit files',
         example='validate my_flow.yaml --facts config/facts/cell.yaml\n'
         'validate my_edit.yaml --flow my_flow.yaml\nvalidate my_graph.yaml --states my_states')
-    validate.add_argument('files', nargs='+', metavar='FILE', help='each is checked by what it is')
-    validate.add_argument('--facts', metavar='FILE', help='check the names of facts against this')
+    validate.add_argument('files', nargs='+', metavar='FILE',
+                          help='file to check; its content tells its kind')
+    validate.add_argument('--facts', metavar='FILE',
+                          help='check fact names against this facts file')
     validate.add_argument('--flow', metavar='FILE', default='',
                           help='check edits against this flow')
 
@@ -38,7 +40,7 @@ def add_parser(commands: Any) -> None:
         example='graph config/graphs/action.yaml --format mermaid\ngraph my_flow.yaml')
     graph.add_argument('file', metavar='FILE', help='a graph or a flow file')
     graph.add_argument('--format', choices=('mermaid', 'dot', 'table'), default='table',
-                       help='what is printed (default: table)')
+                       help='output format (default: table)')
     for parser in (validate, graph):
         parser.add_argument('--states', metavar='FOLDER', action='append', default=[],
                             help='folder with state types of your own, state_NAME.py')

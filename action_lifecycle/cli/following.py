@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sends a flow, shows how it goes, and sums it up: the verb `run`."""
+"""The verb `run`: sends a flow, shows its progress and prints a summary."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ from ..flow.metrics import metrics_table
 from ..ros.qos import event_qos
 
 CANCEL_TIME = 10.0
-"""Seconds that a canceled flow may take to stop before the command gives up waiting."""
+"""Time (s) that the command waits for a canceled flow to stop."""
 ANSWER = 2.0
-"""Seconds until a node that was started anew is asked again: its answers may be lost."""
+"""Time (s) after which a request to a restarted node is repeated; its response may be lost."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _goal(options: argparse.Namespace) -> tuple[ExecuteFlow.Goal, dict[str, int]]:
-    """Return the goal, and by action how many steps its motion has, as far as that is known."""
+    """Return the goal, and the number of motion steps by action id, as far as known."""
     steps: dict[str, int] = {}
     if bool(options.flow) == bool(options.reuse or options.request):
         raise LifecycleError('run: expected either FLOW, --reuse NAME or --request WORDS')
@@ -88,9 +88,9 @@ def _goal(options: argparse.Namespace) -> tuple[ExecuteFlow.Goal, dict[str, int]
         requester=requester())
     path = Path(options.flow)
     if goal.kind == 'file' and (path.suffix in ('.yaml', '.yml') or '/' in options.flow):
-        if options.recipe:  # so that a node in another folder finds out whether it has changed
+        if options.recipe:  # the node may run in another folder
             goal.source = str(path.absolute())
-        flow = load_flow(path, **parameters)  # what is wrong with it is told before anything else
+        flow = load_flow(path, **parameters)  # reports faults before a node is called
         steps = {name: len(action.motion) for name, action in flow.actions.items()}
         goal.flow, goal.kind = path.read_text(encoding='utf-8'), 'yaml'
     return goal, steps
@@ -110,7 +110,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 class _Following:
-    """A flow, from sending its goal to its result, also over crashes of the node."""
+    """Follows a flow from its goal to its result, also when the node crashes and restarts."""
 
     def __init__(self, client: Client, out: Console, options: argparse.Namespace) -> None:
         self.client = client
@@ -123,7 +123,7 @@ class _Following:
         self.changes: list[Any] = []
         self.flow_id = options.flow_id
         self.status: Any = None
-        self.told = 0.0  #: steady time of the status
+        self.told = 0.0  #: monotonic time (s) of the last status
         self.said: set[str] = set()
         self.last_said: dict[str, str] = {}
         self.interrupts = 0
@@ -132,7 +132,7 @@ class _Following:
             ActionStateChange, f'{NODE}/state_changes', self.changes.append, event_qos())
 
     def follow(self, goal: ExecuteFlow.Goal, steps: Mapping[str, int]) -> ExecuteFlow.Result:
-        """Send the goal and return its result; `steps`: see `Observer`."""
+        """Send the goal and return its result; `steps`: number of motion steps by action id."""
         self.observer.steps = steps
         name = self.client.node.resolve_topic_name(f'{NODE}/execute_flow')
         self.client.until(self.action.server_is_ready, self.wait,
@@ -169,7 +169,7 @@ class _Following:
                 return result
 
     def _spin(self, handle: Any) -> ExecuteFlow.Result | None:
-        """Show how it goes until there is a result; None if the node has gone before that."""
+        """Show the progress until there is a result; None if the node goes away before."""
         ended = handle.get_result_async()
         canceled_at = math.inf
         servers: set[str] = set()
@@ -187,15 +187,17 @@ class _Following:
             self._show()
             servers = servers or self._servers()
             if not self.action.server_is_ready() or self._servers() - servers:
-                return None  # the dead one is still seen for a while
+                return None  # a new server; DDS lists the dead one for a while
         result: ExecuteFlow.Result = ended.result().result
         return result
 
     def _follow_anew(self) -> Any:
         """
-        Follow the flow by another goal, once the node is back; returns its handle, or a result.
+        Wait for the node to come back and follow the flow with a new goal.
 
-        The first goal died with the node, the flow goes on with its next start.
+        The first goal is lost with the node; the restarted node resumes the flow. Returns the
+        handle of the new goal, or a result if the flow has ended. Raises `NotThere` after `--wait`
+        seconds.
         """
         if not self.flow_id:
             raise NotThere(f'{NODE} has gone before it has told the id of the flow')
@@ -215,7 +217,7 @@ class _Following:
             while not sent.done() and time.monotonic() < answer_by:
                 self.client.spin(0.05)
             if not sent.done() or not sent.result().accepted:
-                continue  # its answers may be lost, or it is not active yet
+                continue  # the response may be lost, or the node is not active yet
             self._fetch()
             self._say(f'{NODE} is back and goes on with the flow {self.flow_id}')
             ended = self._ended_meanwhile(sent.result())
@@ -224,13 +226,13 @@ class _Following:
                        f'`list --flow {self.flow_id}` shows what the journal has of it')
 
     def _ended_meanwhile(self, handle: Any) -> ExecuteFlow.Result | None:
-        """Return what the journal has of the flow if it ended before the node came back."""
+        """Return the flow's result from the journal if it ended before the node came back."""
         refused = handle.get_result_async()
         look_until = time.monotonic() + ANSWER
         while not refused.done() and time.monotonic() < look_until:
             self.client.spin(0.05)
             if self.status is not None and self.told > look_until - ANSWER:
-                return None  # it tells how the flow goes
+                return None  # feedback has come: the flow runs
         if not refused.done() or refused.result().result.error_code != ErrorCode.NOT_FOUND:
             return None
         actions = self.client.call(ListActions, f'{NODE}/list_actions', ListActions.Request(
@@ -238,16 +240,16 @@ class _Following:
         return _from_actions(self.flow_id, actions)
 
     def _servers(self) -> set[str]:
-        """Return what tells one life of the server from the next."""
+        """Return the DDS ids of the server's endpoints; they change when the server restarts."""
         found = self.client.node.get_publishers_info_by_topic(
             self.client.node.resolve_topic_name(f'{NODE}/execute_flow') + '/_action/status')
         return {str(list(endpoint.endpoint_gid)) for endpoint in found}
 
-    # What is shown
+    # Output
 
     def _show(self) -> None:
-        """Show what is new: lines, or the live table with what stands below it."""
-        if self.flow_id:  # else it is not known yet of which flow
+        """Print new lines, or update the live table and the lines below it."""
+        if self.flow_id:  # else the flow of this goal is not known yet
             self._take_changes()
         if words := self.observer.bridge_words():
             self._say(words)
@@ -268,11 +270,11 @@ class _Following:
             self._print(change)
 
     def _fetch(self) -> list[Any]:
-        """Take in all changes that the journal has of the flow, also those that were not heard."""
+        """Fetch all changes of the flow from the journal, including those not received."""
         try:
             found = list(self.client.history(NODE, self.wait, self.flow_id))
         except NotThere:
-            return []  # its next life is asked again
+            return []  # fetched again when the node is back
         for change in found:
             self._print(change)
         return found
@@ -295,19 +297,19 @@ class _Following:
                 self._say_if_new(action.action_id, words and f'{action.action_id:<16} {words}')
 
     def _say(self, words: str) -> None:
-        """Print what was not said before."""
+        """Print a text unless it was printed before."""
         if words not in self.said:
             self.said.add(words)
             self.console.print(Text(words, 'yellow'), soft_wrap=True)
 
     def _say_if_new(self, subject: str, words: str) -> None:
-        """Print what is another thing than was said of this last."""
+        """Print a text unless it is the last one printed for this subject."""
         if words and words != self.last_said.get(subject, ''):
             self.last_said[subject] = words
             self.console.print(Text(words, 'dim'), soft_wrap=True)
 
     def finish(self, result: ExecuteFlow.Result) -> list[Any]:
-        """Print the changes that were not heard; returns all changes of the flow."""
+        """Print the changes that were not received; returns all changes of the flow."""
         return self._fetch() if result.flow_id else []
 
     def _feedback(self, message: Any) -> None:
@@ -323,7 +325,7 @@ class _Following:
 
 
 def _from_actions(flow_id: str, actions: list[Any]) -> ExecuteFlow.Result:
-    """Return the result of a flow of which only the journal knows, by the ends of its actions."""
+    """Return the result of a flow from the outcomes of its actions in the journal."""
     outcomes = Counter(action.state.outcome for action in actions)
     if not actions or outcomes['']:
         raise NotThere(f'{NODE} does not go on with the flow {flow_id}; '

@@ -28,14 +28,14 @@ def add_parser(commands: Any) -> None:
     """Add the verb."""
     jobs = add_verb(
         commands, 'jobs', list_jobs, help='list scheduled jobs, the next one first',
-        description='List scheduled jobs, the next one first; `cancel --job JOB_ID` takes one '
-        'away.', example='jobs --json')
+        description='List scheduled jobs, the next one first; `cancel --job JOB_ID` removes '
+        'one.', example='jobs --json')
     add_json(jobs)
     add_nodes(jobs)
 
 
 def list_jobs(options: argparse.Namespace) -> int:
-    """Print the jobs that are open."""
+    """Print the scheduled jobs."""
     from action_lifecycle_msgs.srv import ListJobs
 
     from .client import connect

@@ -33,7 +33,7 @@ def add_parser(commands: Any) -> None:
         description='Check or export a journal file.')
     parts = journal.add_subparsers(required=True, metavar='COMMAND')
     check = add_verb(
-        parts, 'verify', verify, help='tell what is wrong with it; exit code 2 if anything is',
+        parts, 'verify', verify, help='check a journal; exit code 2 if it has faults',
         example='journal verify ~/.ros/action_lifecycle/journal')
     rows = add_verb(
         parts, 'export', export, help='write its rows as text',
@@ -47,7 +47,7 @@ def add_parser(commands: Any) -> None:
 
 
 def verify(options: argparse.Namespace) -> int:
-    """Print what is wrong with a journal, a line for each fault; exit code 2 if anything is."""
+    """Print the faults of a journal, one per line; exit code 2 if there are any."""
     from ..ledger import JournalReader, verify_journal
     faults = verify_journal(options.file)
     for fault in faults:

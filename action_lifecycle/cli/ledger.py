@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command `ledger`: begin the ledger of a robot anew from its journal."""
+"""The verb `ledger`: rebuilds the ledger of a robot from its journal."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .exits import DONE, NotThere
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command and its parts."""
+    """Add the verb and its subcommands."""
     ledger = commands.add_parser(
         'ledger', help='rebuild the ledger of a robot in Redis',
         description='Rebuild the ledger of a robot in Redis.')
     parts = ledger.add_subparsers(required=True, metavar='COMMAND')
     rebuild = parts.add_parser(
-        'rebuild', help='remove what the ledger has of a robot, and fill it from the journal',
+        'rebuild', help='delete the ledger of a robot and fill it again from the journal',
         description='Remove all keys of a robot in Redis, and fill its ledger from its journal. '
         'The nodes of the robot may run meanwhile. User and password come from the environment, '
         'as for the ledger node.',
@@ -46,7 +46,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run_rebuild(options: argparse.Namespace) -> int:
-    """Rebuild a ledger, and say what was done."""
+    """Rebuild a ledger and print the result."""
     from ..ledger.redis_connection import check_url, LedgerError
     from ..ledger.redis_ledger import LedgerRefused
     check_url(options.url)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A live table of the flows of a robot, until Ctrl-C: the verb `watch`."""
+"""The verb `watch`: shows a live table of the flows of a robot until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from ..ros.qos import state_qos
 
 TOPIC = f'{NODE}/flow'
 SHOWN = 3
-"""Flows that are shown: the newest."""
+"""Number of flows shown; the newest ones."""
 
 
 def watch(options: argparse.Namespace) -> int:
-    """Show what the latched topics tell; and that nobody tells it any more."""
+    """Show the latched topics, and a line if their publisher has gone."""
     with connect(options.namespace) as client:
         flows = _Flows(client, options.flow)
         full = client.node.resolve_topic_name(TOPIC)
@@ -54,7 +54,7 @@ def watch(options: argparse.Namespace) -> int:
 
 
 class _Flows:
-    """The flows of a robot, or one of them, and what else its nodes tell."""
+    """The flows of a robot, or one of them, with the lines that stand below."""
 
     def __init__(self, client: Any, flow_id: str) -> None:
         self._node = client.node
@@ -71,10 +71,10 @@ class _Flows:
         self._latest = [flow for flow in message.flows if self._flow_id in ('', flow.flow_id)]
 
     def view(self) -> Group:
-        """Return the tables of the newest flows with what stands below them."""
+        """Return the tables of the newest flows and the lines below them."""
         if self._node.count_publishers(TOPIC):
             self._gone = ''
-        elif not self._gone:  # DDS misses a killed process after some 20 s
+        elif not self._gone:  # DDS notices a killed process after about 20 s
             self._gone = time.strftime('nobody publishes the flows any more since %X')
         self._bridge = self._observer.bridge_words() or self._bridge
         nothing = f'no flow {self._flow_id} yet' if self._flow_id else 'no flow yet'

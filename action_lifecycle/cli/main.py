@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Parser and exit codes of the console command; each verb is added by its own module."""
+"""The parser and exit codes of the console command; each verb has its own module."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ MODULES = ('run', 'watch', 'status', 'orders', 'edit', 'operator', 'safety', 'jo
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns 0 done, 1 the flow failed, 2 bad input, 3 the system is absent."""
+    """Run one command and return its exit code; see `exits`."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, 'reconfigure'):  # '?' where the terminal has no such character
+        if hasattr(stream, 'reconfigure'):  # print '?' for characters that the terminal lacks
             stream.reconfigure(errors='replace')
     parser = build_parser()
     _complete(parser)
@@ -81,7 +81,7 @@ def _version() -> str:
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:
-    """Answer a shell that asks for completions, and end."""
+    """If a shell asks for completions, print them and exit."""
     if '_ARGCOMPLETE' not in os.environ:
         return
     try:

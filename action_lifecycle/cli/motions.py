@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What can be told of a flow's motions by the message packages that are installed."""
+"""Checks a flow's motions against the message packages that are installed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..lifecycle.spec import MotionSpec
 def motion_faults(
     flow: Flow, limits: Mapping[str, Mapping[str, tuple[float, float]]]
 ) -> Iterator[Fault]:
-    """Yield wrong types, fields and values of goals; nothing of packages that are not here."""
+    """Yield wrong types, fields and values of goals; skips packages that are not installed."""
     try:
         from ..ros.goals import fill, LATER, limit_faults, resolve
         from ..ros.types import action_class, UnknownType

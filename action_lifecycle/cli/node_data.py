@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What nodes tell, as plain data with the names that `--json` prints."""
+"""Converts messages to plain data with the keys that `--json` prints."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ SYNC = {LedgerSync.DISABLED: 'DISABLED', LedgerSync.CONNECTED: 'CONNECTED',
 
 
 def newest_safety(client: Client, wait: float) -> SafetyState:
-    """Return the safety of the robot as the action node tells it."""
+    """Return the safety state that the action node publishes."""
     state: SafetyState = client.latched(SafetyState, f'{NODE}/safety', wait)
     return state
 
 
 def safety_data(state: SafetyState) -> dict[str, Any]:
-    """Return a SafetyState."""
+    """Return a SafetyState as plain data."""
     return {'state': SAFETY.get(state.state, str(state.state)), 'since': _time(state.stamp),
             'error_code': _code(state.error_code), 'reason': state.reason, 'topic': state.topic,
             'locked_resources': list(state.locked_resources)}
 
 
 def safety_line(data: dict[str, Any]) -> str:
-    """Return a safety state in a line."""
+    """Return a safety state as one line of text."""
     words = data['state']
     if data['reason'] and data['state'] != 'READY':
         words += f": {printable(data['reason'], len(data['reason']))}"
@@ -64,13 +64,13 @@ def safety_line(data: dict[str, Any]) -> str:
 
 
 def sync_data(sync: LedgerSync) -> dict[str, Any]:
-    """Return a LedgerSync."""
+    """Return a LedgerSync as plain data."""
     return {'state': SYNC.get(sync.state, str(sync.state)), 'backlog': sync.backlog,
             'lag': sync.lag, 'last_error': sync.last_error}
 
 
 def job_data(job: Job) -> dict[str, Any]:
-    """Return a Job; times are in s of its clock, null: none."""
+    """Return a Job as plain data; times in s of the job's clock, null: none."""
     return {'id': job.id, 'flow_id': job.flow_id, 'action_id': job.action_id, 'flow': job.flow,
             'schedule': job.schedule, 'clock': job.clock, 'missed': job.missed,
             'next': _time(job.next), 'last': _time(job.last), 'runs': job.runs,
@@ -79,7 +79,7 @@ def job_data(job: Job) -> dict[str, Any]:
 
 
 def flow_data(flow: FlowStatus) -> dict[str, Any]:
-    """Return a FlowStatus without its actions."""
+    """Return a FlowStatus without its actions as plain data."""
     return {'flow_id': flow.flow_id, 'name': flow.name, 'state': flow.state, 'stage': flow.stage,
             'constellation_state': flow.constellation_state, 'total': flow.total,
             'done': flow.done, 'running': flow.running, 'succeeded': flow.succeeded,
@@ -88,7 +88,7 @@ def flow_data(flow: FlowStatus) -> dict[str, Any]:
 
 
 def action_data(action: ActionStatus) -> dict[str, Any]:
-    """Return an ActionStatus."""
+    """Return an ActionStatus as plain data."""
     return {'flow_id': action.flow_id, 'action_id': action.action_id,
             'state': action.state.value, 'outcome': action.state.outcome,
             'attempt': action.attempt, 'error_code': _code(action.error_code),
@@ -97,7 +97,7 @@ def action_data(action: ActionStatus) -> dict[str, Any]:
 
 
 def change_data(change: ActionStateChange) -> dict[str, Any]:
-    """Return an ActionStateChange."""
+    """Return an ActionStateChange as plain data."""
     return {'seq': change.seq, 'time': to_seconds(change.stamp), 'flow_id': change.flow_id,
             'action_id': change.action_id, 'attempt': change.attempt, 'event': change.event,
             'from': change.from_state, 'to': change.to_state, 'outcome': change.outcome,
@@ -106,7 +106,7 @@ def change_data(change: ActionStateChange) -> dict[str, Any]:
 
 
 def question_data(asker: str, request: OperatorRequest, left: float | None) -> dict[str, Any]:
-    """Return an OperatorRequest; `left`: s until its time is up, null: no limit."""
+    """Return an OperatorRequest as plain data; `left`: s until its deadline, null: none."""
     return {'id': request.id, 'kind': request.kind, 'asker': asker, 'flow_id': request.flow_id,
             'action_id': request.action_id, 'question': request.question,
             'options': list(request.options), 'default': request.default_answer,

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the nodes of a robot tell while its flows run: safety, facts, motions, questions."""
+"""Subscribes to what a robot's nodes publish: safety, facts, motion feedback, questions."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from ..ros.qos import state_qos
 
 BRIDGE = 'world_model_bridge'
 FACTS_SHOWN = 12
-"""Facts that are shown at most."""
+"""Maximum number of facts shown."""
 FEEDBACK_SHOWN = 60
-"""Characters of a feedback that are shown."""
+"""Maximum number of feedback characters shown."""
 STYLES = {'READY': 'green', 'STOPPED': 'bold red', 'NOT_READY': 'yellow'}
 
 
 class Observer:
-    """Listens to the nodes of one robot; `steps`: by action, how many steps its motion has."""
+    """The latest messages of one robot; `steps`: number of motion steps by action id."""
 
     def __init__(self, client: Client) -> None:
         self.node = client.node
@@ -53,7 +53,7 @@ class Observer:
         self.steps: Mapping[str, int] = {}
         self._facts: list[Any] = []
         self._motions: dict[bytes, Any] = {}
-        self._bridges: set[str] = set()  #: each life of the bridge that was seen
+        self._bridges: set[str] = set()  #: DDS ids; each start of the bridge has another
         self._bridge_there = True
         for kind, name, take in (
                 (SafetyState, f'{NODE}/safety', self._take_safety),
@@ -77,11 +77,11 @@ class Observer:
         self._motions[bytes(message.goal_id.uuid)[:OF_MOTION]] = message.feedback
 
     def safety_words(self) -> str:
-        """Return the state of safety in a line; '' while nobody has told."""
+        """Return the safety state as a line; '' before the first message."""
         return '' if self.safety is None else f'safety {safety_line(safety_data(self.safety))}'
 
     def bridge_words(self) -> str:
-        """Return what has become of the bridge since the last look; '' for nothing."""
+        """Return a line if the bridge has gone or restarted since the last call; '' otherwise."""
         found = {str(list(endpoint.endpoint_gid)) for endpoint in
                  self.node.get_publishers_info_by_topic(
                      self.node.resolve_topic_name(f'{BRIDGE}/safety'))}
@@ -98,7 +98,7 @@ class Observer:
         return ''
 
     def motion_words(self, action: Any, *, brief: bool = False) -> str:
-        """Return at which step the motion of an ActionStatus is; unless `brief`, its feedback."""
+        """Return the current motion step of an ActionStatus; unless `brief`, with its feedback."""
         feedback = self._motions.get(bytes(action.goal_id.uuid)[:OF_MOTION])
         if feedback is None or action.state.value != 'executing_motion':
             return ''
@@ -109,13 +109,13 @@ class Observer:
         return words + (f': {said}' if said else '')
 
     def questions(self, flow_id: str = '') -> Iterator[str]:
-        """Yield the open questions, of all flows or of one, a line each."""
+        """Yield one line for each open question of a flow; '': of all flows."""
         for request in self.asked:
             if flow_id in ('', request.flow_id):
                 yield asked_in_words(request)
 
     def below(self, flow_id: str = '') -> Iterator[Text]:
-        """Yield the lines that stand below the table of a flow, or of all flows."""
+        """Yield the lines below the table of a flow; '': of all flows."""
         if self.safety is not None:
             yield Text(self.safety_words(), STYLES.get(safety_data(self.safety)['state'], ''))
         if self._facts:
@@ -128,7 +128,7 @@ class Observer:
 
 
 def feedback_text(text: str) -> str:
-    """Return the numbers and texts of a feedback with the names of their fields, cut."""
+    """Return the fields of a feedback (JSON) as `name value, ...`, shortened."""
     try:
         fields = json.loads(text or '{}')
     except ValueError:
@@ -138,7 +138,7 @@ def feedback_text(text: str) -> str:
 
 
 def _leaves(value: Any, name: str = '') -> Iterator[tuple[str, str]]:
-    """Yield what a person reads in a feedback: no times of its own and nothing that is empty."""
+    """Yield the names and values of a feedback's fields, without time stamps and empty fields."""
     if isinstance(value, dict):
         for key, item in value.items():
             if key not in ('header', 'joint_names', 'time_from_start', 'stamp'):

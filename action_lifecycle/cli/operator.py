@@ -13,7 +13,7 @@
 # limitations under the License.
 
 # flake8: noqa: A005
-"""The verbs that answer questions to people: operator, respond."""
+"""The parsers of the verbs operator and respond, which answer questions to people."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def add_parser(commands: Any) -> None:
         help='answer the questions of all robots in a terminal', example='operator --actor anna')
     operator.add_argument('--once', action='store_true', help='end after one answer')
     operator.add_argument('--list', action='store_true', help='print the open questions as JSON')
-    operator.add_argument('--answer', metavar='OPTION', help='answer the oldest question that '
-                          'fits, without a terminal')
+    operator.add_argument('--answer', metavar='OPTION', help='answer the oldest matching '
+                          'question and exit')
     operator.add_argument('--comment', default='', metavar='TEXT', help='recorded with --answer')
 
     respond = add_verb(
         commands, 'respond', lazily('answering', 'respond'),
-        help='answer an open question, or list those there are',
-        description='Answer the oldest open question that fits. Without ANSWER: list the open '
+        help='answer an open question, or list the open questions',
+        description='Answer the oldest matching question. Without ANSWER: list the open '
         'questions of all robots.',
         example='respond\nrespond yes --flow pick-1f2e3d4c --action grasp')
     respond.add_argument('answer', metavar='ANSWER', nargs='?',

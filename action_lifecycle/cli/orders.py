@@ -25,15 +25,15 @@ from ..engine.errors import LifecycleError
 
 NODE = 'action_lifecycle'
 STOPPING = 60.0
-"""Seconds, at most, in which a canceled flow stops: the longest `stop_timeout` of an action."""
+"""Maximum time (s) for a canceled flow to stop: the largest valid `stop_timeout`."""
 
 
 def add_parser(commands: Any) -> None:
     """Add the verbs."""
     cancel = add_verb(
         commands, 'cancel', cancel_one, help='stop a flow, an action or a job',
-        description='Stop a flow or an action and wait until nothing moves, or take a scheduled '
-        'job away; what runs of a job goes on.',
+        description='Stop a flow or an action and wait until nothing moves, or remove a '
+        'scheduled job; a run of the job that has started goes on.',
         example='cancel pick-1f2e3d4c\ncancel pick-1f2e3d4c/grasp --reason "wrong part"\n'
         'cancel --job nightly')
     cancel.add_argument('target', metavar='FLOW_ID[/ACTION]', nargs='?', default='',
@@ -54,7 +54,7 @@ def add_parser(commands: Any) -> None:
 
 
 def cancel_one(options: argparse.Namespace) -> int:
-    """Cancel what the arguments name."""
+    """Cancel the flow, action or job that the arguments name."""
     from .client import connect
     if bool(options.target) == bool(options.job):
         raise LifecycleError('cancel: expected either FLOW_ID, FLOW_ID/ACTION or --job JOB_ID')
@@ -75,7 +75,7 @@ def cancel_one(options: argparse.Namespace) -> int:
 
 
 def retry_one(options: argparse.Namespace) -> int:
-    """Try an action again."""
+    """Start another attempt of an action."""
     from action_lifecycle_msgs.srv import GetAction
 
     from .client import accepted, connect
@@ -101,7 +101,7 @@ def _send_event(
 
 
 def _cancel_flow(client: Any, options: argparse.Namespace, flow_id: str) -> None:
-    """Cancel a flow by a goal that follows it, and wait until all of it has stopped."""
+    """Cancel a flow through a goal that follows it, and wait until it has stopped."""
     from action_lifecycle_msgs.action import ExecuteFlow
     from action_lifecycle_msgs.msg import ErrorCode
     from rclpy.action import ActionClient

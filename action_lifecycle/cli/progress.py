@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How a flow goes in lines: one or two of a healthy action, all of one that is not."""
+"""Progress of a flow in lines: few for an action without problems, all for one with."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .table import evidence_text
 from ..nodes.messages import to_seconds
 
 QUIET = ('start', 'request_verification', 'motion_done', 'confirmed', 'verified')
-"""Events that lead on to where each healthy action gets: they have no line of their own."""
+"""Events of the normal course of an action; printed only when verbose."""
 
 
 @dataclass
 class _Attempt:
-    """What was said in one attempt."""
+    """What the controller and the sensors reported in one attempt."""
 
     began: float
     controller: str = ''
@@ -40,9 +40,9 @@ class _Attempt:
 
 class Progress:
     """
-    Makes lines of state changes, each of which may come several times and in any order.
+    Formats state changes as lines; a change may come several times and in any order.
 
-    `verbose`: a line for each of them.
+    `verbose`: one line for each change.
     """
 
     def __init__(self, *, verbose: bool = False) -> None:
@@ -55,7 +55,7 @@ class Progress:
         return bool(change.previous_seq) and change.previous_seq not in self._taken
 
     def take(self, change: Any) -> str:
-        """Return the line of a change; '' if it was taken before, or has none."""
+        """Return the line of a change; '' if it has none, or was taken before."""
         if change.seq in self._taken:
             return ''
         self._taken.add(change.seq)
@@ -91,10 +91,10 @@ class Progress:
 
 
 def line(change: Any) -> str:
-    """Show one ActionStateChange in a line of characters that every terminal has."""
+    """Return one ActionStateChange as a line of ASCII characters."""
     data = json.loads(change.data_json or '{}')
     said = data.get('controller_said') or data.get('sensors_said')
-    # What the controller or the sensors said is not why an action fails: the cause tells both.
+    # For an error the cause is shown; it includes what the controller and the sensors reported.
     why = change.cause or said if change.to_state == 'error' or not said else said
     return (f'{change.action_id:<16} #{change.attempt} {change.from_state} -> '
             f'{change.outcome or change.to_state}' + (f'  ({why})' if why else ''))

@@ -27,13 +27,13 @@ from ..engine.errors import LifecycleError, nearest
 
 SHOWN = {'flow': 'flow_id', 'action': 'action_id', 'state': 'state', 'outcome': 'outcome',
          'attempt': 'attempt', 'why': 'why'}
-"""Columns of the table of actions, and what they show."""
+"""Columns of the table of actions, and their keys in the data."""
 ON_THE_WAY = ('in_progress', 'executing_motion', 'sensor_confirm',
               'status_verification_requested', 'pending', 'completed')
 SIMULATED = 1e8
-"""Seconds up to which a time is taken for one of a simulation."""
+"""A time stamp (s) up to this value is simulated time, a later one is wall time."""
 KNOWN = 500
-"""Actions among which one is looked for that a mistyped name may mean."""
+"""Maximum number of actions whose names are compared with a mistyped name."""
 
 
 def add_parser(commands: Any) -> None:
@@ -48,7 +48,7 @@ def add_parser(commands: Any) -> None:
     states.completer = lambda **asked: _states()
     listing.add_argument('--open', action='store_true', help='only those not terminated')
     listing.add_argument('--limit', type=int, default=50, metavar='N',
-                         help='at most so many (default: 50)')
+                         help='maximum number of actions (default: 50)')
 
     history = add_verb(
         commands, 'history', show_history, help='show what happened to an action or a flow',
@@ -68,7 +68,7 @@ def _states() -> list[str]:
 
 
 def list_actions(options: argparse.Namespace) -> int:
-    """Print the actions that fit."""
+    """Print the actions that match the filters."""
     from .table import print_json, print_rows
     for state in options.state:
         if state not in _states():
@@ -119,8 +119,8 @@ def _from_nodes(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def _with_reason(row: dict[str, Any], cause: str) -> dict[str, Any]:
-    """Add why an action is where it is: the last change's cause, its error, or the sensors."""
-    # The error of an earlier try is not why it got further than that.
+    """Add `why`: the cause of the last change, else the error, else the sensors' verdict."""
+    # The error of an earlier attempt does not explain a later state.
     failed = row['error_code'] and row['outcome'] != 'succeeded' and row['state'] not in ON_THE_WAY
     return {**row, 'why': cause or (row['error_msg'] if failed else row['sensors_said'])}
 
@@ -161,7 +161,7 @@ def _print_changes(changes: list[dict[str, Any]], *, of_flow: bool) -> None:
 
 
 def _date(stamp: float) -> str:
-    """Return ROS time as a date of this place; simulated time, which has none, in seconds."""
+    """Return ROS time (s) as a local date; simulated time in seconds."""
     if stamp < SIMULATED:
         return f'{stamp:12.3f} s'
     return time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(stamp)) \
@@ -169,7 +169,7 @@ def _date(stamp: float) -> str:
 
 
 def _unknown(options: argparse.Namespace, flow_id: str, name: str) -> NotThere:
-    """Return the error that says what the journal does not have, with the nearest it has."""
+    """Return the error for an unknown flow or action, with the most similar known name."""
     known = _known(options, flow_id)
     if not name:
         return NotThere(f"the journal has no flow '{flow_id}'"
@@ -180,7 +180,7 @@ def _unknown(options: argparse.Namespace, flow_id: str, name: str) -> NotThere:
 
 
 def _known(options: argparse.Namespace, flow_id: str) -> set[tuple[str, str]]:
-    """Return the flows and actions that the journal has; of one flow if it has that."""
+    """Return known pairs (flow id, action id); those of `flow_id` only if there are any."""
     if options.journal:
         found = {(row.flow_id, row.action_id) for row in _reader(options.journal).rows(
             kind='transition')}
@@ -198,7 +198,7 @@ def _known(options: argparse.Namespace, flow_id: str) -> set[tuple[str, str]]:
 def _changes(
     options: argparse.Namespace, flow_id: str, action_id: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield the changes, oldest first; empty ids: of all flows, of all actions."""
+    """Yield the changes, oldest first; an empty id matches all flows or all actions."""
     if options.journal:
         for row in _reader(options.journal).rows(
                 flow_id=flow_id or None, action_id=action_id or None, kind='transition'):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The verb `run`: sends a flow, shows how it goes, and sums it up."""
+"""The parser of the verb `run`."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .arguments import add_nodes, add_verb, lazily
 def add_parser(commands: Any) -> None:
     """Add the verb."""
     run = add_verb(
-        commands, 'run', lazily('following', 'run'), help='run a flow and show how it goes',
+        commands, 'run', lazily('following', 'run'), help='run a flow and show its progress',
         example='run my_flow.yaml -p force=8.0\nrun --request "put all parts away"')
     run.add_argument('flow', metavar='FLOW', nargs='?', default='', help='a flow file, or the '
-                     'name of one that the node has in its flow folders')
+                     'name of a flow in the flow folders of the node')
     source = run.add_mutually_exclusive_group()
     source.add_argument('--reuse', default='', metavar='NAME', help='run this recipe instead')
     source.add_argument('--request', default='', metavar='WORDS',
@@ -35,7 +35,7 @@ def add_parser(commands: Any) -> None:
     run.add_argument('-p', '--param', '--set', action='append', default=[], metavar='NAME=VALUE',
                      help='a parameter of the flow; the value is YAML: 8.0, true, text, [1, 2]')
     run.add_argument('--recipe', default='', metavar='NAME',
-                     help='keep what worked as this recipe, if all of it is verified')
+                     help='save the flow as this recipe if all its actions are verified')
     run.add_argument('--lease', default='', metavar='NAME',
                      help='start motions only while this claim is held')
     run.add_argument('--flow-id', default='', metavar='FLOW_ID',

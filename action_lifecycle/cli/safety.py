@@ -32,7 +32,7 @@ def add_parser(commands: Any) -> None:
     add_json(safety)
     clear = add_verb(
         commands, 'clear-stop', clear_stop,
-        help='clear a latched stop and unlock resources, after you have looked',
+        help='clear a latched stop and unlock resources, after you have checked the robot',
         example='clear-stop --reason "hand was in the cell, it is gone"\nclear-stop arm')
     clear.add_argument('resources', metavar='RESOURCE', nargs='*',
                        help='resources to unlock (default: all that are locked)')
@@ -42,7 +42,7 @@ def add_parser(commands: Any) -> None:
 
 
 def show_safety(options: argparse.Namespace) -> int:
-    """Print the state of safety as the action node tells it."""
+    """Print the safety state that the action node publishes."""
     from .client import connect
     from .node_data import newest_safety, safety_data, safety_line
     from .table import print_json
@@ -56,7 +56,7 @@ def show_safety(options: argparse.Namespace) -> int:
 
 
 def clear_stop(options: argparse.Namespace) -> int:
-    """Clear a stop, and print what it was."""
+    """Clear a latched stop and print the state before."""
     from action_lifecycle_msgs.srv import ClearStop
 
     from .client import connect

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The verb `status`: the nodes, flows, questions and jobs of a robot at a glance."""
+"""The verb `status`: shows the nodes, flows, questions and jobs of a robot."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from ..engine.errors import nearest
 NODES = ('world_model_bridge', 'ledger', NODE)
 ABSENT = 'not there'
 GRACE = 5.0
-"""Seconds for the other nodes once the first one has been found."""
+"""Time (s) to wait for the other nodes after the first one was found."""
 ENDED = 3
-"""Flows that have ended and are shown: the newest."""
+"""Number of ended flows shown; the newest ones."""
 
 
 def add_parser(commands: Any) -> None:
@@ -46,7 +46,7 @@ def add_parser(commands: Any) -> None:
 
 
 def show_status(options: argparse.Namespace) -> int:
-    """Print what the nodes tell now."""
+    """Print the current state of the nodes, or the actions of one flow."""
     from .client import connect
     with connect(options.namespace) as client:
         if options.flow:
@@ -79,7 +79,7 @@ def _show_flow(client: Any, options: argparse.Namespace) -> None:
 
 
 def _states(client: Any, wait: float) -> dict[str, str]:
-    """Return the lifecycle state of each node; wait until one of them is there."""
+    """Return the lifecycle state of each node; waits until at least one is there."""
     from lifecycle_msgs.srv import GetState
     services = {name: client.node.create_client(GetState, f'{name}/get_state') for name in NODES}
 
@@ -97,7 +97,7 @@ def _states(client: Any, wait: float) -> dict[str, str]:
 
 
 def _told(client: Any, wait: float) -> dict[str, Any]:
-    """Return what the action node tells."""
+    """Return the safety, flows, questions and jobs that the action node publishes."""
     from action_lifecycle_msgs.msg import FlowStatusArray, OperatorRequestArray
     from action_lifecycle_msgs.srv import ListJobs
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Tables for people: the actions of a flow as they are, and what each attempt came to."""
+"""Tables on the terminal: the actions of a flow now, and the result of each attempt."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ _STYLES = {
     'canceled': 'yellow', 'skipped': 'yellow',
 }
 WIDTH = 140
-"""Columns where the output is no terminal and COLUMNS does not say."""
+"""Width in columns if the output is not a terminal and COLUMNS is not set."""
 LONGEST = 4096
-"""Characters of a cell that are shown."""
+"""Maximum number of characters shown in a cell."""
 _SENSORS = {'confirmed': 'green', 'refuted': 'bold red'}
 
 
 def console() -> Console:
     """
-    Return a console for stdout; wide enough for the tables where it is not a terminal.
+    Return a console for stdout; `WIDTH` columns wide if stdout is not a terminal.
 
-    Colours are for terminals only, and not where NO_COLOR is set.
+    Colours are used on terminals only, and not if NO_COLOR is set.
     """
     fixed = not sys.stdout.isatty() and 'COLUMNS' not in os.environ
     return Console(highlight=False, width=WIDTH if fixed else None)
@@ -64,12 +64,12 @@ def arrow() -> str:
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON, the same on a terminal and elsewhere."""
+    """Print data as JSON."""
     print(json.dumps(data, indent=2, ensure_ascii=False))
 
 
 def print_rows(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Print a table; cells are folded, not cut: an id is no use in part."""
+    """Print a table; long cells are folded, so that ids stay complete."""
     table = Table()
     for name in columns:
         table.add_column(name, overflow='fold')
@@ -79,7 +79,7 @@ def print_rows(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
 
 
 def at_clock(seconds: float | None, clock: str = 'wall') -> str:
-    """Return a time of the wall clock as ISO 8601 with its offset, of another one in seconds."""
+    """Return a wall-clock time as local ISO 8601, a time of another clock in seconds."""
     if seconds is None:
         return '-'
     if clock != 'wall':
@@ -88,14 +88,14 @@ def at_clock(seconds: float | None, clock: str = 'wall') -> str:
 
 
 class Motions(Protocol):
-    """What is known of motions beside their actions' states."""
+    """Describes the motion of an action, see `Observer`."""
 
     def motion_words(self, action: Any) -> str:
-        """Return at which step the motion of an ActionStatus is, and its feedback."""
+        """Return the current motion step of an ActionStatus and its feedback."""
 
 
 def live_table(flow: Any, motions: Motions | None = None, age: float = 0.0) -> Table:
-    """Show the actions of a FlowStatus as they are now; `age`: s since it was told."""
+    """Return a table of the actions of a FlowStatus; `age`: s since it was received."""
     name = f'{flow.name} ({flow.flow_id})' if flow.name else flow.flow_id
     table = Table(title=f'{name}: {flow.done} of {flow.total} done, {flow.constellation_state}',
                   title_justify='left', expand=False)
@@ -115,22 +115,22 @@ def live_table(flow: Any, motions: Motions | None = None, age: float = 0.0) -> T
 
 
 def spent(flow: Any, action: Any, age: float = 0.0) -> str:
-    """Return how long the attempt of an action took, or goes on; '' if it never began."""
+    """Return the duration of an action's attempt so far; '' if there was no attempt."""
     if not action.attempt:
         return ''
-    if action.state.outcome:  # the status counts on behind its end
+    if action.state.outcome:  # `elapsed` runs on after the action's end
         age = -max(0.0, _seconds(flow.stamp) - _seconds(action.stamp))
     return f'{max(0.0, action.elapsed + age):.1f} s'
 
 
 def waits_for(action: Any) -> str:
-    """Say what an ActionStatus waits for that only a person can give free; '' for nothing."""
+    """Describe what a person must clear before the action can go on; '' if nothing."""
     kind, _, why = action.blocked_reason.partition(': ')
     return f'waits: {why}; have a look, then call ~/clear_stop' if kind == 'dependency' else ''
 
 
 def attempts_table(changes: Iterable[Any], box: Box = HEAVY_HEAD) -> Table:
-    """Show, for each attempt of each action, what the controller and what the sensors said."""
+    """Return a table with what controller and sensors reported in each attempt."""
     table = Table(title='What was said, and what was so', title_justify='left', box=box)
     for name in ('action', 'attempt', 'the controller said', 'the sensors said', 'evidence',
                  'outcome'):
@@ -145,7 +145,7 @@ def attempts_table(changes: Iterable[Any], box: Box = HEAVY_HEAD) -> Table:
 
 
 def _attempts(changes: Iterable[Any]) -> dict[tuple[str, int], dict[str, str]]:
-    """Gather the changes by action and attempt."""
+    """Group the changes by action and attempt."""
     attempts: dict[tuple[str, int], dict[str, str]] = {}
     order: list[str] = []
     for change in changes:
@@ -166,7 +166,7 @@ def _attempts(changes: Iterable[Any]) -> dict[tuple[str, int], dict[str, str]]:
 
 
 def evidence_text(evidence: Sequence[Any]) -> str:
-    """Show the values of the facts that conditions read, each fact once."""
+    """Return the values of the facts in the evidence, each fact once."""
     values: dict[str, str] = {}
     for item in evidence:
         for fact in item.facts:
@@ -175,7 +175,7 @@ def evidence_text(evidence: Sequence[Any]) -> str:
 
 
 def fact_text(fact: Any) -> str:
-    """Return the value of a Fact with its unit; of a long list the first four numbers."""
+    """Return the value of a Fact with its unit; for a list, at most four numbers."""
     numbers = ' '.join(f'{number or 0.0:.3g}' for number in fact.numbers[:4])  # no -0
     if len(fact.numbers) > 1:
         numbers = f'[{numbers}]' if len(fact.numbers) <= 4 else f'[{numbers} ...]'

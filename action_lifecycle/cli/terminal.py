@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The verb `operator`: shows the open questions of all robots, and takes a person's answers."""
+"""The verb `operator`: shows the open questions of all robots and reads the answers."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from .table import console, evidence_text
 from ..lifecycle.words import printable
 
 LONGEST = 4096
-"""Characters of a question that are shown."""
+"""Maximum number of characters shown of a question."""
 WARN_AT = (60.0, 10.0)
-"""Seconds left at which the person is told."""
+"""Remaining times (s) at which the terminal warns the person."""
 
 
 def operator(options: argparse.Namespace) -> int:
-    """Answer questions: those that a person is shown, or one from the command line."""
+    """Answer questions interactively, or one question with `--answer`, or list them."""
     with connect('') as client:
         questions = Questions(client, options.namespace)
         try:
@@ -58,14 +58,14 @@ def operator(options: argparse.Namespace) -> int:
 
 
 class _Lines:
-    """Lines from standard input, without waiting for them."""
+    """Reads lines from standard input without blocking."""
 
     def __init__(self) -> None:
         self._buffer = b''
         self._closed = False
 
     def read(self) -> None:
-        """Take in what has come."""
+        """Read the available input."""
         while not self._closed and select.select([sys.stdin], [], [], 0)[0]:
             more = os.read(sys.stdin.fileno(), 65536)
             self._buffer += more
@@ -73,7 +73,7 @@ class _Lines:
 
     @property
     def ended(self) -> bool:
-        """Whether there will be no further line."""
+        """Whether standard input is closed and all lines are taken."""
         return self._closed and not self._buffer
 
     def take(self) -> str | None:
@@ -85,7 +85,7 @@ class _Lines:
 
 
 class Terminal:
-    """Shows one question after the other and takes the answers of a person."""
+    """Shows one question at a time and sends the person's answers."""
 
     def __init__(self, questions: Questions, options: argparse.Namespace, actor: str) -> None:
         self.questions = questions
@@ -94,13 +94,13 @@ class Terminal:
         self.console = console()
         self.lines = _Lines()
         self.shown: Question | None = None
-        self.later: set[str] = set()  #: ids of questions that were put off
-        self.answered: set[str] = set()  #: until the node has told that they are closed
-        self.warned = math.inf  #: s that were left when the person was told last
+        self.later: set[str] = set()  #: ids of postponed questions
+        self.answered: set[str] = set()  #: ids; kept until the node closes the question
+        self.warned = math.inf  #: s left at the last warning
         self._prompted = False
 
     def run(self) -> int:
-        """Ask until Ctrl-C, `q`, the end of the input, or one answer (`--once`)."""
+        """Show questions until Ctrl-C, `q`, the end of the input, or one answer (`--once`)."""
         started = time.monotonic()
         self._say(f'Questions of all robots, answered as {self.actor}. Ctrl-C ends.', 'dim')
         while True:
@@ -113,9 +113,9 @@ class Terminal:
                 return DONE
 
     def step(self) -> bool:
-        """Show what is new and take a line if there is one; whether it was the last."""
+        """Show what is new and process one line of input; returns True to end."""
         self._follow()
-        # What a program has written is for the questions to come; a person sees what is there.
+        # Piped lines are kept for the questions that follow; a person answers what is shown.
         person = sys.stdin.isatty()
         line = self.lines.take() if self.shown is not None or person else None
         if line is not None:
@@ -133,7 +133,7 @@ class Terminal:
         return False
 
     def _follow(self) -> None:
-        """Show the next question, or tell that the one shown has gone, or how long it stays."""
+        """Show the next question, or update the shown one: closed, or little time left."""
         still = self.questions.fitting(self.options)
         ids = {question.request.id for question in still}
         self.later &= ids
@@ -151,7 +151,7 @@ class Terminal:
             self._warn(self.shown)
 
     def _warn(self, question: Question) -> None:
-        """Tell when little time is left, once at each of the limits."""
+        """Warn when little time is left, once for each limit in `WARN_AT`."""
         left = self.questions.left(question.request)
         if left is not None and any(left <= limit < self.warned for limit in WARN_AT):
             self.warned = left
@@ -172,7 +172,7 @@ class Terminal:
             ', a comment may follow the answer' if request.options else ''), 'dim')
 
     def _took(self, line: str) -> bool:
-        """Take a line; whether it was an answer that was accepted."""
+        """Process a line; returns True if it was an accepted answer."""
         question, self.shown = self.shown, None
         if question is None:
             self._without_question(line)
@@ -196,7 +196,7 @@ class Terminal:
         return bool(response.accepted)
 
     def _without_question(self, line: str) -> None:
-        """Take a line while no question is shown: Enter shows what was put off."""
+        """Process a line while no question is shown; Enter shows postponed questions again."""
         if line:
             self._say(f'no question is shown, {printable(line, 100)!r} is not sent'
                       + ('; Enter shows what was put off' if self.later else ''), 'yellow')
@@ -206,7 +206,7 @@ class Terminal:
             self._say('no question is open', 'dim')
 
     def _break_line(self) -> None:
-        """Begin a new line if the cursor stands behind a prompt."""
+        """Start a new line if the cursor is behind a prompt."""
         if self._prompted:
             self._prompted = False
             self.console.print()
@@ -217,7 +217,7 @@ class Terminal:
 
 
 def _describe(request: OperatorRequest, left: float | None) -> Iterator[Text]:
-    """Yield the lines of a question; `left`: s until its time is up."""
+    """Yield the lines of a question; `left`: s until its deadline."""
     yield Text(printable(request.question, LONGEST), 'bold')
     seen = evidence_text(request.evidence)
     if seen:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The verb `watch`: a live table of the flows of a robot, until Ctrl-C."""
+"""The parser of the verb `watch`."""
 
 from __future__ import annotations
 
