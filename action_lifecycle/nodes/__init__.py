@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The three managed nodes, thin: each joins the ROS-free folders to ROS."""
+"""The managed nodes: each offers ROS interfaces of the ROS-free folders."""

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the action node tells of its health: its journal, its actions, and the robot's safety."""
+"""Diagnostics of the action node: journal, actions and safety."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from ..lifecycle.states import ActionState, ErrorCode, Outcome
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 
 LITTLE_DISK = 100.0
-"""MB of free disk below which the journal is in danger."""
+"""Free disk space (MB) below which diagnostics warn; below a tenth, they report an error."""
 _SAFETY = {
     msg.SafetyState.NOT_READY: (WARN, 'not ready'), msg.SafetyState.READY: (OK, 'ready'),
     msg.SafetyState.STOPPED: (ERROR, 'stopped')}
 
 
 def journal_health(journal: Journal) -> Health:
-    """Tell of the journal's file and its disk."""
+    """Return the health of the journal's file and its disk."""
     path = journal.path
     try:
         journal.check_files()
         rows = journal.last_seq()
-        size = os.stat(path).st_size  # never of the -wal: its next fdatasync would take longer
+        size = os.stat(path).st_size  # no stat of the -wal file: it slows its next fdatasync
         free = shutil.disk_usage(path).free / 1e6
     except JournalError as error:
         return Health(ERROR, f'no motion starts: {error}')
@@ -55,7 +55,7 @@ def journal_health(journal: Journal) -> Health:
 
 
 def actions_health(orchestrator: Orchestrator | None, questions: int) -> Health:
-    """Tell of the actions that are open and of those that need a person."""
+    """Return the health of the open actions; WARN or ERROR if a person is needed."""
     if orchestrator is None:
         return Health(OK, 'not active')
     runs = [run for run in orchestrator.runs.values() if not run.ended]
@@ -75,7 +75,7 @@ def actions_health(orchestrator: Orchestrator | None, questions: int) -> Health:
 
 
 def safety_health(told: msg.SafetyState, bridge_there: bool) -> Health:
-    """Tell what the bridge has told of the safety topics."""
+    """Return the health of safety, as the bridge publishes it."""
     if not bridge_there:
         return Health(ERROR, 'the world model bridge is not there')
     level, word = _SAFETY[told.state]

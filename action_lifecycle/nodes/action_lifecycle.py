@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The action_lifecycle node: hosts the actions' machines and writes the journal."""
+"""The action_lifecycle node: runs flows and their actions, and writes the journal."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ from ..ros.process import run
 from ..ros.qos import event_qos
 
 PUBLISH_PERIOD = 0.5
-"""Seconds, at least, between two messages of a latched topic."""
+"""Minimum time (s) between two messages of a latched topic."""
 ENDED_FLOWS = 20
-"""Flows that have ended and are still told of."""
+"""Number of ended flows that are still published."""
 
 
 class ActionLifecycleNode(ManagedNode):
@@ -90,34 +90,34 @@ class ActionLifecycleNode(ManagedNode):
     | calls | `<bridge>/check`, `<bridge>/evaluate`, `<bridge>/clear_stop` | of the bridge |
     | calls | the service that `planner` names | action_lifecycle_msgs/srv/Plan |
     | listens to | `<ledger>/sync` | action_lifecycle_msgs/msg/LedgerSync |
-    | calls | the services that `verify` names | as it says |
+    | calls | the services that `verify` names | as `verify` says |
     | reads | `<bridge>/facts` | action_lifecycle_msgs/msg/WorldState |
 
-    Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list): where
-    flows given by name are looked for; `bridge` (string): name of the bridge node;
-    `bridge_timeout` (double, s): how long a bridge that is away is waited for; `ledger` (string):
+    Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list):
+    folders of the flows that goals give by name; `bridge` (string): name of the bridge node;
+    `bridge_timeout` (double, s): how long to wait for a bridge that is away; `ledger` (string):
     name of the ledger node; `durability.KIND` (process, power); `compact_keep` (int, rows) and
-    `compact_unsynced` (bool): what compaction leaves of the journal; `second_goal` (refuse,
-    attach): what a goal with the id of a flow that runs does; `recipe_folder` (string); `planner`
-    (string): name of the service that makes flows from words; `planner_timeout` (double, s): what
-    an answer of it may take.
+    `compact_unsynced` (bool): what compaction keeps of the journal; `second_goal` (refuse,
+    attach): treatment of a goal with the id of a running flow; `recipe_folder` (string);
+    `planner` (string): name of the service that makes flows from requests in words;
+    `planner_timeout` (double, s): maximum time for its answer.
     """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('action_lifecycle', **kwargs)
         self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
         self.declare('flow_folders', [str(share() / 'config' / 'flows')],
-                     'Where flows that are given by name are looked for.')
+                     'Folders of the flows that are given by name.')
         self.declare('bridge', 'world_model_bridge', 'Name of the world model bridge node.',
                      check=name_fault)
         self.declare('bridge_timeout', 10.0, 'Seconds to wait for a bridge that is away.',
                      limits=(0.1, 600.0))
-        self.declare('second_goal', 'refuse', 'What a goal with the id of a flow that runs does.',
+        self.declare('second_goal', 'refuse', 'Treatment of a goal with the id of a running flow.',
                      choices=('refuse', 'attach'))
         self.declare('recipe_folder', '', 'Folder of the recipes; empty: beside the journal.')
-        self.declare('planner', '', 'Service (Plan) that makes flows from words; empty: none.',
+        self.declare('planner', '', 'Service (Plan) that makes flows from requests; empty: none.',
                      check=lambda name: name_fault(name) if name else '')
-        self.declare('planner_timeout', 60.0, 'Seconds that an answer of the planner may take.',
+        self.declare('planner_timeout', 60.0, 'Maximum time (s) for an answer of the planner.',
                      limits=(0.1, 3600.0))
         declare_ledger(self)
         self.journal: Journal | None = None
@@ -125,7 +125,7 @@ class ActionLifecycleNode(ManagedNode):
         self._large_flows = LargeFlows()
 
     def configure(self) -> None:
-        """Open the journal and offer the interfaces."""
+        """Open the journal and create the interfaces."""
         path = journal_path(self)
         path.parent.mkdir(parents=True, exist_ok=True)
         self.journal = Journal(path, durability=durability(self))
@@ -179,9 +179,9 @@ class ActionLifecycleNode(ManagedNode):
         self._halts = 0
 
     def activate(self) -> None:
-        """Read the open actions back and go on with them."""
+        """Restore the open flows from the journal and resume them."""
         if self.busy():
-            raise LifecycleError('motions of before are still being stopped')
+            raise LifecycleError('motions from before deactivation are still being stopped')
         self.orchestrator = Orchestrator(
             action_graph(), self.recorder, self.ledger.world, self.clock, self.desk,
             NodeVerifier(
@@ -199,7 +199,7 @@ class ActionLifecycleNode(ManagedNode):
             topic.publish()
 
     def halt(self) -> None:
-        """Stop all motions; every action stays in the state it is in."""
+        """Stop all motions; every action keeps its state."""
         orchestrator, self.orchestrator = self.orchestrator, None
         if orchestrator is not None:
             self._halts += 1
@@ -225,7 +225,7 @@ class ActionLifecycleNode(ManagedNode):
     def _lease_of(self, flow_id: str) -> str:
         return str(self._running().runs[flow_id].origin.get('lease', ''))
 
-    # What the orchestrator tells
+    # Callbacks of the orchestrator
 
     def _action_changed(self, action: Action, row: Row) -> None:
         key = action.flow_id, action.action_id

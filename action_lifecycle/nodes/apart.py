@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Work that takes its time, in a thread of its own, so that the executor is never held up."""
+"""Long work in a thread of its own, so that it does not block the executor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..ros.lifecycle_node import ManagedNode
 
 
 class Apart:
-    """One thread for files and parsers; what it comes to is told in the executor's thread."""
+    """One worker thread for files and parsers; results arrive in the executor's thread."""
 
     def __init__(self, node: ManagedNode, clock: NodeClock) -> None:
         self._node = node
@@ -38,7 +38,7 @@ class Apart:
     def __call__(
         self, work: Callable[[], Any], done: Callable[[Any, Exception | None], None]
     ) -> None:
-        """Do the work, then call `done(result, error)`."""
+        """Run `work` in the worker thread, then `done(result, error)` in the executor's thread."""
         def ended(future: Done[Any]) -> None:
             error = future.exception()
             if isinstance(error, Exception):
@@ -49,7 +49,7 @@ class Apart:
         self._pool.submit(work).add_done_callback(ended)
 
     async def do(self, work: Callable[[], Any]) -> Any:
-        """Return what the work comes to; its exception passes through."""
+        """Run `work` in the worker thread and return its result, or raise its exception."""
         over: Any = Future(executor=self._node.executor)
         self(work, lambda result, error: over.set_result((result, error)))
         result, error = await over
@@ -58,5 +58,5 @@ class Apart:
         return result
 
     def close(self) -> None:
-        """End the thread when its work is done."""
+        """End the thread after the current work; queued work is dropped."""
         self._pool.shutdown(wait=False, cancel_futures=True)

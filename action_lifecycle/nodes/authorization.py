@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Asks a person to authorise a tool, and waits in an asyncio loop for the answer."""
+"""Asks a person to authorise a tool and awaits the answer in an asyncio loop."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ async def ask_for_authorization(
     clock: NodeClock, desk: OperatorDesk, pause: Pause, timeout: float
 ) -> bool:
     """
-    Put message and link of a pause on the desk; whether somebody answers that it is granted.
+    Ask a person with the message and the link of `pause`; returns True if authorised.
 
-    Nobody within `timeout` s: not granted. The message comes from a tool, so it is data to the
-    question's template. When nobody waits any more the question is withdrawn.
+    Returns False if nobody answers within `timeout` s. The message comes from a tool, so it is
+    passed to the template as data. If this coroutine is cancelled, the question is withdrawn.
     """
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[str] = loop.create_future()

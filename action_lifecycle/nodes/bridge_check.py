@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether motions and conditions fit what is there: servers, types, fields, limits, facts."""
+"""Checks motions and conditions against servers, types, fields, limits and facts."""
 
 from __future__ import annotations
 
@@ -35,40 +35,40 @@ from ..world.values import Parameters
 
 
 class TopicCheck:
-    """Whether the topics that facts need carry what the facts file says."""
+    """Checks that the topics of facts have the type and QoS that the facts file declares."""
 
     def __init__(self, world: Facts) -> None:
         self.facts: FactSet = world.model.facts
-        self.unpublished: set[str] = set()  #: full names of topics of `faults` without publishers
+        self.unpublished: set[str] = set()  #: full names of checked topics without a publisher
         self._readers = world.subscriptions.readers
 
     def faults(self, names: Iterable[str]) -> Iterator[str]:
-        """Yield what is wrong with the topics of these facts; other names are left out."""
+        """Yield the faults of the topics of these facts; ignores names that are no facts."""
         for topic in sorted(self.facts.topics(name for name in names if name in self.facts)):
             reader = self._readers[topic]
             fitting, strange = reader.publishers()
             if strange and not fitting:
                 yield f"topic '{reader.name}' {strange}"
-            elif not fitting and topic not in TF_TOPICS:  # many robots have but one of these
+            elif not fitting and topic not in TF_TOPICS:  # many robots have only one of these
                 self.unpublished.add(reader.name)
 
 
 def action_servers(node: Node) -> dict[str, list[str]]:
-    """Return the types of every action server that is seen, by its full name."""
+    """Return the types of all visible action servers by full name."""
     return dict(get_action_names_and_types(node))
 
 
 def missing_servers(node: Node, steps: Collection[Step]) -> set[str]:
-    """Return the servers of these steps that are not seen yet."""
+    """Return the servers of these steps that are not visible yet."""
     seen = action_servers(node)
-    return {step.server for step in steps  # what is no name, step_faults tells
+    return {step.server for step in steps  # step_faults reports invalid names
             if TOPIC.match(step.server) and full_name(node, step.server) not in seen}
 
 
 def step_faults(
     node: Node, topics: TopicCheck, index: int, step: Step, parameters: Parameters
 ) -> Iterator[CheckFault]:
-    """Yield what is wrong with a step of a motion."""
+    """Yield the faults of a motion step."""
     def fault(path: str, message: str) -> CheckFault:
         return CheckFault(kind=CheckFault.MOTION, index=index, path=path, message=message)
 
@@ -98,7 +98,7 @@ def step_faults(
 def goal_faults(
     node: Node, topics: TopicCheck, kind: Any, step: Step, parameters: Parameters
 ) -> Iterator[GoalFault]:
-    """Yield what is wrong with the fields of a goal, as far as it can be told beforehand."""
+    """Yield the faults of a goal's fields that can be found before facts are filled in."""
     facts = topics.facts
     faults: list[GoalFault] = []
     later: list[str] = []
@@ -127,7 +127,7 @@ def goal_faults(
 def wrong_conditions(
     topics: TopicCheck, conditions: Collection[Condition], parameters: Parameters
 ) -> Iterator[CheckFault]:
-    """Yield what is wrong with conditions."""
+    """Yield the faults of conditions, including those of the topics they read."""
     faults = list(condition_faults(conditions, topics.facts, parameters))
     wrong = {index for index, _ in faults}
     for index, condition in enumerate(conditions):

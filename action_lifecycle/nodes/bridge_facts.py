@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The world model on ROS: its topics, its clock, and what it tells on ~/facts."""
+"""The world model in ROS: its subscriptions, its clock and the topic ~/facts."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from ..world.facts import ConstantFact, TopicFact
 from ..world.facts_file import QosSpec
 from ..world.kinds import schema_of
 
-NAMED = 10  #: facts without a value that diagnostics name
-LATE = 0.05  #: s by which a hold may be judged late; samples may wait to be read meanwhile
+NAMED = 10  #: maximum number of facts without a value in diagnostics
+LATE = 0.05  #: maximum delay (s) of a due evaluation of a hold; a later one restarts the hold
 
 
 class Facts:
-    """Hands messages to the model when they come, and time when a deadline has come."""
+    """Passes messages to the model when they arrive, and the time when a deadline is due."""
 
     def __init__(
         self, node: ManagedNode, facts: FactSet, *, rate: float, linger: float,
         on_trouble: Callable[[], None],
     ) -> None:
-        # simulated time goes in steps, which may be longer
+        # steps of simulated time may be longer than LATE
         simulated = node.get_parameter('use_sim_time').value
         self.model = WorldModel(facts, late=math.inf if simulated else LATE)
         self._node = node
@@ -73,16 +73,16 @@ class Facts:
                      if isinstance(fact, TopicFact) and fact.topic == topic]
             rates = [spec.max_rate for spec in specs]
             qos = next((spec.qos for spec in specs if spec.qos != QosSpec(depth=10)),
-                       QosSpec(depth=10) if specs else QosSpec(depth=100))  # tf: many senders
+                       QosSpec(depth=10) if specs else QosSpec(depth=100))  # many publishers of tf
             yield TopicNeed(topic, type_name, qos, functools.partial(self._take, topic),
                             max_rate=max(rates, default=0.0) if all(rates) else 0.0)
 
     def set_rate(self, rate: float) -> None:
-        """Tell ~/facts at most `rate` times a second."""
+        """Publish ~/facts at most at `rate` (Hz)."""
         self._period = 1.0 / rate
 
     def declare(self) -> None:
-        """Tell all facts of the file, whether they are read or not, with the kind of each."""
+        """Publish all facts of the file on ~/declared_facts, with the JSON Schema of each."""
         facts = self.model.facts
         self._declared.publish(msg.WorldState(stamp=to_time(self._node.now()), facts=[
             msg.Fact(name=name, topic=self.names.get(topic, topic), unit=fact.spec.unit,
@@ -91,22 +91,22 @@ class Facts:
             for topic in [fact.topic if isinstance(fact, TopicFact) else '']]))
 
     def timed(self, goal: Any = None) -> bool:
-        """Return whether ROS time is known, so that goals can be taken."""
+        """Return whether ROS time is known; before, no goal is accepted."""
         return self._node.timed()
 
     def changed(self) -> None:
-        """Set the alarm: a question was asked or a sample has come."""
+        """Set the alarm to the next deadline; to be called after a new watch or sample."""
         self._alarm.set(self.model.next_deadline())
 
     def hold(self, topics: Iterable[str]) -> Callable[[], None]:
-        """Read these topics until the function that is returned is called."""
+        """Subscribe to these topics until the returned function is called."""
         release = self.subscriptions.hold(topics)
         if self._telling is None:
             self._tell()
         return release
 
     def health(self) -> Health:
-        """Return for the diagnostics what is wrong with the topics that are read now."""
+        """Return the faults of the subscribed topics for the diagnostics."""
         model, now, read = self.model, self._node.now(), self._read()
         troubles = self.subscriptions.trouble()
         silent = [f'{value.name}: {silence(value, now, self.names)}'
@@ -123,7 +123,7 @@ class Facts:
         return Health(OK, f'{len(read)} topics read', figures)
 
     def destroy(self) -> None:
-        """Unsubscribe and be quiet."""
+        """Unsubscribe and stop publishing."""
         self._alarm.destroy()
         if self._telling is not None:
             self._telling.cancel()
@@ -134,7 +134,7 @@ class Facts:
             self.model.ingest(topic, message, self._node.now(), age)
             if self.model.waiting:
                 self.changed()
-        except Exception:  # of whoever was answered; a topic must not end the node
+        except Exception:  # of a callback; it must not end the node
             self._node.log_exception(f'topic {topic}')
 
     def _advance(self) -> None:
@@ -142,17 +142,17 @@ class Facts:
         self.changed()
 
     def _tell(self) -> None:
-        """Publish now and then, as long as anything is read."""
+        """Publish ~/facts periodically while a topic is subscribed."""
         read = self._read()
         self._publish(read)
         self._telling = Timeout(self._node, self._period, self._tell) if read else None
 
     def _read(self) -> set[str]:
-        """Return the topics that are read now."""
+        """Return the subscribed topics."""
         return {topic for topic, reader in self.subscriptions.readers.items() if reader.subscribed}
 
     def _facts_on(self, topics: set[str]) -> Iterator[str]:
-        """Yield the names of the facts that need no other topics than these."""
+        """Yield the names of the facts that need only these topics."""
         facts = self.model.facts
         if topics:
             for name, fact in facts.items():
@@ -160,7 +160,7 @@ class Facts:
                     yield name
 
     def _publish(self, read: set[str]) -> None:
-        """Publish the facts that are read now, if one of them has changed."""
+        """Publish the facts on the subscribed topics if one of them has changed."""
         model, now = self.model, self._node.now()
         facts = [fact_to(model.value(name, now), self.names) for name in self._facts_on(read)]
         if facts != self._last and self._node.active:

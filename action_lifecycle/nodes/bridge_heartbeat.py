@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Feedback of open goals: at a limited rate, and signs of life when nothing changes.
+Feedback of open goals: at a limited rate, with heartbeats while nothing changes.
 
-When a process is killed, DDS tells others so only when its lease has run out, some 20 s later.
-Whoever waits for a goal of the bridge knows by missing feedback that it is gone.
+If a process is killed, DDS reports it only when its lease expires, about 20 s later. A client
+of the bridge detects it earlier by missing feedback.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from ..ros.lifecycle_node import ManagedNode
 from ..ros.timers import Timeout
 
 PERIOD = 0.5
-"""Seconds between two signs of life; whoever waits may give up after four times that."""
+"""Heartbeat period (s); a client may give up after four periods without feedback."""
 LEAST = 0.1
-"""Seconds at least between two feedback messages of a goal, but for changes of state."""
+"""Minimum time (s) between two feedback messages of a goal, except for state changes."""
 RATE = 100.0
-"""Feedback messages a second of all goals of a server, as far as these are met:"""
+"""Maximum feedback rate (Hz) of all goals of a server, as far as SLOWEST permits."""
 SLOWEST = 4 * PERIOD
-"""Seconds between two signs of life of a goal when very many are open."""
+"""Maximum heartbeat period (s) of a goal, however many goals are open."""
 
 
 class GoalFeedback:
     """
-    The feedback of one goal; `message()` makes it of how things are now.
+    The feedback of one goal; `message()` returns the current feedback.
 
-    `goals`: the open ones of its server. The more there are, the slower is the feedback of each.
+    `goals`: the open goals of the server. The more there are, the lower is the rate of each.
     """
 
     def __init__(self, node: ManagedNode, handle: Any, goals: Sized, message: Callable[[], Any]
@@ -54,7 +54,7 @@ class GoalFeedback:
         self._life = self._next()
 
     def changed(self, *, at_once: bool = False) -> None:
-        """Tell how it looks now, unless that was just done."""
+        """Publish feedback, unless the last one is too recent; `at_once`: in any case."""
         now = self._node.steady()
         pause = max(LEAST, len(self._goals) / RATE)
         if (at_once or now >= self._last + pause) and self._handle.is_active:
@@ -62,7 +62,7 @@ class GoalFeedback:
             self._handle.publish_feedback(self._message())
 
     def close(self) -> None:
-        """Be quiet: the goal has ended."""
+        """Stop the heartbeat; to be called when the goal has ended."""
         self._life.cancel()
 
     def _beat(self) -> None:

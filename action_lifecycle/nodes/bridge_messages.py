@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Between the world model's own objects and the bridge's messages."""
+"""Converts between the world model's objects and the bridge's messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..world.values import Parameters
 
 
 class Topics(dict[str, str]):
-    """Resolved names by those in the facts file; `why` says why a topic has no sample."""
+    """Resolved topic names by the names in the facts file; `why` explains a missing sample."""
 
     def __init__(self, names: Mapping[str, str], why: Callable[[str], str]) -> None:
         super().__init__(names)
@@ -45,12 +45,12 @@ def condition_from(message: msg.Condition) -> Condition:
 
 
 def parameters_from(text: str) -> Parameters:
-    """Return the parameters of a request; LifecycleError when they are no JSON object."""
+    """Return the parameters of a request; raises LifecycleError if they are no JSON object."""
     return Parameters(read_object(text, 'parameters_json'))
 
 
 def fact_to(value: FactValue, topics: Mapping[str, str]) -> msg.Fact:
-    """Return the message of a fact; `topics`: resolved names by those in the facts file."""
+    """Return the message of a fact; `topics`: resolved names by the names in the facts file."""
     numbers = value.numbers()
     return msg.Fact(
         name=value.name, stamp=to_time(value.stamp), topic=topics.get(value.topic, value.topic),
@@ -71,7 +71,7 @@ _IS = {Verdict.TRUE: 'is true', Verdict.FALSE: 'is false', Verdict.UNKNOWN: 'is 
 
 
 def in_words(evidence: Iterable[Evidence], topics: Topics) -> str:
-    """Say what the conditions were judged on, those that are not true first."""
+    """Describe the evidence of conditions in words, those that are not true first."""
     entries = sorted(evidence, key=lambda entry: entry.verdict is Verdict.TRUE)
     return '; '.join(
         f'{entry.condition}: {entry.expression} {_IS[entry.verdict]} ('
@@ -99,7 +99,7 @@ def _value_in_words(fact: FactValue) -> str:
 
 
 def silence(fact: FactValue, now: float, topics: Topics) -> str:
-    """Say why a fact has no value at `now` (s): its topic, and how old its last sample is."""
+    """Explain why a fact has no value at `now` (s): its topic, and the age of its last sample."""
     topic = topics.get(fact.topic, fact.topic)
     if fact.stamp <= 0:
         why = topics.why(fact.topic) if topic else ''

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-The motion of one action: its steps one after the other, guarded, stopped and seen to be stopped.
+The motion of one action: runs its steps in order, guards them, stops them and confirms the stop.
 
-The goal id of step n is uuid5(goal_id, str(n)): whoever journaled goal_id knows them all.
+The goal id of step n is uuid5(goal_id, str(n)), so the journaled goal_id stands for all steps.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from ..ros.types import action_class
 from ..world import Condition, Evidence, Outcome, Result, Safety, SafetyStatus, Verdict, WorldModel
 from ..world.values import Parameters
 
-LOOK = 0.02  #: s between looks whether safety is READY, and facts that a goal needs are known
+LOOK = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal
 
 
 class Bridge(Protocol):
-    """What a motion needs of the node."""
+    """What a motion needs from the node."""
 
     node: ManagedNode
     model: WorldModel
@@ -56,15 +56,15 @@ class Bridge(Protocol):
         """Set the alarm for the model's next deadline."""
 
     def safety_trouble(self) -> SafetyStatus | None:
-        """Return why no motion may start, None when it may."""
+        """Return why no motion may start; None if one may."""
 
     def note_motion(self) -> None:
-        """Note that something may move from now on."""
+        """Record that something may move from now on."""
 
 
 @dataclass(frozen=True)
 class MotionOrder:
-    """What is to be executed."""
+    """The motion that is to be executed; `stop_timeout` in s."""
 
     goal_id: uuid.UUID
     steps: Sequence[Step]
@@ -76,7 +76,7 @@ class MotionOrder:
 
 @dataclass
 class MotionEnd:
-    """What became of it; the fields are those of ExecuteMotion's result."""
+    """How a motion ended; the fields are those of the result of ExecuteMotion."""
 
     outcome: str = 'failed'
     said: str = ''
@@ -99,7 +99,7 @@ class _Stop:
 
 @dataclass
 class Progress:
-    """Where it is."""
+    """The current step of a motion, its state and its last feedback."""
 
     step: int = 0
     state: str = ''
@@ -107,7 +107,7 @@ class Progress:
 
 
 class Motion:
-    """A motion under way; `done` is a future of its MotionEnd."""
+    """A running motion; `done` is a future of its MotionEnd."""
 
     def __init__(self, bridge: Bridge, order: MotionOrder) -> None:
         self.order = order
@@ -125,10 +125,10 @@ class Motion:
         self._unguarded: Timeout | None = None
         self._end = MotionEnd()
 
-    # -- what the node calls
+    # -- called by the node
 
     async def run(self, *, resume: bool = False) -> MotionEnd:
-        """Execute (or follow) it; returns what became of it."""
+        """Execute the motion, or follow the one already sent (`resume`), to its end."""
         maintain = None
         try:
             if resume:
@@ -163,7 +163,7 @@ class Motion:
         return self._end
 
     def stop(self, code: ErrorCode, message: str, evidence: Sequence[Evidence] = ()) -> None:
-        """Stop it; the first reason counts."""
+        """Stop the motion; only the first call has an effect."""
         if self._stop is not None or self.done.done():
             return
         self._stop = _Stop(code, message, self._bridge.node.now(), evidence)
@@ -193,7 +193,7 @@ class Motion:
         self._end.outcome = 'executed'
 
     async def _until_ready(self, index: int, limit: float) -> bool:
-        """Wait until the safety topics are READY, at most until `limit`; whether they are."""
+        """Wait for safety to be READY until `limit` (steady time, s); returns whether it is."""
         node = self._bridge.node
         while self._stop is None:
             trouble = self._bridge.safety_trouble()
@@ -210,7 +210,7 @@ class Motion:
         return False
 
     async def _one(self, index: int, step: Step, goal: Any | None) -> GoalEnd:
-        """Send one goal (None: follow it) and wait for its end."""
+        """Send the goal of a step (None: follow the one already sent) and await its end."""
         client = self._bridge.client(step.server, step.type)
         motion = MotionGoal(
             self._bridge.node, client, uuid.uuid5(self.order.goal_id, str(index)),
@@ -232,7 +232,7 @@ class Motion:
         return end
 
     def _entered(self, index: int, step: Step, state: str, goal: Any | None) -> None:
-        """Show a state of the step, and the goal when it is sent; its time runs from then."""
+        """Publish a state of the step, with the goal when sent; starts the step's timeout."""
         if self._limit is None and step.timeout > 0 and state in ('sent', 'executing'):
             self._limit = Timeout(
                 self._bridge.node, step.timeout, lambda: self.stop(
@@ -241,7 +241,7 @@ class Motion:
         self._show(index, state, goal if state == 'sent' else None)
 
     def _took(self, end: GoalEnd) -> bool:
-        """Note how a step ended; whether the next may follow."""
+        """Take over the end of a step; returns whether the next step may follow."""
         result = self._end
         if end.said or end.message:
             result.said = end.message
@@ -256,7 +256,7 @@ class Motion:
         return False
 
     async def _filled(self, step: Step) -> Any | None:
-        """Return the goal's message with the facts as they are now; None: it can't be sent."""
+        """Return the goal message with the current facts filled in; None if it can't be sent."""
         node, model = self._bridge.node, self._bridge.model
         limit = node.steady() + max(step.server_timeout, LOOK)
         while True:
@@ -293,9 +293,9 @@ class Motion:
 
     def _guard_resumed(self) -> None:
         """
-        Stop what an earlier process sent if safety is STOPPED, or is not READY in time.
+        Stop a resumed motion if safety is STOPPED, or does not become READY in time.
 
-        A bridge that has just started has not heard its safety topics yet.
+        A bridge that has just started has not received its safety topics yet.
         """
         def stop_unless_ready() -> None:
             trouble = self._bridge.safety_trouble()
@@ -312,10 +312,10 @@ class Motion:
 
     async def _follow(self) -> None:
         """
-        Find the last goal that a server knows; all before it have ended.
+        Find the last goal that a server knows and follow it; all goals before it have ended.
 
-        It may have been sent by whoever was here before, so a server that is not there says
-        nothing of whether it moves.
+        An earlier process may have sent it, so if a server is not there it is unknown whether the
+        robot moves.
         """
         self._sent = True
         steps = self.order.steps
@@ -337,7 +337,7 @@ class Motion:
     # -- conditions
 
     async def _until_known(self) -> None:
-        """Wait until what has to be maintained is known, as long as it may be unknown."""
+        """Wait until the `maintain` conditions are known, at most their time limit."""
         if self.order.maintain:
             watch = self._bridge.model.until_known(
                 self.order.maintain, self._bridge.node.now(),
@@ -359,7 +359,7 @@ class Motion:
             self._goal.give_up()
 
     async def _see_stopped(self) -> None:
-        """After the server's word, or without it, let the sensors say that nothing moves."""
+        """Confirm by the sensors that nothing moves; sets the end of a stopped motion."""
         stop = self._stop
         end = self._end
         if stop is not None:
@@ -398,7 +398,7 @@ class Motion:
         return result.outcome is Outcome.CONFIRMED, in_words(
             result.evidence, self._bridge.topics)
 
-    # -- small
+    # -- helpers
 
     def _fail(self, code: ErrorCode, message: str, *, stopped: bool = True) -> None:
         end = self._end

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The action ~/execute_motion: requests become motions, each goal id at most once."""
+"""The action ~/execute_motion: executes requests as motions, each goal id at most once."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from ..world import Condition, FactSet, SafetyStatus, WorldModel
 from ..world.conditions import compile_condition, compile_over, condition_faults
 from ..world.facts_file import TOPIC
 
-REMEMBERED = 100  #: motions whose end is still told to whoever asks to follow them
-STOP_TIMEOUT = 3.0  #: s, when a request says nothing
+REMEMBERED = 100  #: number of motions whose end can still be asked for with `resume`
+STOP_TIMEOUT = 3.0  #: s, if the request gives none
 
 
 class Motions:
-    """The motions under way and those that ended last, by the caller's goal id."""
+    """The running motions and those that ended last, by the caller's goal id."""
 
     def __init__(self, node: ManagedNode, facts: Facts, guard: Guard) -> None:
         self.node = node
@@ -60,10 +60,10 @@ class Motions:
             ExecuteMotion, '~/execute_motion', self._execute, accept=facts.timed,
             cancel=self._cancel)
 
-    # -- what a motion needs (bridge_motion.Bridge)
+    # -- used by motions (bridge_motion.Bridge)
 
     def client(self, server: str, type_name: str) -> MotionClient:
-        """Return the client of a server; it stays, so that discovery is paid for once."""
+        """Return the client of a server; it is kept, so that discovery happens once."""
         client: MotionClient = self.node.keep(
             ('motion', server, type_name), lambda: MotionClient(self.node, server, type_name))
         return client
@@ -73,21 +73,21 @@ class Motions:
         self._facts.changed()
 
     def safety_trouble(self) -> SafetyStatus | None:
-        """Return why no motion may start, None when it may."""
+        """Return why no motion may start; None if one may."""
         return self._guard.trouble()
 
     def note_motion(self) -> None:
-        """Note that something may move from now on: silence of a safety topic is latched."""
+        """Record that something may move: from now on a silent safety topic latches a stop."""
         self._guard.note_motion(True)
 
-    # -- what the node calls
+    # -- called by the node
 
     def running(self) -> list[Motion]:
         """Return the motions that have not ended."""
         return [motion for motion in self._motions.values() if not motion.done.done()]
 
     def health(self) -> Health:
-        """Return it for the diagnostics."""
+        """Return the running motions for the diagnostics."""
         running = self.running()
         return Health(OK, f'{len(running)} under way' if running else 'none', {
             'under way': len(running),
@@ -145,7 +145,7 @@ class Motions:
             feedback.close()
 
     async def _join(self, handle: Any, motion: Motion) -> MotionEnd:
-        """Tell one more caller of a motion that runs or has ended."""
+        """Let another goal follow a motion that runs or has ended."""
         feedback = self._attach(handle, motion)
         try:
             if not motion.done.done():
@@ -156,7 +156,7 @@ class Motions:
         return end
 
     def _attach(self, handle: Any, motion: Motion) -> GoalFeedback:
-        """Tell the goal of the motion's progress, the motion of the goal's cancel."""
+        """Connect a goal to a motion: progress becomes feedback, a cancel stops the motion."""
         self._handles[bytes(handle.goal_id.uuid)] = motion
         if handle.is_cancel_requested:
             motion.stop(ErrorCode.CANCELED, 'canceled')
@@ -171,7 +171,7 @@ class Motions:
             motion.stop(ErrorCode.CANCELED, 'canceled')
 
     def _topics(self, order: MotionOrder, request: ExecuteMotion.Goal) -> set[str]:
-        """Return the topics that the motion needs, and those that its confirmation will need."""
+        """Return the topics that the motion and its later confirmation need."""
         facts = self.model.facts
         needed: set[str] = set()
 
@@ -205,10 +205,10 @@ def _feedback_of(progress: Progress) -> ExecuteMotion.Feedback:
 
 
 def order_from(request: ExecuteMotion.Goal, facts: FactSet) -> MotionOrder:
-    """Return the order of a request; LifecycleError when a value of it is not usable."""
+    """Return the order of a request; raises LifecycleError if a value is not valid."""
     goal_id = from_uuid(request.goal_id)
     if not goal_id.int:
-        raise LifecycleError('goal_id: expected the id that the caller has written down')
+        raise LifecycleError('goal_id: expected the id that the caller has journaled, got zeros')
     if not request.steps:
         raise LifecycleError('steps: expected at least one')
     parameters = parameters_from(request.parameters_json)
@@ -230,7 +230,7 @@ def order_from(request: ExecuteMotion.Goal, facts: FactSet) -> MotionOrder:
 
 
 def _timeless(condition: Condition) -> Condition:
-    """Return it without `hold` against `within`: here these are not of one and the same wait."""
+    """Return a copy without `hold`; here `hold` needs not fit into `within`."""
     return Condition(condition.name, condition.expression, 0.0, condition.within,
                      condition.max_age)
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Questions to the sensors: the action ~/confirm_outcome, the services ~/evaluate and ~/check."""
+"""Evaluates conditions: the action ~/confirm_outcome, the services ~/evaluate and ~/check."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from ..world.watches import combined, Watch
 
 LONGEST_EVALUATE = 10.0  #: s
 LONGEST_CHECK = 60.0  #: s
-LOOK = 0.1  #: s between looks whether a server or a publisher has appeared
+LOOK = 0.1  #: polling period (s) for servers and publishers to appear
 DISCOVERY = 1.5  #: s after configure in which a publisher may not have been discovered yet
 
 _CODES = {Outcome.CONFIRMED: ErrorCode.NONE, Outcome.REFUTED: ErrorCode.REFUTED,
@@ -45,13 +45,13 @@ _CODES = {Outcome.CONFIRMED: ErrorCode.NONE, Outcome.REFUTED: ErrorCode.REFUTED,
 
 
 class Questions:
-    """Answers what others ask about the world."""
+    """Serves requests that evaluate conditions or check motions."""
 
     def __init__(self, node: ManagedNode, facts: Facts) -> None:
         self._node = node
         self._facts = facts
         self._discovered = node.steady() + DISCOVERY
-        self._told: set[str] = set()  #: unpublished topics that the log has named
+        self._told: set[str] = set()  #: unpublished topics that were logged
         self._open: dict[bytes, Any] = {}
         node.add_action_server(
             ConfirmOutcome, '~/confirm_outcome', self._confirm, accept=facts.timed,
@@ -60,7 +60,7 @@ class Questions:
         node.add_service(Check, '~/check', self._check)
 
     def cancel_all(self) -> None:
-        """Close every open question."""
+        """Interrupt all open confirmations."""
         for answered in list(self._open.values()):
             _once(answered, None)
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The safety topics on ROS, and what they tell on ~/safety and in the diagnostics."""
+"""Subscribes to the safety topics; publishes their state on ~/safety and in diagnostics."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from ..world.facts_file import SafetySpec
 
 _LEVELS = {Safety.READY: OK, Safety.NOT_READY: WARN, Safety.STOPPED: ERROR}
 PATIENCE = 3.0  #: s until the log says that a safety topic was not seen yet
-LOOK = 0.25  #: s between looks at who publishes the safety topics
+LOOK = 0.25  #: period (s) at which the publishers of the safety topics are checked
 
 
 class Guard:
     """
-    Watches the safety topics by steady time; `on_stop` is called when it is stopped.
+    Monitors the safety topics by steady time; calls `on_stop` when safety becomes STOPPED.
 
-    A stop is kept in the file `stop_file` (empty: none) until it is cleared; with such a stop from
-    before, it begins stopped.
+    A latched stop is kept in the file `stop_file` (empty: none) until it is cleared. If the file
+    has a stop, the monitor starts as STOPPED.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Guard:
         return self.monitor.status
 
     def trouble(self) -> SafetyStatus | None:
-        """Return why no motion may start, None when it may."""
+        """Return why no motion may start; None if one may."""
         self._look()
         self._advance()
         status = self.status
@@ -89,25 +89,25 @@ class Guard:
             status, reason=status.reason + self._why_unseen())
 
     def clear(self) -> str:
-        """Release the latch; returns why that is not possible, empty if it was."""
+        """Clear a latched stop; returns why this is not possible, '' if it is cleared."""
         self._look()
         why = self.monitor.clear(self._node.steady())
         self._set_alarm()
         return why
 
     def note_motion(self, moved: bool) -> None:
-        """Note that a motion begins; False: that none has been under way since activation."""
+        """Record that a motion begins; False: there was none since activation."""
         self.monitor.moved = moved
 
     def publish(self) -> None:
-        """Tell the state."""
+        """Publish the state on ~/safety."""
         self._publisher.publish(msg.SafetyState(
             stamp=to_time(self._node.now()), state=int(self.status.state),
             error_code=int(self.status.code), reason=self.status.told,
             topic=self.status.topic))
 
     def health(self) -> Health:
-        """Return it for the diagnostics."""
+        """Return the state for the diagnostics."""
         status, troubles = self.status, self._troubles()
         level, message = _LEVELS[status.state], status.told or status.state.name.lower()
         message += self._why_unseen()
@@ -119,9 +119,9 @@ class Guard:
 
     def destroy(self) -> None:
         """
-        Unsubscribe and be quiet; the orderly end.
+        Unsubscribe and stop publishing; the orderly shutdown.
 
-        A driver often ends before, so its silence is nothing that the next start has to know of.
+        Drivers often end before the bridge, so a stop for a silent topic is removed from the file.
         """
         if self.status.code is ErrorCode.SAFETY_STALE:
             self._keep(None)
@@ -133,14 +133,14 @@ class Guard:
 
     def _take(self, spec: SafetySpec, message: Any, age: float | None = None) -> None:
         published: float | None = self._node.now()
-        if age is not None:  # latched, `age` s ago by the wall clock
+        if age is not None:  # latched: published `age` s ago by the wall clock
             published = None if self._node.get_clock().ros_time_is_active else published - age
         self.monitor.ingest(spec, message, self._node.steady(), published,
                             latched=age is not None)
         self._set_alarm()
 
     def _advance(self) -> None:
-        """Judge; first read what has come, if silence would count now."""
+        """Evaluate the topics; if a deadline is due, read waiting messages first."""
         if self._node.steady() >= self.monitor.next_deadline():
             for _, reader in self._readers:
                 reader.read()
@@ -148,7 +148,7 @@ class Guard:
         self._set_alarm()
 
     def _look(self) -> None:
-        """Look who publishes the topics; of whom else nothing may be known."""
+        """Update the publishers of the topics in the monitor."""
         for spec, reader in self._readers:
             publishers = [bytes(info.endpoint_gid)
                           for info in self._node.get_publishers_info_by_topic(reader.name)]
@@ -171,7 +171,7 @@ class Guard:
         self.publish()
 
     def _keep(self, stop: SafetyStatus | None) -> None:
-        """Have the file say what is latched."""
+        """Write the latched stop to the file; None: remove the file."""
         if self._file is not None:
             try:
                 if stop is None:
@@ -180,7 +180,7 @@ class Guard:
                     self._file.write(stop, time.time())
             except OSError as error:
                 self._node.get_logger().error(
-                    f"stop_file '{self._file.path}': {error.strerror}; it does not say what is so")
+                    f"stop_file '{self._file.path}': {error.strerror}; the file is out of date")
 
     def _log(self) -> None:
         status, logger = self.status, self._node.get_logger()
@@ -196,7 +196,7 @@ class Guard:
                 f'safety: NOT_READY: {self.status.reason}{self._why_unseen()}; no motion starts')
 
     def _why_unseen(self) -> str:
-        """Return what is known of why a topic was never seen."""
+        """Return a reason why a topic was never received, as text to append; '' if none."""
         if self.status.state is not Safety.NOT_READY:
             return ''
         reader = next(reader for _, reader in self._readers if reader.name == self.status.topic)
@@ -206,7 +206,7 @@ class Guard:
         if not there:
             return ': nobody publishes it'
         unseen = self.monitor.unseen(self.status.topic)
-        return ': it is published, but nothing has come' if unseen else ''
+        return ': it has a publisher, but no message was received' if unseen else ''
 
     def _report_trouble(self) -> None:
         for trouble in self._troubles():

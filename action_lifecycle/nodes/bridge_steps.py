@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The steps of a motion as they are asked for, and what they must not exceed."""
+"""The requested steps of a motion, and the check of their limits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Step:
 
 
 def step_from(index: int, step: msg.Motion) -> Step:
-    """Return a step of a request; LifecycleError when a value of it is not usable."""
+    """Return a step of a request; raises LifecycleError if a value is not valid."""
     for name in ('server_timeout', 'timeout'):
         value = getattr(step, name)
         if not (math.isfinite(value) and value >= 0):
@@ -53,12 +53,12 @@ def step_from(index: int, step: msg.Motion) -> Step:
 
 
 def full_name(node: Node, server: str) -> str:
-    """Return the name of an action as seen from outside."""
+    """Return the fully qualified name of an action server."""
     return str(expand_topic_name(server, node.get_name(), node.get_namespace()))
 
 
 def beyond_limits(node: Node, facts: FactSet, step: Step, goal: Any) -> Iterator[GoalFault]:
-    """Yield the fields of a filled goal that leave the limits of its type or of its server."""
+    """Yield the fields of a filled goal that exceed the limits of its type or server."""
     server = full_name(node, step.server)
     for name, limits in facts.limits.items():
         if name == step.type or ('/action/' not in name and full_name(node, name) == server):

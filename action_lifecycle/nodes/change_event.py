@@ -13,12 +13,11 @@
 # limitations under the License.
 
 """
-The event of a change of state in the form in which DDS sends it.
+Serializes an ActionStateChange without filling a message first.
 
-To fill a message and have rclpy convert it field by field takes 0.1 ms more when the caches are
-cold, as they are at each change of a robot that does little in between. The form is plain CDR,
-little endian (OMG DDSI-RTPS 2.3, section 10): each number is aligned to its size, a string is its
-length, its bytes and a NUL.
+With cold caches, which are usual as state changes are rare, this saves 0.1 ms compared with
+rclpy. The format is plain CDR, little endian (OMG DDSI-RTPS 2.3, section 10): each number is
+aligned to its size; a string is its length, its bytes and a NUL.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ from ..ledger import Row
 from ..lifecycle.states import ErrorCode
 
 _ZEROS = bytes(16)
-_head = Struct('<4siIQQ').pack  # CDR's own header; stamp, seq, previous_seq
+_head = Struct('<4siIQQ').pack  # CDR header; stamp, seq, previous_seq
 _uint32 = Struct('<I').pack
 _code_and_goal = Struct('<H16s').pack
 
 
 def change_event(row: Row, previous_seq: int = 0) -> msg.ActionStateChange | bytes:
-    """Return `change_to` of a row to publish; serialized, if it has no evidence."""
+    """Return the event of a row for publishing; serialized unless it has evidence."""
     (seq, _, flow_id, action_id, attempt, event, from_state, to_state, cause, actor, data_json, _,
      ros_time, *_) = row
     outcome = ''
@@ -62,7 +61,7 @@ def change_event(row: Row, previous_seq: int = 0) -> msg.ActionStateChange | byt
 
 
 def _tail(padding: int, data: dict[str, Any]) -> bytes:
-    """Return error_code, goal_id, no evidence, data_json."""
+    """Return error_code, goal_id, empty evidence and data_json, serialized."""
     goal_id = str(data.pop('goal_id', ''))
     return b''.join((
         _code_and_goal(ErrorCode[data.pop('error_code', 'NONE')],
@@ -71,7 +70,7 @@ def _tail(padding: int, data: dict[str, Any]) -> bytes:
 
 
 def _text(text: str, alignment: int = 4) -> bytes:
-    """Return a string, up to its first NUL as with rclpy, and zeros up to what comes next."""
+    """Serialize a string, cut at its first NUL as rclpy does, padded for the next field."""
     data = text.encode()
     if b'\0' in data:
         data = data[:data.index(b'\0')]

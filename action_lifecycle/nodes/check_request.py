@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the bridge is asked about an action before anything moves."""
+"""Makes the request with which the bridge checks an action before anything moves."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def check_request(
     flow: Flow, action_id: str, action: ActionSpec
 ) -> tuple[Check.Request, list[Path]]:
     """
-    Return the question, and for each of its conditions where it stands in the action.
+    Return the request, and the path of each of its conditions in the action.
 
-    What is only filled in when the action starts is left out of goals; the facts that it reads
-    must be there.
+    Values that are filled in when the action starts are left out of the goals, but the facts that
+    they read are checked.
     """
     conditions = [*_conditions(action), *_facts_read(flow, action_id)]
-    names: dict[str, Any] = {  # what is filled in later counts as a number
+    names: dict[str, Any] = {  # a value that is filled in later counts as a number
         name: 0.0 if _is_late(value) else value for name, value in action.parameters.items()}
     if any(isinstance(kind, WhenSpec) for kind in action.after.values()):
         names = {**RESULT_NAMES, **names}
@@ -81,7 +81,7 @@ def _without_late(step: MotionSpec) -> MotionSpec:
 
 
 def _pruned(data: Any) -> Any:
-    """Return a copy without texts that are filled in later, and without lists that have one."""
+    """Return a copy without strings that are filled in later, and lists that contain one."""
     if isinstance(data, dict):
         return {key: _pruned(value) for key, value in data.items()
                 if not (_is_late(value) and isinstance(value, (str, list)))}

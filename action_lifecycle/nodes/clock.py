@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Time for the lifecycle: ROS time to stamp with, steady time to wait by."""
+"""The clock of the lifecycle: ROS time for stamps, steady time for delays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NodeClock:
     """
     The clock of a node.
 
-    Delays are measured in steady time: they go on when simulated time stands still or jumps.
+    Delays are measured in steady time, so they end also if simulated time stops or jumps.
     """
 
     def __init__(self, node: ManagedNode) -> None:
@@ -37,7 +37,7 @@ class NodeClock:
         return self._node.now()
 
     def call_later(self, delay: float, callback: Callable[[], None]) -> Timeout:
-        """Call back once, in the executor's thread."""
+        """Call back once after `delay` (s), in the executor's thread."""
         return Timeout(self._node, delay, callback)
 
     def call_soon(self, callback: Callable[[], None]) -> None:

@@ -23,5 +23,5 @@ from ..ros.process import run
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the nodes; the bridge first, so that the others find it."""
+    """Run the nodes; the bridge starts first, so that the others find it."""
     return run(WorldModelBridge, LedgerNode, ActionLifecycleNode, args=args)

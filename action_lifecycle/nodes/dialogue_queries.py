@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""The service that answers with a flow's dialogue, the same in both nodes with a journal."""
+"""The service ~/get_dialogue; the action node and the ledger node offer it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DialogueQueries:
         node.add_service(GetDialogue, '~/get_dialogue', self._get)
 
     def _get(self, request: Any, response: Any) -> Any:
-        """Answer with a page of the entries."""
+        """Fill the response with a page of entries."""
         rows = dialogue_rows(self._reader, request.flow_id) if request.flow_id else []
         if not rows and (not request.flow_id or next(self._reader.rows(
                 flow_id=request.flow_id, limit=1), None) is None):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The service `~/edit_flow`, and the check of what edits add."""
+"""The service `~/edit_flow`, and the bridge's check of the actions that edits add."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ..ros.lifecycle_node import ManagedNode
 
 
 class EditServer:
-    """Takes edits of running flows; what they add is checked as a new flow is."""
+    """Receives edits of running flows; added actions are checked like those of a new flow."""
 
     def __init__(self, node: ManagedNode, check: FlowCheck) -> None:
         self._node = node
@@ -42,7 +42,7 @@ class EditServer:
         node.add_service(EditFlow, '~/edit_flow', self._edit)
 
     def activate(self, orchestrator: Orchestrator) -> None:
-        """Take edits for this orchestrator."""
+        """Serve edits of this orchestrator's flows."""
         self._orchestrator = orchestrator
         orchestrator.editor.check = self._check_soon
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A question to the bridge's service `~/evaluate`: conditions as the facts are now."""
+"""A call of the bridge's service `~/evaluate`: evaluates conditions with the current facts."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import call_service
 
 ANSWER = 3.0
-"""Seconds for the answer beside what the bridge waits for facts."""
+"""Time (s) for the response, in addition to the bridge's wait for facts."""
 
 _VERDICTS = {msg.Evidence.TRUE: 'confirmed', msg.Evidence.FALSE: 'refuted'}
 
 
 class Evaluation:
-    """One question; `patience` (s) is for a bridge that is not there yet."""
+    """One call; `patience`: time (s) to wait for a bridge that is not there yet."""
 
     def __init__(
         self, node: ManagedNode, client: Any, request: ConfirmRequest, wait: float,
@@ -55,7 +55,7 @@ class Evaluation:
             node.executor.create_task(self._ask)
 
     def cancel(self) -> None:
-        """Want no answer any more."""
+        """Ignore the response."""
         self._result = None
 
     async def _ask(self) -> None:

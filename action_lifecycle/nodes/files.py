@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where the nodes find the files they share."""
+"""Paths of the files that the nodes share."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def action_graph() -> Graph:
 
 
 def journal_path(node: ManagedNode) -> Path:
-    """Return the file of the journal: the parameter, or one for each namespace in the ROS home."""
+    """Return the path of the journal: the parameter, or a file per namespace in the ROS home."""
     given = str(node.parameter('journal_path'))
     if given:
         return Path(given).expanduser()
@@ -52,13 +52,13 @@ def journal_path(node: ManagedNode) -> Path:
 
 
 def recipe_folder(node: ManagedNode, journal: Path) -> Path:
-    """Return the folder of the recipes: the parameter, or one beside the journal."""
+    """Return the folder of the recipes: the parameter, or a folder beside the journal."""
     given = str(node.parameter('recipe_folder'))
     return Path(given).expanduser() if given else journal.with_name(f'{journal.stem}.recipes')
 
 
 def find_flow(name: str, folders: list[str]) -> Path:
-    """Return the file of a flow given by its name; it never leaves these folders."""
+    """Return the file of a flow given by name; raises LifecycleError if not in `folders`."""
     if not _FLOW_NAME.match(name) or '..' in name:
         raise LifecycleError(f'{name!r} is not the name of a flow file: expected letters, digits, '
                              f"_, - and ., of a file in {', '.join(folders)}; or give the text of "

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Flows that a fleet asks for by a Redis stream, run by the action node of this robot.
+Runs flows that a fleet requests through a Redis stream, on the action node of this robot.
 
-A request becomes a flow whose motions need a claim. The first of them waits until it is noted in
-Redis that something is about to move; from then on no other robot takes the request over. What
-becomes of the flow is read from the journal, so it is followed also over restarts of either node.
+A request becomes a flow whose motions need a claim. The first motion waits until Redis has
+recorded that something is about to move; from then on no other robot takes the request over. The
+progress of the flow is read from the journal, so restarts of either node do not interrupt it.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from ..ledger.redis_consumer import Operation, Request
 from ..lifecycle.ports import Question
 from ..ros.lifecycle_node import ManagedNode
 
-LOOK = 0.1  # s between looks at the journal, and half that before the first motion
-ASK_STATE = 0.5  # s between questions to the action node whether it is active
-FRESH = 2.0  # s that its answer counts
-ACCEPT = 10.0  # s that it may take to accept a goal
+LOOK = 0.1  # polling period (s) of the journal; half of it before the first motion
+ASK_STATE = 0.5  # polling period (s) of the action node's lifecycle state
+FRESH = 2.0  # s for which its response is valid
+ACCEPT = 10.0  # maximum time (s) for it to accept a goal
 FIELDS = ('flow', 'kind', 'source', 'parameters_json', 'priority', 'requester', 'recipe')
 OPTIONS = ('take_over', 'give_up')
-AHEAD = 5  # tries beyond the present one of which the journal may know
+AHEAD = 5  # number of tries after the current one that are looked up in the journal
 
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z')
 
@@ -62,11 +62,11 @@ class FlowFailed(LifecycleError):
 
 class FleetWork:
     """
-    What the worker of this robot can do; see ledger.redis_consumer.Work.
+    Runs the requests that this robot's worker takes; see ledger.redis_consumer.Work.
 
-    Its coroutines run in the thread of the network clients, everything of ROS in the executor's.
-    `patience`: s that the action node may be away before its work is given up. `changed` is
-    called in the executor's thread when `leases` has something new to tell.
+    The coroutines run in the network thread, ROS calls in the executor's thread. `patience`: time
+    (s) that the action node may be away before a request fails. `changed` is called in the
+    executor's thread when `leases` has changed.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class FleetWork:
         node.add_timer(ASK_STATE, self._ask_state)
 
     def leases(self) -> list[msg.Lease]:
-        """Return the claims that are held, and those that have lapsed while a flow goes on."""
+        """Return the claims of the running flows, also those that have lapsed."""
         told = []
         for flow_id, operation in list(self._claims.values()):
             left = operation.held_until - time.monotonic()
@@ -104,14 +104,14 @@ class FleetWork:
         """Return the names of the claims."""
         return list(self._claims)
 
-    # What the worker asks, in the thread of the network clients
+    # Called by the worker, in the network thread
 
     def ready(self) -> bool:
         """Whether the action node is active."""
         return time.monotonic() - self._active_at < FRESH and self._reader() is not None
 
     async def gather(self, request: Request) -> dict[str, Any]:
-        """Return the goal; a flow given by its name is read, so that all robots run the same."""
+        """Return the goal; a flow given by name is read here, so that all robots run the same."""
         goal = {name: request.data[name] for name in FIELDS if request.data.get(name)}
         flow, kind = goal.get('flow', ''), goal.get('kind', '')
         if not flow:
@@ -122,7 +122,7 @@ class FleetWork:
         return goal
 
     async def perform(self, operation: Operation, gathered: dict[str, Any]) -> Any:
-        """Run the flow, or go on with the one that was begun; returns how it ended."""
+        """Run the flow, or follow the one already begun; returns its result."""
         request = operation.request
         begun, new = self._begun(request, operation.moved)
         ended: Future[Any] | None = None
@@ -146,7 +146,7 @@ class FleetWork:
         return self._begun(request, True)[0] is not None
 
     async def take_over(self, request: Request) -> str:
-        """Ask on `~/operator_requests` who has to do what a lost robot has begun."""
+        """Ask a person whether to repeat a lost robot's work; returns who agreed, or ''."""
         answered: Future[tuple[str, str]] = Future()
         asked: list[Any] = []
         name = request.data.get('flow', '').partition('\n')[0]
@@ -157,7 +157,7 @@ class FleetWork:
             names={'request': request.trace_id, 'name': name})
 
         def told(answer: str, actor: str) -> None:
-            if not answered.done():  # else the request is another robot's by now
+            if not answered.done():  # else another robot has the request now
                 answered.set_result((answer, actor))
         self._clock.call_soon(lambda: asked.append(self._desk.ask(question, told)))
         try:
@@ -170,10 +170,10 @@ class FleetWork:
 
     def _begun(self, request: Request, moved: bool) -> tuple[str | None, str]:
         """
-        Return the last flow that this robot began for a request, and the name of the next one.
+        Return the id of a request's last flow (None: none), and an id for the next one.
 
-        One that failed before anything moved does not count. The journal also knows of requests
-        that a server brings again which was restored from a backup.
+        A flow that failed before anything moved does not count. After Redis was restored from a
+        backup it may deliver a request again; its flow is found in the journal, too.
         """
         base = _base(request.trace_id)
         reader = self._reader()
@@ -189,7 +189,7 @@ class FleetWork:
     async def _follow(
         self, operation: Operation, flow_id: str, ended: Future[Any] | None
     ) -> dict[str, Any]:
-        """Read on in the journal until the flow has ended; note its first motion in Redis."""
+        """Read the journal until the flow has ended; record its first motion in Redis."""
         seq = 0
         away_since = None
         while True:
@@ -221,7 +221,7 @@ class FleetWork:
     async def _send(
         self, flow_id: str, request: Request, goal: Mapping[str, Any]
     ) -> tuple[Any, Future[Any]]:
-        """Send the goal; return its handle and what its result will be."""
+        """Send the goal; returns its handle and a future of its result."""
         message = ExecuteFlow.Goal(
             flow=goal['flow'], kind=goal.get('kind', ''), source=goal.get('source', ''),
             flow_id=flow_id, parameters_json=goal.get('parameters_json', ''),
@@ -263,7 +263,7 @@ class FleetWork:
 
 
 def _base(trace_id: str) -> str:
-    """Return the beginning of the ids of the flows of a request."""
+    """Return the prefix of the flow ids of a request."""
     return trace_id if _FLOW_ID.match(trace_id) else uuid.uuid5(uuid.NAMESPACE_OID, trace_id).hex
 
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Asks the bridge, before anything moves, whether all that a flow speaks of is there."""
+"""Has the bridge check, before anything moves, all that a flow needs."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from ..ros.timers import sleep
 Path = tuple['str | int', ...]
 
 LONGEST = 60.0
-"""Seconds that the bridge waits for servers at most."""
+"""Maximum time (s) that the bridge waits for servers."""
 AT_ONCE = 50
-"""Actions that ask what has been answered already, before others have their turn."""
+"""Number of actions with a known result after which other callbacks may run."""
 ANSWER = 3.0
-"""Seconds for the bridge to answer, beside what it waits for servers."""
+"""Time (s) for the bridge's response, in addition to its wait for servers."""
 
 
 class FlowRefused(LifecycleError):
-    """A flow that is not started, and the error code of the result."""
+    """A flow was refused; `code` is the error code of the result."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         self.code = code
@@ -58,7 +58,7 @@ class FlowRefused(LifecycleError):
 
 @dataclass
 class _Round:
-    """One check: when (s) it began, the faults that were told, and what was found sound."""
+    """One check: its start (steady time, s), the faults found, and the requests without fault."""
 
     started: float
     seen: set[tuple[tuple[int, int], str]] = field(default_factory=set)
@@ -67,7 +67,7 @@ class _Round:
 
 
 class FlowCheck:
-    """Checks flows by the bridge's service; `wait` (s) is for a bridge that is not there yet."""
+    """Checks flows with the bridge's service; `wait`: time (s) for the bridge to appear."""
 
     def __init__(self, node: ManagedNode, bridge: str, wait: float) -> None:
         self._node = node
@@ -77,9 +77,9 @@ class FlowCheck:
 
     async def check(self, flow: Flow, told: Callable[[str], None] = lambda text: None) -> None:
         """
-        Raise `FlowRefused` with every fault, each with file and line.
+        Raise `FlowRefused` with all faults, each with file and line.
 
-        `told` is called with what has to be waited for.
+        `told` is called with a text that says what the check waits for.
         """
         await self._time(told)
         round_ = _Round(self._node.steady())
@@ -101,7 +101,7 @@ class FlowCheck:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
 
     async def _time(self, told: Callable[[str], None]) -> None:
-        """Wait until it is known what time it is, for nothing is stamped with zero."""
+        """Wait until ROS time is known, so that nothing is stamped with zero."""
         end = self._node.steady() + self._wait
         if not self._node.timed():
             told(f'waiting for up to {self._wait:g} s for the time on /clock (use_sim_time)')
@@ -114,7 +114,7 @@ class FlowCheck:
     def _alternatives(
         self, flow: Flow, action_id: str, action: ActionSpec, found: list[Fault]
     ) -> list[tuple[Path, ActionSpec]]:
-        """Return what fallbacks make of an action, unless it is faulty itself."""
+        """Return the alternatives that fallbacks make of an action; none if it has faults."""
         try:
             return [] if found else list(
                 alternative_specs(flow, action_id, action, self.recipes))
@@ -122,7 +122,7 @@ class FlowCheck:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(error)) from error
 
     def _why_not(self) -> str:
-        """Say whether a bridge that does not offer its service is there at all."""
+        """Explain why the bridge's service is missing: no such node, or not configured."""
         if self._client.service_is_ready():
             return ''
         bridge = self._client.srv_name.removesuffix('/check')
@@ -132,7 +132,7 @@ class FlowCheck:
         return f"; there is no node '{bridge}'"
 
     def _missing(self, flow: Flow) -> tuple[list[str], float]:
-        """Return the servers that this node does not see, and how long they are waited for."""
+        """Return the servers that are not visible, and the time (s) to wait for them."""
         there = {name for name, _ in get_action_names_and_types(self._node)}
         steps = {step.server: step.server_timeout
                  for action in flow.actions.values() for step in action.motion}
@@ -150,12 +150,12 @@ class FlowCheck:
             return wrong
         request, places = check_request(flow, str(path[1]), action)
         question = repr(request)
-        if question in round_.sound:  # as many actions of a large flow do
+        if question in round_.sound:  # common in large flows
             round_.same += 1
             if round_.same % AT_ONCE == 0:
                 await sleep(self._node, 0.001)
             return []
-        # The servers are waited for together: what one action has waited counts for the next.
+        # The wait is shared: the time that one action has waited counts for the next.
         declared = max((step.server_timeout for step in action.motion), default=0.0)
         wait = max(0.0, min(declared, LONGEST, round_.started + declared - self._node.steady()))
         try:
@@ -175,7 +175,7 @@ class FlowCheck:
                 where = places[fault.index]
                 message = f'{where[0]}: {fault.message}'
             position = flow.document.mark((*path, *where))
-            if (position, message) not in round_.seen:  # actions may share what an anchor names
+            if (position, message) not in round_.seen:  # YAML anchors may repeat a fault
                 round_.seen.add((position, message))
                 faults.append(
                     flow.document.fault((*path, *where), f"action '{path[1]}', {message}"))
@@ -184,7 +184,7 @@ class FlowCheck:
         return faults
 
     async def _ask(self, request: Check.Request, wait: float) -> Check.Response:
-        """Ask, at first for what is there now: so it is soon found out that an answer was lost."""
+        """Call the service, first without a wait, so that a lost response is noticed early."""
         if wait:
             try:
                 response: Check.Response = await call_service(
@@ -210,7 +210,7 @@ def _hooks_faults(flow: Flow) -> Iterator[Fault]:
 
 
 def _verifier_faults(flow: Flow, action_id: str, action: ActionSpec) -> Iterator[Fault]:
-    """Yield the verifiers that are not there, or whose types do not fit."""
+    """Yield the verifiers that do not exist, or whose types do not fit."""
     for index, verifier in enumerate(action.verify):
         path = ('actions', action_id, 'verify', index)
         if verifier.by == 'checker':

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The action `~/execute_flow`: from a goal to a checked flow, and from its end to a result."""
+"""The action `~/execute_flow`: turns goals into checked flows, and their ends into results."""
 
 from __future__ import annotations
 
@@ -44,31 +44,32 @@ from ..ros.lifecycle_node import ManagedNode
 from ..ros.timers import Timeout
 
 FEEDBACK_PERIOD = 0.2
-"""Seconds, at least, between two feedbacks of one flow."""
+"""Minimum time (s) between two feedback messages of one flow."""
 PLANNING = 'planning'
-"""Stage of a request that is not a flow yet."""
+"""Stage of a request for which the planner has made no flow yet."""
 
 Outcome = Union[FlowRun, Job, Planned, None]
 
 
 @dataclass
 class _Waiting:
-    """Those who wait for one flow; `outcome` is None when the node stops before its end."""
+    """The goals that wait for one flow; `outcome` is None if the node stops before its end."""
 
     ended: Any
     handles: list[Any] = field(default_factory=list)
     outcome: Outcome = None
     progress: float = 0.0
     fed_back: float = float('-inf')
-    later: Timeout | None = None  #: when they are told what changed since
+    later: Timeout | None = None  #: sends the next feedback
 
 
 class FlowServer:
     """
-    Takes flows and tells how they go.
+    Starts flows and publishes their progress.
 
-    A goal without a flow follows the flow whose id it has, and cancels that when it is canceled.
-    `attach`: so does a goal that has a flow, too, while one of that id runs; else it is refused.
+    A goal without a flow follows the running flow with its id; canceling the goal cancels the
+    flow. `attach`: a goal with a flow also follows a running flow of the same id; otherwise it is
+    refused.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class FlowServer:
         node.add_action_server(ExecuteFlow, '~/execute_flow', self._execute, cancel=self._cancel)
 
     def activate(self, orchestrator: Orchestrator, apart: Any) -> None:
-        """Take flows for this orchestrator, and go on with requests and jobs that are open."""
+        """Accept flows for this orchestrator; resume open flows, requests and jobs."""
         self.orchestrator = orchestrator
         self.planner = Planner(
             self._planners, self._check, apart, orchestrator.recorder, self._planned,
@@ -95,17 +96,17 @@ class FlowServer:
         self.planner.restore()
 
     def interrupt(self) -> None:
-        """End all goals: the node stops; the flows go on when it is active again."""
+        """End all goals, as the node stops; the flows resume when it is active again."""
         self.orchestrator = None
         self.planner.halt()
         self.jobs.halt()
         for waiting in self._waiting.values():
             _done(waiting.ended)
 
-    # What the orchestrator and the planner tell
+    # Callbacks of the orchestrator and the planner
 
     def changed(self, run: FlowRun) -> None:
-        """Tell who waits for this flow."""
+        """Send feedback to the goals of this flow; end them if it has ended."""
         waiting = self._waiting.get(run.flow_id)
         if waiting is None:
             return
@@ -133,7 +134,7 @@ class FlowServer:
         waiting.fed_back = after + SPARE * (after - now)
 
     def _planning(self, order: PlanOrder, text: str) -> None:
-        """Tell who waits for a request how far its planning is."""
+        """Send feedback on the planning of a request to its goals."""
         self.node.get_logger().info(f'{order.flow_id}: {text}')
         waiting = self._waiting.get(order.flow_id)
         if waiting is not None:
@@ -147,7 +148,7 @@ class FlowServer:
         self, flow_id: str, state: str, constellation_state: str,
         code: ErrorCode = ErrorCode.NONE, message: str = '', stage: str = '',
     ) -> FlowStatus:
-        """Return the status of a flow that has no run: not yet, or no more in this process."""
+        """Return the status of a flow without a run in this process."""
         return FlowStatus(
             stamp=to_time(self.node.now()), flow_id=flow_id, state=state, stage=stage,
             constellation_state=constellation_state, error_code=int(code), error_msg=message)
@@ -172,12 +173,12 @@ class FlowServer:
         self._task(self._begin_planned, planned)
 
     async def _begin_planned(self, planned: Planned) -> None:
-        """Run the flow that a planner has made, or tell why there is none."""
+        """Run the flow that a planner has made, or report why there is none."""
         asked = planned.order
         try:
             begun: FlowRun | Job | None = None
             if planned.flow is not None:
-                begun = self.jobs.jobs.get(asked.flow_id)  # made before the process died
+                begun = self.jobs.jobs.get(asked.flow_id)  # begun before a restart
             if planned.flow is not None and begun is None:
                 order = FlowOrder(
                     'yaml', planned.flow.text, f'{asked.flow_id}.yaml', asked.parameters,
@@ -188,7 +189,7 @@ class FlowServer:
             if begun is not None:
                 self.planner.submitted(asked.flow_id)
         except Exception as error:
-            if self.orchestrator is not None:  # else it is gone on with in the next life
+            if self.orchestrator is not None:  # else resumed after the restart
                 self.planner.failed(asked.flow_id, self._code(error), str(error))
             return
         if planned.flow is None:
@@ -202,7 +203,7 @@ class FlowServer:
         self._task(self._begin_job, run, refused)
 
     async def _begin_job(self, run: JobRun, refused: Any) -> None:
-        """Run a scheduled flow once, checked anew."""
+        """Check a scheduled flow again and run it once."""
         try:
             order = FlowOrder(**run.order)
             checked = await self.sources.load(order)
@@ -257,11 +258,11 @@ class FlowServer:
         return self._result(handle, flow_id, waiting.outcome)
 
     async def _take(self, goal: Any, handle: Any) -> FlowRun | Job | str:
-        """Return the flow that runs for a goal, its job, or the id of the request it is."""
+        """Start what a goal asks for; returns its run, its job, or the id of its request."""
         orchestrator = self._active()
         order = order_from(goal)
         if order.recipe:
-            recipe_path(self.sources.recipes, order.recipe)  # that its name can be used
+            recipe_path(self.sources.recipes, order.recipe)  # raises if the name is not valid
         wanted = goal.flow_id
         run = orchestrator.runs.get(wanted)
         if wanted and not goal.flow:
@@ -287,7 +288,7 @@ class FlowServer:
             return flow_id
         checked = await self.sources.load(order, lambda text: self._feed_back(
             _Waiting(None, [handle]), self._starting(wanted, 'dependency_analysis', text)))
-        if handle.is_cancel_requested:  # else its first rows would stand without the cancel's
+        if handle.is_cancel_requested:  # else the journal would show a start without the cancel
             raise FlowRefused(ErrorCode.CANCELED, 'canceled before it began')
         return self._begin(checked, order, wanted)
 
@@ -319,7 +320,7 @@ class FlowServer:
         return self.orchestrator
 
     def _code(self, error: Exception) -> ErrorCode:
-        """Return the code of an error; one that nobody foresaw is logged."""
+        """Return the code of an error; an unexpected one is logged and is INTERNAL."""
         if isinstance(error, FlowRefused):
             return error.code
         if isinstance(error, CyclicFlow):
@@ -374,7 +375,7 @@ def _done(future: Any) -> None:
 def _without_run(
     status: FlowStatus, flow_id: str = '', summary: dict[str, Any] | None = None
 ) -> ExecuteFlow.Result:
-    """Return the result for a flow that has no run; `flow_id`: under which it is kept."""
+    """Return the result of a flow without a run; `flow_id`: its id, if it has one."""
     return ExecuteFlow.Result(
         flow_id=flow_id, state=status.state, constellation_state=status.constellation_state,
         summary_json=json.dumps(summary or {}), status=status, error_code=status.error_code,

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where flows come from: a file, YAML text, a recipe; each is checked before it is run."""
+"""Loads flows from a file, YAML text or a recipe, and checks them before they run."""
 
 from __future__ import annotations
 
@@ -42,31 +42,31 @@ from ..ros.service_call import call_service, NoAnswer
 
 KINDS = ('file', 'yaml', 'recipe', 'request')
 FACTS = 2.0
-"""Seconds that facts which are not known yet are waited for."""
+"""Maximum time (s) to wait for facts that are not known yet."""
 ANSWER = 3.0
-"""Seconds for the bridge to answer, beside those."""
+"""Time (s) for the bridge's response, in addition to `FACTS`."""
 
 
 @dataclass(frozen=True)
 class FlowOrder:
-    """What a goal asks for, as JSON can hold it. `kind` is one of KINDS."""
+    """The content of an ExecuteFlow goal, as JSON-compatible values; `kind` is one of KINDS."""
 
     kind: str
-    flow: str  #: name of a file, YAML text, name of a recipe, or words
+    flow: str  #: by `kind`: name of a file, YAML text, name of a recipe, request in words
     source: str = ''
     parameters: Mapping[str, Any] = field(default_factory=dict)
     priority: int = 0
     requester: str = ''
     lease: str = ''
-    recipe: str = ''  #: name of the recipe that is to be left
+    recipe: str = ''  #: name under which to save a recipe of the run
 
     def data(self) -> dict[str, Any]:
-        """Return it as the journal holds it."""
+        """Return the order as the journal stores it."""
         return asdict(self)
 
 
 def order_from(goal: Any) -> FlowOrder:
-    """Return what an ExecuteFlow goal asks for; `LifecycleError` if that can't be told."""
+    """Return the order of an ExecuteFlow goal; raises `LifecycleError` if it is not valid."""
     kind = goal.kind or ('yaml' if '\n' in goal.flow else 'file')
     if kind not in KINDS:
         raise LifecycleError(f"kind '{goal.kind}': expected {', '.join(KINDS)} or nothing")
@@ -77,14 +77,14 @@ def order_from(goal: Any) -> FlowOrder:
 
 @dataclass(frozen=True)
 class CheckedFlow:
-    """A flow that may run, and where it comes from, as the journal keeps it."""
+    """A checked flow and its origin, as the journal stores it."""
 
     flow: Flow
     origin: dict[str, Any]
 
 
 class FlowSources:
-    """Reads and checks flows; recipes are in `recipes`."""
+    """Reads and checks flows; `recipes` is the folder of the recipes."""
 
     def __init__(
         self, node: ManagedNode, check: FlowCheck, apart: Apart, bridge: str, wait: float,
@@ -102,9 +102,9 @@ class FlowSources:
         self, order: FlowOrder, told: Callable[[str], None] = lambda text: None
     ) -> CheckedFlow:
         """
-        Return a flow that may run; `DocumentError` or `FlowRefused` with every fault.
+        Return a checked flow; raises `DocumentError` or `FlowRefused` with all faults.
 
-        `told` is called with what has to be waited for.
+        `told` is called with a text that says what the check waits for.
         """
         if order.kind == 'recipe':
             return await self._of_recipe(order, told)
@@ -113,13 +113,13 @@ class FlowSources:
         return await self.noted(flow, order, {'kind': order.kind, 'file': file})
 
     async def check(self, flow: Flow, told: Callable[[str], None] = lambda text: None) -> None:
-        """Have the bridge check a flow; `FlowRefused` with every fault."""
+        """Have the bridge check a flow; raises `FlowRefused` with all faults."""
         await self._check.check(flow, told)
 
     async def noted(
         self, flow: Flow, order: FlowOrder, origin: Mapping[str, Any]
     ) -> CheckedFlow:
-        """Note where a checked flow comes from, and the world as it is if a recipe needs it."""
+        """Return the flow with its origin; adds the current facts if a recipe is to be saved."""
         whole = {**origin, **({'lease': order.lease} if order.lease else {})}
         if order.recipe and 'world' not in whole:
             facts = facts_of_goals(flow)
@@ -128,7 +128,7 @@ class FlowSources:
         return CheckedFlow(flow, whole)
 
     def _read(self, order: FlowOrder) -> tuple[Flow, str]:
-        """Return the flow of a file or a text, and the file that it stands in, if it does."""
+        """Return the flow of a file or a text, and its file ('' if it is in none)."""
         if order.kind == 'yaml':
             flow = parse_flow(order.flow, order.source or 'flow', order.parameters)
             file = order.source if Path(order.source).is_absolute() else ''
@@ -147,7 +147,7 @@ class FlowSources:
         found = recipe.differences(text, order.parameters, evidence)
         if found:
             raise FlowRefused(ErrorCode.RECIPE_REFUSED, '\n'.join(
-                [f"recipe '{recipe.name}' is refused, for it is not as when it was made:",
+                [f"recipe '{recipe.name}' is refused; these things changed since it was made:",
                  *(f'- {difference}' for difference in found)]))
         flow = await self._apart.do(lambda: parse_flow(recipe.text(), f'{recipe.name}.json'))
         origin: dict[str, Any] = {'kind': 'recipe', 'recipe': recipe.name}
@@ -165,7 +165,7 @@ class FlowSources:
     async def _judged(
         self, questions: Sequence[tuple[str, str]], parameters: Mapping[str, Any]
     ) -> list[Evidence]:
-        """Have the bridge judge conditions by the facts as they are."""
+        """Have the bridge evaluate (name, condition) pairs with the current facts."""
         if not questions:
             return []
         try:
@@ -176,7 +176,7 @@ class FlowSources:
                 wait=self._wait, timeout=FACTS + ANSWER)
         except NoAnswer as error:
             raise FlowRefused(
-                ErrorCode.NOT_READY, f'the world can not be looked at: {error}') from error
+                ErrorCode.NOT_READY, f'the facts can not be read: {error}') from error
         if response.error_code:
             raise FlowRefused(to_code(response.error_code), response.error_msg)
         return [evidence_from(item) for item in response.evidence]

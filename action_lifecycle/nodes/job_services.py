@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The services that show scheduled jobs and take them away."""
+"""The services ~/list_jobs and ~/cancel_job."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 
 MOST = 2**32 - 1
-"""The most that a message can count."""
+"""The largest value of a uint32 field."""
 
 
 class JobServices:
@@ -72,7 +72,7 @@ def _job_to(job: Job) -> msg.Job:
 
 
 def _aside_to(job_id: str, reason: str) -> msg.Job:
-    """Return a job that is set aside: `schedule` says so, and why."""
+    """Return a job that is set aside; `schedule` gives the reason."""
     flow_id, _, action_id = job_id.partition('/')
     return msg.Job(
         id=job_id, flow_id=flow_id if action_id else '', action_id=action_id,

@@ -15,8 +15,8 @@
 """
 The language_model node: lets a language model plan flows and choose transitions.
 
-The network and the tools have a thread of their own, so nothing here holds up the executor. What
-the model answers is checked here for its form; it moves nothing: whoever asked checks and runs it.
+Network and tools run in a thread of their own, so they do not block the executor. This node only
+checks the form of the model's answers; the client that asked checks their content and uses them.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from ..tools.attended import run_attended
 from ..tools.registry import ToolRegistry
 
 LOOK = 0.01
-"""s between looks whether the model has answered."""
+"""Polling period (s) for the model's answer."""
 MAX_MESSAGE = 2000
-"""Longest message of a model beside its plan, in characters."""
+"""Maximum length of the message that comes with a plan, in characters."""
 FALLBACKS = ('none', 'first')
 
 
@@ -69,12 +69,12 @@ class LanguageModelNode(ManagedNode):
     | calls | `<action_node>/execute_flow` | action_lifecycle_msgs/action/ExecuteFlow |
     | calls | the services of `tools_file` | of any type |
 
-    Parameters: `base_url`, `model` (strings; empty: OPENAI_BASE_URL and OPENAI_MODEL of the
-    environment, where OPENAI_API_KEY alone comes from); `time_limit` (double, s) for an answer,
-    `tries` (int) of them; `fallback` (none, first): what is chosen when the model is of no use;
-    `tools_file` (string): tools that it may use before it plans, at most `tool_calls` (int) times;
-    `authorization_timeout` (double, s): how long a person is asked to authorise one;
-    `action_node` (string): the node that runs the motions of tools.
+    Parameters: `base_url`, `model` (strings; empty: from OPENAI_BASE_URL and OPENAI_MODEL of the
+    environment; the key comes from OPENAI_API_KEY only); `time_limit` (double, s) for an answer
+    with all its tries, `tries` (int); `fallback` (none, first): the choice if the model gives no
+    usable answer; `tools_file` (string): tools that the planner may use before it plans, at most
+    `tool_calls` (int) times; `authorization_timeout` (double, s): time for a person to authorise a
+    tool; `action_node` (string): the node that runs the motions of tools.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -83,20 +83,20 @@ class LanguageModelNode(ManagedNode):
         self.declare('model', '', 'Name of the model; empty: OPENAI_MODEL.')
         self.declare('time_limit', 30.0, 'Seconds for an answer with all its tries.',
                      limits=(0.1, 3600.0))
-        self.declare('tries', 3, 'Answers that the model may give until one is usable.',
+        self.declare('tries', 3, 'Maximum number of answers until one is usable.',
                      limits=(1, 20))
-        self.declare('fallback', 'none', 'What is chosen when the model gives no usable answer: '
+        self.declare('fallback', 'none', 'Choice if the model gives no usable answer: '
                      'none (the machine takes its default) or first.', choices=FALLBACKS)
         self.declare('tools_file', '', 'Tools that the planner may use; empty: none.')
-        self.declare('tool_calls', 8, 'Calls of tools before one plan.', limits=(0, 100))
+        self.declare('tool_calls', 8, 'Maximum number of tool calls per plan.', limits=(0, 100))
         self.declare('authorization_timeout', 300.0,
-                     'Seconds that a person is asked to authorise a tool.', limits=(1.0, 86400.0))
+                     'Time (s) for a person to authorise a tool.', limits=(1.0, 86400.0))
         self.declare('action_node', 'action_lifecycle',
                      'Name of the node that runs the motions of tools.', check=name_fault)
         self.network: LoopThread | None = None
 
     def configure(self) -> None:
-        """Offer the interfaces; settings that are missing or wrong are told now."""
+        """Create the interfaces; raises LifecycleError for missing or wrong settings."""
         self.claim_name()
         self.settings = ModelSettings(
             str(self.parameter('base_url')), str(self.parameter('model')),
@@ -110,17 +110,17 @@ class LanguageModelNode(ManagedNode):
                 Path(path).expanduser(), self, str(self.parameter('action_node')))
             self.user = spec.user or ''
         self.graph = load_graph(share() / 'config' / 'graphs' / 'planner.yaml')
-        self.add_service(Plan, '~/plan', self._plan, inactive=True)  # they say it themselves
+        self.add_service(Plan, '~/plan', self._plan, inactive=True)  # they report it themselves
         self.add_service(ChooseTransition, '~/choose_transition', self._choose, inactive=True)
 
     def activate(self) -> None:
-        """Start the thread of the network."""
+        """Start the network thread."""
         self.network = LoopThread()
         self.model: LanguageModel = self.network.submit(self._make_model()).result()
         self.operators.topic.publish()
 
     def deactivate(self) -> None:
-        """Give up what is under way."""
+        """Cancel the running requests and stop the network thread."""
         network, self.network = self.network, None
         if network is not None:
             network.submit(self._end_clients()).result()
@@ -150,7 +150,7 @@ class LanguageModelNode(ManagedNode):
         return response
 
     async def _planned(self, request: PlanRequest) -> Any:
-        """Plan; what tools can find out is found out first."""
+        """Call tools to gather information, then plan."""
         found: list[Any] = []
         if self.tools is not None and not request.flow_yaml:
             chooser = ModelChooser(self.model, fallback=None)
@@ -187,7 +187,7 @@ class LanguageModelNode(ManagedNode):
         return None if self.parameter('fallback') == 'none' else _first
 
     async def _done(self, work: Any) -> Any:
-        """Return what a coroutine gives in the thread of the network."""
+        """Run a coroutine in the network thread and return its result."""
         if self.network is None:
             work.close()
             raise ModelError('the node is not active')
@@ -207,7 +207,7 @@ def _first(choice: Choice) -> str:
 
 
 def _choice(request: Any) -> Choice:
-    """Return what a request asks; `LifecycleError` for one that makes no sense."""
+    """Return the choice of a request; raises `LifecycleError` if the request is not valid."""
     try:
         context = json.loads(request.context_json or 'null')
         schema = json.loads(request.answer_schema or 'null')
@@ -217,7 +217,7 @@ def _choice(request: Any) -> Choice:
     if schema is not None:
         check_schema(schema)
         if list(schema.get('properties', {})) == ['next_state']:
-            schema = None  # which names are legal, `transitions` says
+            schema = None  # `transitions` gives the legal names
     if schema is None and not names:
         raise LifecycleError('there are no transitions to choose from')
     descriptions = (*request.descriptions, *[''] * len(names))[:len(names)]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Keeps Python's garbage collector from holding the executor up because of a large flow."""
+"""Prevents that Python's garbage collector blocks the executor during a large flow."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ import gc
 from ..flow.run import FlowRun
 
 LARGE = 1000
-"""Actions from which on a flow is large."""
+"""Number of actions from which a flow counts as large."""
 
 
 class LargeFlows:
     """
-    Takes what is there when a large flow begins out of full collections, until it ends.
+    Freezes the existing objects (gc.freeze) when a large flow begins, until it ends.
 
-    A full collection looks at every object: 0.4 s with a flow of 10,000 actions, every few hundred
-    of them. What is frozen is still freed when nobody refers to it; only circles wait.
+    A full collection visits all objects: 0.4 s with a flow of 10,000 actions, once every few
+    hundred actions. Frozen objects are still freed when their reference count becomes 0; only
+    reference cycles wait.
     """
 
     def __init__(self) -> None:
         self._running: set[str] = set()
 
     def changed(self, run: FlowRun) -> None:
-        """Take in that a flow has begun, gone on or ended."""
+        """Handle that a flow has begun, changed or ended."""
         if run.flow_id in self._running:
             if run.ended:
                 self._running.discard(run.flow_id)

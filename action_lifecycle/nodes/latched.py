@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Topics that keep their last message for those who come late, published as it changes."""
+"""Topics with transient-local durability, published on change at a limited rate."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from ..ros.qos import state_qos
 from ..ros.timers import Timeout
 
 SPARE = 10.0
-"""Times as long as a message took to make until the next: a large one must not fill the time."""
+"""Minimum pause after a message, in multiples of the time it took; limits the CPU load."""
 
 
 class Latched:
     """
-    A latched topic; `message` returns what is to be published now.
+    A latched topic; `message()` returns the current message.
 
-    `period`: seconds, at least, between two messages.
+    `period`: minimum time (s) between two messages.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Latched:
         self._next = end + self._period + SPARE * (end - begin)
 
     def publish_soon(self) -> None:
-        """Publish as soon as it may be."""
+        """Publish as soon as the minimum time since the last message is over."""
         if self._pending is None:
             self._pending = Timeout(
                 self._node, max(0.0, self._next - self._node.steady()), self.publish)

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-The ledger node: answers questions from the journal and brings it into the ledger of the fleet.
+The ledger node: answers queries from the journal and syncs it to the ledger of the fleet.
 
-It does so also while the action node is down. It only reads the file, and the network has a thread
-of its own, so nothing it does can stall or harm an action. It also takes work that a fleet shares
-and has the action node do it.
+It works also while the action node is down. It only reads the journal, and the network has a
+thread of its own, so it can't block an action. It also takes requests of the fleet and has the
+action node run them.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ from ..ros.qos import state_qos
 from ..ros.timers import sleep
 
 LOOK = 0.5
-"""Seconds between looks at the journal and at how far the ledger is."""
+"""Polling period (s) of the journal and of the state of the sync."""
 LOOK_ALONE = 1.0
-"""The same where there is no ledger."""
+"""Polling period (s) of the journal if no ledger is configured."""
 
-ANSWER = 0.01  # s between looks whether the ledger has answered
+ANSWER = 0.01  # polling period (s) for the ledger's answer
 
 _LEVELS = {LedgerSync.DISABLED: OK, LedgerSync.CONNECTED: OK, LedgerSync.DISCONNECTED: WARN,
            LedgerSync.REFUSED: ERROR}
@@ -82,35 +82,35 @@ class LedgerNode(ManagedNode):
     | calls | `<action_node>/execute_flow` | action_lifecycle_msgs/action/ExecuteFlow |
     | calls | `<action_node>/get_state` | lifecycle_msgs/srv/GetState |
 
-    Parameters: `journal_path` (string): file of the journal, as the action node has it;
-    `ledger_url` (string): the Redis server, empty for none; `robot` (string): this robot's name in
-    the ledger, empty for its namespace; `retention` (double, s). The ledger is synced while the
-    node is active. Work of a fleet: `work_streams` (string list), `work_group` (string),
-    `work_min_idle` (double, s), `work_max_tries` (int), `flow_folders` (string list),
-    `action_node` (string).
+    Parameters: `journal_path` (string): file of the journal, as for the action node; `ledger_url`
+    (string): the Redis server, empty for none; `robot` (string): this robot's name in the ledger,
+    empty for its namespace; `retention` (double, s): how long ended work is kept. The ledger is
+    synced while the node is active. Requests of a fleet: `work_streams` (string list),
+    `work_group` (string), `work_min_idle` (double, s), `work_max_tries` (int), `flow_folders`
+    (string list), `action_node` (string).
     """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('ledger', **kwargs)
         self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
         self.declare('ledger_url', '', 'redis://, rediss:// or unix:// without a password; empty: '
-                     'no ledger of a fleet.', check=_url_fault)
+                     'no ledger.', check=_url_fault)
         self.declare('robot', '', "This robot's name in the ledger; empty: its namespace.")
-        self.declare('retention', RETENTION, 'How long (s) the ledger keeps what has ended.',
+        self.declare('retention', RETENTION, 'Time (s) for which the ledger keeps ended actions.',
                      limits=(0.0, 1e10))
         self.declare('work_streams', [''], 'Redis streams of flows that this robot can run.')
         self.declare('work_group', 'robots', 'Consumer group that the robots of a fleet share.')
-        self.declare('work_min_idle', MIN_IDLE, 'Seconds without a sign of life after which a '
+        self.declare('work_min_idle', MIN_IDLE, 'Seconds without a heartbeat after which a '
                      'robot counts as lost.', limits=(0.1, 1e6))
-        self.declare('work_max_tries', MAX_TRIES, 'Failures after which a request is a dead '
+        self.declare('work_max_tries', MAX_TRIES, 'Failures after which a request becomes a dead '
                      'letter.', limits=(1, 1000))
         self.declare('flow_folders', [str(share() / 'config' / 'flows')],
-                     'Where flows that are asked for by name are looked for.')
+                     'Folders of the flows that are given by name.')
         self.declare('action_node', 'action_lifecycle', 'Name of the action node.',
                      check=name_fault)
 
     def configure(self) -> None:
-        """Offer the interfaces; the journal may not exist yet."""
+        """Create the interfaces; the journal may not exist yet."""
         self.claim_name()
         self.path = journal_path(self)
         self.url = str(self.parameter('ledger_url'))
@@ -129,7 +129,7 @@ class LedgerNode(ManagedNode):
         self._look()
 
     def _configure_work(self) -> None:
-        """Offer what work of a fleet needs."""
+        """Create what is needed to run requests of a fleet."""
         clock = NodeClock(self)
         self.operators = Operators(self, clock)
         self.streams = [stream for stream in self.parameter('work_streams') if stream]
@@ -141,7 +141,7 @@ class LedgerNode(ManagedNode):
                 patience=float(self.parameter('work_min_idle')))
 
     def activate(self) -> None:
-        """Start to sync, and tell the state at once."""
+        """Start to sync, and publish the state at once."""
         if self.url:
             self.ledger = RedisLedger(
                 self.url, self.robot, retention=float(self.parameter('retention')),
@@ -160,7 +160,7 @@ class LedgerNode(ManagedNode):
         self.operators.topic.publish()
 
     async def _work_on(self, stream: str) -> None:
-        """Do what comes by a stream, in the thread of the network."""
+        """Run the requests of a stream, in the network thread."""
         assert self.work is not None
         client = connect(self.url)
         try:
@@ -172,13 +172,13 @@ class LedgerNode(ManagedNode):
             await client.connection_pool.disconnect()
 
     def deactivate(self) -> None:
-        """Stop to sync; the ledger goes on from where it is next time."""
+        """Stop to sync; the next activation continues at the last synced row."""
         if self.network is not None:
             self.network.stop()
             self.network = self.claims = None
 
     async def get_checkpoint(self, request: Any, response: Any) -> Any:
-        """Answer with a flow's last change, from the journal, or an operation's checkpoint."""
+        """Fill the response with a flow's last change from the journal, or a Redis checkpoint."""
         rows = [] if self.reader is None else list(
             self.reader.rows(flow_id=request.id, kind='flow')) if request.id else []
         if rows:
@@ -216,12 +216,12 @@ class LedgerNode(ManagedNode):
         return response
 
     def _synced(self, status: SyncStatus) -> None:
-        """Take a status from the thread of the network; the timer publishes it."""
+        """Store a status of the sync (network thread); the timer publishes it."""
         before, self.status = self.status, status
         logger = self.get_logger()
         if status.connected and not before.connected:
             logger.info(f"connected to the ledger as robot '{self.robot}': "
-                        f'{status.backlog} rows to bring')
+                        f'{status.backlog} rows to sync')
         elif status.last_error and status.last_error != before.last_error:
             logger.warning(f'{status.last_error}; the robot goes on, tried again in at most '
                            f'{LONGEST_DELAY:g} s')
@@ -257,7 +257,7 @@ class LedgerNode(ManagedNode):
                     'leases')}))
 
     def _leases(self) -> list[Lease]:
-        """Return the claims that flows of this robot need and that are held."""
+        """Return the claims that the flows of this robot need."""
         now, steady = time.time(), time.monotonic()
         return (self.work.leases() if self.work is not None else []) + [
             Lease(flow_id=claim.flow_id, name=claim.name, token=claim.token,

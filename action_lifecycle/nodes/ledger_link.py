@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the action node does about what the ledger node tells: hold motions back, compact."""
+"""Applies the ledger node's status in the action node: gates motions, triggers compaction."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ from ..ros.names import name_fault
 from ..ros.qos import state_qos
 
 TOLD = 60.0
-"""s that a claim counts as held without being told of again."""
+"""Maximum time (s) for which a claim counts as held after the last message."""
 
 
 def declare_ledger(node: ManagedNode) -> None:
-    """Declare the parameters of a node that writes the journal and listens to the ledger node."""
+    """Declare the parameters of journal durability, compaction and the ledger node."""
     for kind, default in EVENT_KINDS.items():
         node.declare(f'durability.{kind}', default, f'What a row of kind {kind} survives.',
                      choices=DURABILITIES)
     node.declare('ledger', 'ledger', 'Name of the ledger node.', check=name_fault)
-    node.declare('compact_keep', 100_000, 'Rows that stay in the journal after they were synced; '
+    node.declare('compact_keep', 100_000, 'Number of synced rows that stay in the journal; '
                  '0: all.', limits=(0, 2**53))
-    node.declare('compact_unsynced', False, 'Compact the journal also where no ledger of a fleet '
-                 'is configured; what was compacted is then gone.')
+    node.declare('compact_unsynced', False, 'Compact the journal also if no ledger is '
+                 'configured; compacted rows are then lost.')
 
 
 def durability(node: ManagedNode) -> dict[str, str]:
-    """Return what the parameters say about each kind of event."""
+    """Return the durability of each kind of event, from the parameters."""
     return {kind: str(node.parameter(f'durability.{kind}')) for kind in EVENT_KINDS}
 
 
@@ -57,10 +57,10 @@ def held_until(
     leases: Iterable[Lease], wall: float, steady: float
 ) -> dict[tuple[str, str], float]:
     """
-    Return the steady time (s) until which claims are held, by flow id and name; 0: not to move.
+    Return the steady time (s) until which claims are held, by flow id and name; 0: not held.
 
-    `wall`, `steady`: now, in s. A claim is told of again and again while it is held, so it counts
-    for `TOLD` s at most: a wall clock that was set back meanwhile holds no gate open for longer.
+    `wall`, `steady`: the current times in s. A held claim is published repeatedly, so each message
+    counts for at most `TOLD` s; a wall clock that is set back can't extend a claim further.
     """
     return {(lease.flow_id, lease.name): steady + min(left, TOLD) if left > 0 else 0.0
             for lease in leases if lease.held
@@ -69,9 +69,9 @@ def held_until(
 
 class LedgerLink:
     """
-    Listens to the ledger node; `world` is the world behind the gate that it holds.
+    Subscribes to the ledger node's status; `self.world` gates the motions of the given `world`.
 
-    `lease_of(flow_id)` names the claim that a flow needs for its motions, '' for none.
+    `lease_of(flow_id)` returns the name of the claim that a flow's motions need; '' for none.
     """
 
     def __init__(
@@ -96,6 +96,6 @@ class LedgerLink:
             self._compactor.told(sync.journal_seq, sync.journal_seq)
 
     def close(self) -> None:
-        """Wait for a compaction that is under way; to be called after the journal was closed."""
+        """Wait for a running compaction; to be called after the journal was closed."""
         if self._compactor is not None:
             self._compactor.join()

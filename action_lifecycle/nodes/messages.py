@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Between the lifecycle's own objects and the messages that others read."""
+"""Converts between the lifecycle's objects and ROS messages."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from ..lifecycle.states import ActionState, ErrorCode, LEDGER_STATUS, ledger_sta
 from ..lifecycle.words import printable
 
 LAST_TIME = 2**31 - 1
-"""The last second that a message can hold: in 2038."""
+"""The largest `sec` of builtin_interfaces/Time, in 2038."""
 LONGEST_QUESTION = 500
-"""Characters of a question that a line shows."""
+"""Maximum number of characters of a question in a line."""
 _VERDICTS = {'unknown': msg.Evidence.UNKNOWN, 'true': msg.Evidence.TRUE,
              'false': msg.Evidence.FALSE}
 _VERDICT_NAMES = {number: name for name, number in _VERDICTS.items()}
@@ -50,13 +50,13 @@ _VALIDITY_NAMES = {number: name for name, number in _VALIDITIES.items()}
 
 
 def to_time(seconds: float) -> Time:
-    """Return ROS time from seconds; what is before 0 becomes 0, what is too late LAST_TIME."""
+    """Return ROS time from seconds, clamped to 0 and LAST_TIME."""
     sec, nanosec = sec_nanosec(seconds)
     return Time(sec=sec, nanosec=nanosec)
 
 
 def sec_nanosec(seconds: float) -> tuple[int, int]:
-    """Return the fields of ROS time from seconds, as `to_time`."""
+    """Return the fields (sec, nanosec) of ROS time from seconds, clamped as in `to_time`."""
     if not seconds < LAST_TIME:
         return LAST_TIME, 0
     return divmod(round(max(0.0, seconds) * 1e9), 1_000_000_000)
@@ -68,12 +68,12 @@ def to_seconds(time: Time) -> float:
 
 
 def to_uuid(text: str) -> UUID:
-    """Return the message of a UUID in hex; empty: zeros."""
+    """Return the message of a hexadecimal UUID; '': zeros."""
     return UUID(uuid=list(uuid.UUID(text).bytes)) if text else UUID()
 
 
 def to_code(number: int) -> ErrorCode:
-    """Return the code of a message; one that is not known here is INTERNAL."""
+    """Return the error code of a message; an unknown number becomes INTERNAL."""
     try:
         return ErrorCode(number)
     except ValueError:
@@ -81,12 +81,12 @@ def to_code(number: int) -> ErrorCode:
 
 
 def _json_number(number: float) -> float | str:
-    """Return a number as JSON has it: infinities and NaN, which it lacks, as texts."""
+    """Return a number for JSON; infinities and NaN become strings."""
     return number if math.isfinite(number) else str(number)
 
 
 def json_or_text(text: str) -> Any:
-    """Return what JSON text stands for, and a text that is none as it is."""
+    """Return the value of a JSON text; the text itself if it is not valid JSON."""
     try:
         return _without_constants(read_json(text, 'value_json'))
     except LifecycleError:
@@ -94,7 +94,7 @@ def json_or_text(text: str) -> Any:
 
 
 def _without_constants(value: Any) -> Any:
-    """Return a JSON value with infinities and NaN as texts."""
+    """Return a JSON value with infinities and NaN replaced by strings."""
     if isinstance(value, float):
         return _json_number(value)
     if isinstance(value, dict):
@@ -103,7 +103,7 @@ def _without_constants(value: Any) -> Any:
 
 
 def evidence_from(message: msg.Evidence) -> Evidence:
-    """Return evidence as the journal holds it; what makes no sense in it is unknown."""
+    """Return evidence as the journal stores it; invalid verdicts become 'unknown'."""
     facts: list[dict[str, Any]] = []
     for fact in message.facts:
         item: dict[str, Any] = {
@@ -122,7 +122,7 @@ def evidence_from(message: msg.Evidence) -> Evidence:
 
 
 def evidence_to(evidence: Mapping[str, Any]) -> msg.Evidence:
-    """Return the message of evidence that the journal holds."""
+    """Return the message of evidence from the journal."""
     return msg.Evidence(
         condition=evidence['condition'], expression=evidence['expression'],
         verdict=_VERDICTS[evidence['verdict']], stamp=to_time(evidence['stamp']),
@@ -164,7 +164,7 @@ def change_to(row: Row, previous_seq: int = 0) -> msg.ActionStateChange:
 
 
 def status_of(state: str, outcome: str) -> str:
-    """Return the ledger's status of a state, by the texts that the journal holds."""
+    """Return the ledger status of a state; both arguments as the journal stores them."""
     return _PLAIN_STATUS.get(state) or ledger_status(
         ActionState(state), Outcome(outcome) if outcome else None).value
 
@@ -172,7 +172,7 @@ def status_of(state: str, outcome: str) -> str:
 def status_to(
     action: Action, resources: Iterable[str] = (), now: float = 0.0, locked: str = '',
 ) -> msg.ActionStatus:
-    """Return an action as it is now; `locked` says which locked resources it waits for."""
+    """Return the status message of an action; `locked`: the locked resources it waits for."""
     blocked = f'dependency: {locked}' if locked else action.blocked_reason
     return msg.ActionStatus(
         stamp=to_time(action.changed_at), seq=action.seq, flow_id=action.flow_id,
@@ -192,9 +192,9 @@ def flow_to(
     run: FlowRun, now: float, locked: Callable[[Action], str] = lambda action: '',
 ) -> msg.FlowStatus:
     """
-    Return a flow as it is now, with its actions, or of many those that changed last.
+    Return the status message of a flow; of many actions, only those that changed last.
 
-    `locked` returns which locked resources an action waits for.
+    `locked(action)` returns the locked resources that an action waits for.
     """
     counts = run.counts()
     return msg.FlowStatus(
@@ -208,7 +208,7 @@ def flow_to(
 
 
 def request_to(request: Request) -> msg.OperatorRequest:
-    """Return an open question to a person."""
+    """Return the message of an open question to a person."""
     question = request.question
     return msg.OperatorRequest(
         id=request.id, kind=question.kind, stamp=to_time(request.asked_at),
@@ -219,7 +219,7 @@ def request_to(request: Request) -> msg.OperatorRequest:
 
 
 def asked_in_words(request: msg.OperatorRequest) -> str:
-    """Return an open question in a line: of what action, the options, how long, how to answer."""
+    """Return an open question as a line: action, text, options, time limit, how to answer."""
     about = '/'.join(filter(None, (request.flow_id, request.action_id))) or request.kind
     options = f" ({', '.join(request.options)})" if request.options else ''
     seconds = to_seconds(request.deadline) - to_seconds(request.stamp)
@@ -232,7 +232,7 @@ def asked_in_words(request: msg.OperatorRequest) -> str:
 
 def planned_fact(declared: msg.Fact, read: msg.Fact | None) -> msg.Fact:
     """
-    Return a fact as a planner is told of it, from what the bridge declares and reads of it.
+    Return a fact for a planner request, from the bridge's declaration and its current value.
 
     Without a value, `value_json` is the JSON Schema of its values, as in ~/declared_facts.
     """
@@ -244,7 +244,7 @@ def planned_fact(declared: msg.Fact, read: msg.Fact | None) -> msg.Fact:
 
 
 def fact_kind(fact: msg.Fact) -> str:
-    """Return the type of a planner's fact and its unit, such as 'number in m'; empty: unknown."""
+    """Return type and unit of a planner's fact, such as 'number in m'; '' if unknown."""
     value = fact_value(fact)
     schema = json_or_text(fact.value_json) if value is None else _schema_of(value)
     kind = schema.get('type', '') if isinstance(schema, dict) else ''
@@ -262,7 +262,7 @@ def _schema_of(value: Any) -> dict[str, Any]:
 
 
 def fact_value(fact: msg.Fact) -> Any:
-    """Return what a fact is worth to a person: a number, a list, a text; None: never seen."""
+    """Return the value of a fact: a number, list, string or object; None if never seen."""
     if fact.validity == msg.Fact.UNKNOWN:
         return None
     if fact.value_json:

@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""The open questions of a node to people: the latched topic, and the service that answers."""
+"""The open questions of a node to people: a latched topic, and a service for answers."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
 
 PERIOD = 0.1
-"""Seconds, at least, between two messages of the topic."""
+"""Minimum time (s) between two messages of the topic."""
 
 
 class Operators:
     """
-    Offers `~/operator_requests` and `~/respond` for one desk; to be made in `configure`.
+    Offers `~/operator_requests` and `~/respond` for one desk; to be created in `configure`.
 
-    `topic` is to be published in `activate`: what is latched tells that nothing is open.
+    Publish `topic` in `activate`, so that an empty list is latched at first.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Operators:
 
 
 class KnownFacts:
-    """The facts as the bridge last told them, for the templates of questions."""
+    """The facts that the bridge last published, for the templates of questions."""
 
     def __init__(self, node: ManagedNode, bridge: str) -> None:
         self._state = msg.WorldState()
@@ -84,5 +84,5 @@ class KnownFacts:
         self._state = state
 
     def __call__(self) -> Mapping[str, Any]:
-        """Return their values by name; None for what was never seen."""
+        """Return the values by name; None for a fact never seen."""
         return {fact.name: fact_value(fact) for fact in self._state.facts}

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Asks a planner, any server of action_lifecycle_msgs/srv/Plan, once at a time."""
+"""Client of a planner, any server of action_lifecycle_msgs/srv/Plan."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
 
 LOOK = 0.2
-"""Seconds between looks at whether the planner is still there."""
+"""Polling period (s) for the planner's presence."""
 APPEAR = 5.0
-"""Seconds that a planner which is not there is waited for, at most."""
+"""Maximum time (s) to wait for the planner to appear."""
 DECLARED = 1.0
-"""Seconds that the bridge's list of facts is waited for, at most."""
+"""Maximum time (s) to wait for the bridge's list of facts."""
 SHOWN = 5
-"""Conditions that are told of a server, at most."""
+"""Maximum number of conditions given for a server."""
 OWN = ('execute_motion', 'confirm_outcome', 'execute_flow')
 """Actions of this package's nodes, which no flow may use."""
 
 
 class PlanClient:
     """
-    Asks the service `name`; an answer takes `timeout` s at most.
+    Calls the planner service `name`, with at most `timeout` s for a response.
 
-    It is told all facts that the bridge can read, with the values of those that it reads now, and
-    what there is to plan with: a line for each action server, `SERVER TYPE resources: …;
-    confirm: …`, the last two as the flows in `folders` use it.
+    The request has all facts of the bridge, with values for those it reads now, and one line for
+    each action server, `SERVER TYPE resources: …; confirm: …`. Resources and conditions are those
+    with which the flows in `folders` use the server.
     """
 
     def __init__(
@@ -96,14 +96,14 @@ class PlanClient:
         self, run: FlowRun, completed: Sequence[str], errors: Sequence[str],
         reply: Callable[[PlanReply], None],
     ) -> Handle:
-        """Tell what has completed in a flow, and ask for an edit of it."""
+        """Report the completed actions of a flow and ask for an edit of it."""
         return _Call(self, {
             'request': str(run.origin.get('request', '')) or run.flow.description,
             'flow_yaml': run.flow.text_now(), 'completed_actions': list(completed),
             'errors': list(errors)}, reply)
 
     def request(self, fields: Mapping[str, Any]) -> Plan.Request:
-        """Return the request with what is known now."""
+        """Return the request with the current facts and capabilities."""
         facts = {fact.name: fact for fact in self._facts.facts}
         for declared in () if self._declared is None else self._declared.facts:
             facts[declared.name] = planned_fact(declared, facts.get(declared.name))
@@ -112,7 +112,7 @@ class PlanClient:
             capabilities=self._capabilities(), **fields)
 
     def ready(self, waited: float) -> bool:
-        """Whether the planner is there, and what it is to be told is known after so many s."""
+        """Whether the planner is there and the request complete, after `waited` s."""
         return self._uses is not None and bool(self.client.service_is_ready()) and (
             self._declared is not None or waited >= DECLARED)
 
@@ -126,7 +126,7 @@ class PlanClient:
 
 
 class SteeringClient:
-    """The planner as one that steers running flows; see `flow.steering.SteeringPlanner`."""
+    """A planner that edits running flows; see `flow.steering.SteeringPlanner`."""
 
     def __init__(self, planner: PlanClient) -> None:
         self._planner = planner
@@ -135,7 +135,7 @@ class SteeringClient:
         self, run: FlowRun, completed: list[str], errors: list[str],
         answer: Callable[[SteeringAnswer], None],
     ) -> Handle:
-        """Tell of completed actions; `answer` gets an edit, nothing, or why there is none."""
+        """Report completed actions; `answer` gets an edit, no edit, or an error."""
         return self._planner.ask_edit(run, completed, errors, lambda reply: answer(
             SteeringAnswer(error=reply.unreachable, unreachable=True) if reply.unreachable
             else SteeringAnswer(reply.edit_yaml) if reply.accepted
@@ -143,7 +143,7 @@ class SteeringClient:
 
 
 class _Call:
-    """One call, until the answer, the time limit, or the planner's end."""
+    """One call; ends with the response, at the time limit, or when the planner goes away."""
 
     def __init__(
         self, planner: PlanClient, fields: Mapping[str, Any], reply: Callable[[PlanReply], None]
@@ -190,7 +190,7 @@ class _Call:
             told(reply)
 
     def cancel(self) -> None:
-        """Take no answer any more."""
+        """Ignore the response."""
         self._reply = None
         self._timer.cancel()
         if self._call is not None:
@@ -199,14 +199,14 @@ class _Call:
 
 
 def _uses(folders: Iterable[str]) -> dict[str, str]:
-    """Return, for each server that a known flow uses, with which resources and conditions."""
+    """Return the resources and conditions with which the flows use each server, as text."""
     resources: dict[str, dict[str, None]] = {}
     conditions: dict[str, dict[str, None]] = {}
     for path in sorted(path for folder in folders for path in Path(folder).glob('*.yaml')):
         try:
             flow = load_flow(path)
         except LifecycleError:
-            continue  # it needs parameters, or can't be run
+            continue  # it needs parameters, or is not valid
         for action in flow.actions.values():
             for step in action.motion:
                 resources.setdefault(step.server, {}).update(dict.fromkeys(action.resources))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The services that answer questions about actions, the same in both nodes with a journal."""
+"""The query services about actions; the action node and the ledger node offer them."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from ..ros.timers import sleep
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1000
-SLICE = 50  #: rows or actions at once, a few ms
+SLICE = 50  #: rows or actions processed at once; takes a few ms
 
 
 class Queries:
     """
     Offers `~/get_action`, `~/list_actions` and `~/get_history` from a journal.
 
-    Answers are worked out in slices, between which everything else has its turn: the first
-    question after a start has to read the whole journal.
+    Responses are made in slices, between which other callbacks run, since the first query after a
+    start reads the whole journal.
     """
 
     def __init__(self, node: ManagedNode, reader: JournalReader, graph: Graph) -> None:
@@ -50,7 +50,7 @@ class Queries:
         node.add_service(GetHistory, '~/get_history', self.get_history)
 
     async def get_action(self, request: Any, response: Any) -> Any:
-        """Answer with the action as the journal has it."""
+        """Fill the response with the state of an action in the journal."""
         await self._catch_up()
         action = self.projection.get(request.flow_id, request.action_id)
         if action is None:
@@ -63,7 +63,7 @@ class Queries:
         return response
 
     async def list_actions(self, request: Any, response: Any) -> Any:
-        """Answer with a page of the actions that fit."""
+        """Fill the response with a page of the matching actions."""
         await self._catch_up()
         found = self.projection.find(
             flow_id=request.flow_id, states=request.states, outcomes=request.outcomes,
@@ -77,7 +77,7 @@ class Queries:
         return response
 
     async def get_history(self, request: Any, response: Any) -> Any:
-        """Answer with a page of changes."""
+        """Fill the response with a page of state changes."""
         limit = _limit(request.limit)
         after = int(request.after_seq)
         rows: list[Row] = []

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Has what the ROS-free folders log told by a node."""
+"""Forwards the Python log records of the ROS-free folders to a node's logger."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..ros.lifecycle_node import ManagedNode
 
 
 class _RosHandler(logging.Handler):
-    """Passes records on to a node's logger."""
+    """Forwards records to a node's logger."""
 
     def __init__(self, node: ManagedNode) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class _RosHandler(logging.Handler):
 
 
 def log_to(node: ManagedNode) -> None:
-    """Let this node tell, and nobody else."""
+    """Forward all records of the package to this node only."""
     logger = logging.getLogger('action_lifecycle')
     logger.handlers = [_RosHandler(node)]
     logger.propagate = False

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The robot's safety as the action node tells it on, and how a stop is cleared."""
+"""The action node's topic ~/safety and its service ~/clear_stop."""
 
 from __future__ import annotations
 
@@ -36,15 +36,16 @@ from ..ros.qos import state_qos
 from ..ros.service_call import call_service, NoAnswer, NoServer
 
 CLEAR_WAIT, CLEAR_ANSWER = 1.0, 2.0
-"""Seconds for the bridge to be there, and to answer, when a stop is to be cleared."""
+"""Time (s) for the bridge to be there, and to respond, when a stop is cleared."""
 
 
 class SafetyRelay:
     """
-    Offers `~/safety` and `~/clear_stop`; to be made in `configure`.
+    Offers `~/safety` and `~/clear_stop`; to be created in `configure`.
 
-    What the bridge says goes on with the resources that are `locked`. `running` returns the
-    orchestrator, or raises `LifecycleError`. `period`: seconds, at least, between two messages.
+    The bridge's state is published together with the resources that `locked()` returns.
+    `running()` returns the orchestrator, or raises `LifecycleError`. `period`: minimum time (s)
+    between two messages.
     """
 
     def __init__(
@@ -56,9 +57,9 @@ class SafetyRelay:
         self._recorder = recorder
         self._running = running
         self._locked = locked
-        self._told = msg.SafetyState(reason='the bridge has not told yet')
-        self._heard = 0  #: how often the bridge has told
-        self._open: list[Row] = []  #: orders of which nobody knows whether the bridge obeyed
+        self._told = msg.SafetyState(reason='no message from the bridge yet')
+        self._heard = 0  #: number of messages from the bridge
+        self._open: list[Row] = []  #: orders without the bridge's response
         self._source = f'{bridge}/safety'
         self._clear_bridge = node.add_client(ClearStop, f'{bridge}/clear_stop')
         self.topic = Latched(node, msg.SafetyState, '~/safety', period, self._message)
@@ -78,7 +79,7 @@ class SafetyRelay:
         return self._told
 
     def publish_locks(self) -> None:
-        """Publish soon if other resources are locked than was last published."""
+        """Publish soon if the locked resources have changed."""
         if list(self._told.locked_resources) != self._locked():
             self.topic.publish_soon()
 
@@ -86,16 +87,16 @@ class SafetyRelay:
         return safety_health(self._told, self._node.count_publishers(self._source) > 0)
 
     def activate(self) -> None:
-        """Take up the orders to clear a stop that were open when the process ended."""
+        """Resume the orders to clear a stop that were open when the process ended."""
         self._open = [row for row, fault in
                       self._recorder.journal.checked_open_rows(CLEAR_STOP) if not fault]
         self._take_up_orders()
 
     def _take_up_orders(self) -> None:
         """
-        Carry open orders out if the bridge has carried out its part; refuse them if it has not.
+        Complete the open orders if the bridge is not stopped; refuse them if it is.
 
-        A bridge that is stopped was not asked, or has been stopped anew since.
+        If the bridge is stopped, it did not get the request, or was stopped again since.
         """
         if not self._heard:
             return
@@ -112,7 +113,7 @@ class SafetyRelay:
     async def _clear_stop(self, request: Any, response: Any) -> Any:
         locked = list(self._running().resources.locked)
         if not request.actor:
-            raise LifecycleError('actor: must say who has looked')
+            raise LifecycleError('actor: expected the name of the person who checked the robot')
         for name in request.resources:
             if name not in locked:
                 raise LifecycleError(f"resources: '{name}' is not locked (locked: "
@@ -131,8 +132,8 @@ class SafetyRelay:
             response.error_msg = f'the world model bridge: {error}'
             answer = response
             if not isinstance(error, NoServer):
-                response.error_msg += '; whether it has cleared the stop shows when it tells ' \
-                    'its state, and then the order is carried out or refused'
+                response.error_msg += '; when its next safety state arrives, the order is ' \
+                    'completed or refused'
                 self._open.append(order)
                 if self._heard > heard:
                     self._take_up_orders()

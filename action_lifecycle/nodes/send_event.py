@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Events of an action that come from outside, and what they may bring along."""
+"""The service ~/send_event: events of an action from outside, and their data."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ OUTSIDE = {
     'receive_fallback': ('parameters',), 'apply_fallback': (), 'repeat_motion': (),
     'terminate': (),
 }
-"""Events that may be fired from outside, with the data each may bring."""
+"""Events that may be sent from outside, with the allowed keys of their data."""
 
 
 class EventServer:
     """
-    Offers `~/send_event`; to be made in `configure`.
+    Offers `~/send_event`; to be created in `configure`.
 
-    `running` returns the orchestrator, or raises `LifecycleError`.
+    `running()` returns the orchestrator, or raises `LifecycleError`.
     """
 
     def __init__(self, node: ManagedNode, running: Callable[[], Orchestrator]) -> None:
@@ -71,7 +71,7 @@ class EventServer:
 
 
 def event_data(request: Any, action: Action) -> dict[str, Any]:
-    """Return the data of a SendEvent request; `LifecycleError` names what is wrong with it."""
+    """Return the event data of a SendEvent request; raises `LifecycleError` if not valid."""
     event = request.event
     if event not in OUTSIDE:
         raise LifecycleError(f"event: '{event}' can not be sent from outside"
@@ -93,7 +93,7 @@ def event_data(request: Any, action: Action) -> dict[str, Any]:
 
 
 def _own(event: str, action: Action) -> dict[str, Any]:
-    """Return the data that the event must have and nobody outside can know."""
+    """Return the data that the event needs and only this node knows."""
     if event == 'repeat_motion':
         return {'goal_id': uuid.uuid4().hex}
     if event == 'receive_fallback':

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Tools as a YAML file declares them: ROS services and actions, MCP servers, Python callables."""
+"""Loads tools from a YAML file: ROS services and actions, MCP servers, Python callables."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from ..tools.registry import TIME_LIMIT
 
 
 class _Limited(StrictModel):
-    """What every tool has."""
+    """Fields of every ROS tool."""
 
-    description: str = Field(default='', description='What a chooser is told of it.')
+    description: str = Field(default='', description='Description for the chooser.')
     time_limit: float = Field(default=TIME_LIMIT, gt=0, le=86400, description='Seconds a call.')
 
 
@@ -47,12 +47,12 @@ class ServiceToolSpec(_Limited):
 
 
 class ActionToolSpec(_Limited):
-    """A ROS action: it is run as a flow of one action."""
+    """A ROS action; runs as a flow of one action."""
 
     server: str = Field(description='Name of the action, such as gripper_controller/gripper_cmd.')
     type: str = Field(description='Such as control_msgs/action/GripperCommand.')  # noqa: A003
     action: dict[str, Any] = Field(
-        description='Fields of the action in the flow, but for motion: confirm, resources…')
+        description='Fields of the action in the flow, except motion: confirm, resources…')
 
 
 class McpSpec(StrictModel):
@@ -72,17 +72,17 @@ class PythonSpec(StrictModel):
 
 
 class ToolsFile(StrictModel):
-    """A file of tools, each by its name (of MCP servers: the server's)."""
+    """A file of tools by name; for MCP, the name of the server."""
 
     services: dict[str, ServiceToolSpec] = {}
     actions: dict[str, ActionToolSpec] = {}
     mcp: dict[str, McpSpec] = {}
     python: dict[str, PythonSpec] = {}
-    user: Optional[str] = Field(default=None, description='For whom tools are called.')
+    user: Optional[str] = Field(default=None, description='User for whom tools are called.')
 
 
 def load_tools(path: Path, node: ManagedNode, action_node: str) -> tuple[ToolRegistry, ToolsFile]:
-    """Return the tools of a file; `DocumentError` names everything that is wrong with it."""
+    """Return the tools of a file; raises `DocumentError` with all its faults."""
     document = read_document(path)
     spec = validate(document, ToolsFile)
     registry = ToolRegistry()

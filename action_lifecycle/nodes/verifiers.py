@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Verifiers other than the sensors: a person, a service of any type, a Python callable."""
+"""Verifiers besides the sensors: a person, a service of any type, a Python callable."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from ..ros.timers import Timeout
 from ..ros.types import service_class
 
 LOOK = 0.2
-"""Seconds between looks whether the service is there."""
+"""Polling period (s) for the service's presence."""
 PATIENCE = 5.0
-"""Seconds until a service that says nothing is asked a second time."""
+"""Time (s) after which a request without response is repeated for the first time."""
 
 
 class NodeVerifier:
-    """Asks whom a flow names; see `lifecycle.ports.Verifier`."""
+    """Calls the verifiers that flows name; see `lifecycle.ports.Verifier`."""
 
     def __init__(
         self, node: ManagedNode, desk: OperatorDesk, facts: KnownFacts,
@@ -56,7 +56,7 @@ class NodeVerifier:
     def verify(
         self, spec: VerifySpec, request: VerifyRequest, verdict: Callable[[Verdict], None]
     ) -> Handle:
-        """Ask; a service that is not there is waited for, until the caller's time is up."""
+        """Call a verifier; waits for a missing service until the caller cancels."""
         if spec.by == 'operator':
             return ask_for_verdict(self._desk, spec, request, verdict)
         if spec.by == 'service':
@@ -76,7 +76,7 @@ class _Check:
     """
     One call of a checker, in a thread of its own.
 
-    However long it takes, the node goes on; when the caller's time is up nobody listens any more.
+    It does not block the node, however long it takes; after `cancel` its result is ignored.
     """
 
     def __init__(
@@ -103,10 +103,10 @@ class _Check:
 
 class _ServiceCall:
     """
-    One question to a service.
+    One request to a service.
 
-    Sent again when the server has gone away meanwhile, and, after ever longer times, when nothing
-    comes: an answer may get lost while server and client still discover each other.
+    The request is repeated if the server went away and came back. Without a response it is
+    repeated, too, with growing pauses, since a response may be lost during discovery.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class _ServiceCall:
         try:
             evidence = [evidence_from(item) for item in answer.evidence]
         except (KeyError, ValueError, LifecycleError) as error:
-            self._end(Verdict('', f'evidence that makes no sense: {error!r}', actor=name))
+            self._end(Verdict('', f'the evidence is not valid: {error!r}', actor=name))
         else:
             self._end(Verdict(answer.verdict, answer.reason, evidence, name))
 

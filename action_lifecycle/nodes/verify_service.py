@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""A service of any type as a verifier: its request from a template, its verdict by expression."""
+"""A service of any type as a verifier: request from a template, verdict by an expression."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from ..ros.types import fields_of, service_class, UnknownType
 
 VERIFY = 'action_lifecycle_msgs/srv/Verify'
 DEFAULT = 'success'
-"""Field that is the verdict of other services unless the flow names another."""
+"""Default field of the response that is the verdict, for types other than Verify."""
 
 
 def filled_request(
     spec: VerifySpec, request: VerifyRequest, facts: Mapping[str, Any]
 ) -> Any:
-    """Return the request message; `LifecycleError` names what does not fit."""
+    """Return the request message; raises `LifecycleError` with the fields that do not fit."""
     names = {
         **request.parameters, 'flow': request.flow_id, 'action': request.action_id,
         'attempt': request.attempt, 'description': request.description, 'error': '',
@@ -52,7 +52,7 @@ def filled_request(
 
 
 def judged(spec: VerifySpec, request: VerifyRequest, response: Any, actor: str) -> Verdict:
-    """Return the verdict that a response amounts to; one without a word for nonsense."""
+    """Return the verdict of a response; its `verdict` is '' if the response is not usable."""
     fields = message_to_ordereddict(response)
     names = {**request.parameters, 'response': fields, **fields}
     try:
@@ -71,7 +71,7 @@ def judged(spec: VerifySpec, request: VerifyRequest, response: Any, actor: str) 
 def service_faults(
     spec: VerifySpec, parameters: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a verifier by service, as far as types tell, each with its key."""
+    """Yield (key, fault) of a service verifier, as far as the types show them."""
     fault = name_fault(spec.service)
     if fault:
         yield 'service', fault
@@ -102,7 +102,7 @@ def _expression(text: str) -> str:
 
 
 def _later(data: Any) -> Any:
-    """Return the data with LATER for each template."""
+    """Return the data with LATER in place of each template."""
     if isinstance(data, dict):
         return {key: _later(value) for key, value in data.items()}
     if isinstance(data, list):

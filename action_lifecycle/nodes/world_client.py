@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The lifecycle's world, reached through the actions of the WorldModelBridge node.
+The lifecycle's world: client of the actions of the WorldModelBridge node.
 
-When the bridge goes away in the middle of a motion, the motion may go on at its controller: as
-soon as the bridge is back it is asked to follow the same goal, never to start it again.
+If the bridge goes away during a motion, the controller may go on with the motion. When the bridge
+is back, it is asked to follow the same goal, never to start it again.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ from ..ros.goal_client import GoalClient
 from ..ros.lifecycle_node import ManagedNode
 
 LOOK_AGAIN = 0.2
-"""Seconds between looks at whether the bridge is there."""
+"""Polling period (s) for the bridge's presence."""
 SILENCE = 4 * PERIOD
-"""Seconds without a sign of life after which the bridge is taken to be gone."""
+"""Time (s) without feedback after which the bridge counts as gone."""
 OF_MOTION = 8
-"""Bytes that the id of a goal of `execute_motion` shares with the goal id of its action."""
+"""Number of leading bytes that an `execute_motion` goal shares with its action's goal id."""
 PATIENCE = 3
-"""Times that long in which a bridge that gives signs of other goals may give none of one."""
+"""Number of `SILENCE` periods without feedback of one goal, if other goals have feedback."""
 
 _VERDICTS = {
     ConfirmOutcome.Result.CONFIRMED: 'confirmed', ConfirmOutcome.Result.REFUTED: 'refuted',
@@ -73,15 +73,15 @@ _VERDICTS = {
 
 
 class BridgeClient:
-    """Asks the bridge at `name` (relative to the node's namespace)."""
+    """Client of the bridge `name` (relative to the node's namespace); `timeout` in s."""
 
     def __init__(self, node: ManagedNode, clock: NodeClock, name: str, timeout: float) -> None:
         self.node = node
         self.clock = clock
         self.guarded = node.guarded
         self.timeout = timeout
-        self.safety_known = False  #: whether the bridge has seen all its safety topics
-        self.heard = 0.0  #: steady time in s of its last sign of life
+        self.safety_known = False  #: whether the bridge has received all its safety topics
+        self.heard = 0.0  #: steady time (s) of its last response or feedback
         self.motion = GoalClient(node, ExecuteMotion, f'{name}/execute_motion')
         self.confirmation = GoalClient(node, ConfirmOutcome, f'{name}/confirm_outcome')
         self.evaluation = node.add_client(Evaluate, f'{name}/evaluate')
@@ -95,17 +95,17 @@ class BridgeClient:
     def confirm(
         self, request: ConfirmRequest, result: Callable[[Confirmation], None]
     ) -> Handle:
-        """Judge conditions; see `lifecycle.ports.World`."""
+        """Confirm conditions; see `lifecycle.ports.World`."""
         return _Confirmation(self, request, result)
 
     def evaluate(
         self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
     ) -> Handle:
-        """Judge conditions as the facts are now; see `lifecycle.ports.World`."""
+        """Evaluate conditions with the current facts; see `lifecycle.ports.World`."""
         return Evaluation(self.node, self.evaluation, request, wait, self.timeout, result)
 
     def destroy(self) -> None:
-        """Drop the clients."""
+        """Destroy the clients."""
         self.motion.destroy()
         self.confirmation.destroy()
 
@@ -118,25 +118,25 @@ class _Call:
         self.client = client
         self.canceled = False
         self.over = False
-        self.sent = False  #: a goal has left, whether or not it arrived
+        self.sent = False  #: a goal was sent; it may not have arrived
         self._timer: Handle | None = None
-        self._goal_id: UUID | None = None  #: of the last sending, until it is given up
+        self._goal_id: UUID | None = None  #: of the last goal sent, until it is dropped
         self._accepted = False
         self._heard = False
         self._silences = 0
         self._refused_for = 0.0
-        self._last = bridge.node.steady()  #: when the bridge gave a sign of this goal
+        self._last = bridge.node.steady()  #: steady time (s) of the last message about this goal
         self._missed = False
         self._away = 0.0  #: s
 
     @property
     def note(self) -> str:
-        """How long the bridge was away in the middle of it, in words; '' when it was not."""
+        """How long the bridge was away during the goal, as text; '' if it was not."""
         return f'the world model bridge did not answer for {self._away:.1f} s' \
             if self._away else ''
 
     def send(self, waited: float = 0.0) -> None:
-        """Send the goal as soon as the server is there, within the time limit."""
+        """Send the goal when the server is there; `waited`: time (s) waited so far."""
         if self.over:
             return
         if self.client.server_is_ready() and (self.may_go() or waited >= self.bridge.timeout):
@@ -167,7 +167,7 @@ class _Call:
         self._last = now
 
     def _listen(self, waited: float) -> None:
-        """Notice a bridge that is gone: no answer of it would ever come."""
+        """Start the check whether the bridge is still there."""
         self._heard = False
         self._timer = self.bridge.clock.call_later(SILENCE, lambda: self._still_there(waited))
 
@@ -189,7 +189,7 @@ class _Call:
             self.vanished(waited + SILENCE)
 
     def _give_up(self) -> None:
-        """Take in nothing more of the last sending."""
+        """Ignore all further messages about the last goal sent."""
         if self._goal_id is not None:
             self.client.forget(self._goal_id)
         self._goal_id = None
@@ -214,7 +214,7 @@ class _Call:
             self.client.cancel(goal_id)
 
     def _refused(self) -> None:
-        """Ask a bridge that refuses again for a while: it may not be active yet, or lack time."""
+        """Repeat a rejected goal for `timeout` s: the bridge may not be active yet."""
         if self._timer is not None:
             self._timer.cancel()
         if self.insists() and self._refused_for < self.bridge.timeout:
@@ -230,7 +230,7 @@ class _Call:
         answer = future.result()
         if answer.status == GoalStatus.STATUS_UNKNOWN:
             self._heard, self._silences = False, PATIENCE
-            return  # a bridge that has started anew: it is asked again when SILENCE is over
+            return  # the bridge was restarted; the goal is sent again after SILENCE
         self._hear()
         if self.unanswered(answer.result):
             self._give_up()
@@ -251,7 +251,7 @@ class _Call:
             self.client.cancel(self._goal_id)
 
     def new_id(self) -> str:
-        """Return the id of the next sending, in hex."""
+        """Return the id of the next goal, in hex."""
         return uuid.uuid4().hex
 
     def may_go(self) -> bool:
@@ -261,10 +261,10 @@ class _Call:
         return True
 
     def told(self, feedback: Any) -> None:
-        """Take in a feedback."""
+        """Handle feedback."""
 
     def unanswered(self, result: Any) -> bool:
-        """Whether this result is none, and the bridge is to be asked again."""
+        """Whether this result does not count and the goal is to be sent again."""
         return False
 
     def goal(self) -> Any:
@@ -296,21 +296,21 @@ class _Motion(_Call):
         self.send()
 
     def told(self, feedback: Any) -> None:
-        """Keep a goal as it was sent, if there was something to be filled in."""
+        """Keep the step's goal as sent, if facts were filled in."""
         if feedback.step_state == 'sent' and feedback.feedback_json \
                 and has_gaps(self.request.steps[feedback.step].goal):
             self.goals[str(feedback.step)] = json_or_text(feedback.feedback_json)
 
     def new_id(self) -> str:
-        """Begin it as the id of the motion, so that others can tell whose feedback it is."""
+        """Return an id with the prefix of the motion's id, which assigns feedback to actions."""
         return self.request.goal_id[:2 * OF_MOTION] + super().new_id()[2 * OF_MOTION:]
 
     def may_go(self) -> bool:
-        """Give a bridge that has just started the time to see its safety topics."""
+        """Wait until a bridge that has just started has received its safety topics."""
         return self.resume or self.bridge.safety_known
 
     def insists(self) -> bool:
-        """Ask again, but for a motion that never began and is no longer wanted."""
+        """Repeat the goal, unless the motion never began and was canceled."""
         return self.resume or not self.canceled
 
     def goal(self) -> ExecuteMotion.Goal:
@@ -345,7 +345,7 @@ class _Motion(_Call):
             error_code=ErrorCode.NOT_READY, error_msg=why))
 
     def vanished(self, waited: float) -> None:
-        """Follow the goal when the bridge is back; what was sent is never sent again."""
+        """Follow the goal when the bridge is back; a motion is never started twice."""
         self.resume = True
         self.send(waited)
 
@@ -368,7 +368,7 @@ class _Confirmation(_Call):
             after=to_time(request.after), parameters_json=json.dumps(dict(request.parameters)))
 
     def unanswered(self, result: ConfirmOutcome.Result) -> bool:
-        """Whether the bridge was deactivated before the sensors had said anything."""
+        """Whether the bridge was deactivated before it had a verdict."""
         return bool(result.error_code == ErrorCode.INTERRUPTED)
 
     def done(self, result: ConfirmOutcome.Result, status: int) -> None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The node between the lifecycle and the robot: motions out, facts and confirmations in."""
+"""The world_model_bridge node: executes motions, reads facts and confirms outcomes."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ from ..world import load_facts, SafetyStatus
 
 class WorldModelBridge(ManagedNode):
     """
-    The only node that touches the robot.
+    Managed node `world_model_bridge`, the only node that controls the robot.
 
-    Parameters of its own:
+    Its parameters:
 
     | name | type, default | meaning |
     |---|---|---|
     | facts_file | string | facts, e-stop, safety topics, limits; see docs/world.md |
-    | stop_file | string | keeps a latched stop over a restart; empty: none |
-    | facts_rate | double, 2.0, dynamic | Hz at most at which ~/facts is published |
-    | linger | double, 10.0, dynamic | s that a topic stays subscribed after its last use |
-    | autostart, executor | | as every managed node |
+    | stop_file | string | file that keeps a latched stop over a restart; empty: none |
+    | facts_rate | double, 2.0, dynamic | maximum rate (Hz) of ~/facts |
+    | linger | double, 10.0, dynamic | time (s) a topic stays subscribed after its last use |
+    | autostart, executor | | as for every managed node |
 
     Interfaces (relative to the node):
 
     | name | type | |
     |---|---|---|
     | ~/execute_motion | action ExecuteMotion | executes or follows the motion of an action |
-    | ~/confirm_outcome | action ConfirmOutcome | decides by the sensors |
-    | ~/evaluate | service Evaluate | judges conditions once |
+    | ~/confirm_outcome | action ConfirmOutcome | confirms conditions by the sensors |
+    | ~/evaluate | service Evaluate | evaluates conditions once |
     | ~/check | service Check | checks motions and conditions before anything moves |
     | ~/clear_stop | service ClearStop | releases a latched stop |
-    | ~/facts | topic WorldState, latched | the facts that are read now, on change |
+    | ~/facts | topic WorldState, latched | the facts on subscribed topics, on change |
     | ~/declared_facts | topic WorldState, latched | all facts of the file, without values |
     | ~/safety | topic SafetyState, latched | whether motions may run |
     | /diagnostics | topic DiagnosticArray | safety, facts without a value, motions |
 
-    Calls out to the action servers that requests name, subscribes to the topics of the facts file
-    while they are needed. Safety topics are watched from configure on.
+    The node sends goals to the action servers that requests name. It subscribes to the topics of
+    the facts file while they are needed, and to the safety topics from `configure` on.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -69,14 +69,14 @@ class WorldModelBridge(ManagedNode):
         self.declare('facts_file', '', 'Facts, e-stop, safety topics and limits (YAML).')
         self.declare('stop_file', '', 'File that keeps a latched stop over a restart; empty: '
                      'none.')
-        self.declare('facts_rate', 2.0, 'Hz at most at which ~/facts is published.',
+        self.declare('facts_rate', 2.0, 'Maximum rate (Hz) of ~/facts.',
                      dynamic=True, limits=(0.01, 100.0), changed=self._set_facts_rate)
-        self.declare('linger', 10.0, 'Seconds that a topic stays subscribed after its last use.',
+        self.declare('linger', 10.0, 'Time (s) a topic stays subscribed after its last use.',
                      dynamic=True, limits=(0.0, 3600.0), changed=self._set_linger)
         self._motions: Motions | None = None
 
     def configure(self) -> None:
-        """Load the facts file and create everything."""
+        """Load the facts file and create the interfaces."""
         path = self.parameter('facts_file')
         if not path:
             raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
@@ -93,13 +93,13 @@ class WorldModelBridge(ManagedNode):
         self.add_diagnostics('motions', self._motions.health)
 
     def activate(self) -> None:
-        """Tell whether motions may run; nothing has moved yet."""
+        """Publish the safety state and the declared facts; nothing has moved yet."""
         self._guard.note_motion(False)
         self._guard.publish()
         self._facts.declare()
 
     def halt(self) -> None:
-        """Stop every motion, close every question."""
+        """Stop all motions and interrupt all confirmations."""
         if self._motions is not None:
             self._motions.stop_all(ErrorCode.INTERRUPTED, 'the world model bridge is ending')
             self._questions.cancel_all()
@@ -124,7 +124,7 @@ class WorldModelBridge(ManagedNode):
             self._facts.subscriptions.linger = seconds
 
     def _stop(self, status: SafetyStatus) -> None:
-        """Stop every motion: safety says so."""
+        """Stop all motions, as safety has become STOPPED."""
         if self._motions is not None:
             self._motions.stop_all(status.code, status.told)
             self.update_diagnostics()

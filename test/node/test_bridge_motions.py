@@ -356,7 +356,7 @@ def test_no_goal_leaves_before_safety_topics_are_seen(own: Rig) -> None:
     step.server_timeout = 0.2
     result = own.execute(step)
     assert result.error_code == ErrorCode.SAFETY_NOT_READY and not own.gripper.goals
-    assert 'it is published, but nothing has come' in result.error_msg
+    assert 'it has a publisher, but no message was received' in result.error_msg
     own.robot.destroy_publisher(own.estop)
     own.until(lambda: not own.bridge.count_publishers('/estop'))
     assert 'nobody publishes it' in own.execute(step).error_msg
