@@ -126,7 +126,7 @@ def spent(flow: Any, action: Any, age: float = 0.0) -> str:
 def waits_for(action: Any) -> str:
     """Describe what a person must clear before the action can go on; '' if nothing."""
     kind, _, why = action.blocked_reason.partition(': ')
-    return f'waits: {why}; have a look, then call ~/clear_stop' if kind == 'dependency' else ''
+    return f'waits: {why}; check the robot, then call ~/clear_stop' if kind == 'dependency' else ''
 
 
 def attempts_table(changes: Iterable[Any], box: Box = HEAVY_HEAD) -> Table:

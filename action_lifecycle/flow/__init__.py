@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Flows: a DAG of actions, from a file to its end."""
+"""Flows: acyclic graphs of actions; loading, running, editing and scheduling them."""
 
 from .edits import FlowEdit, parse_edit
 from .flow import Flow

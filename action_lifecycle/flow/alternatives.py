@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-What an action may become by its fallbacks: other parameters, another motion, a recipe.
+The alternatives of an action from its fallbacks: other parameters, another motion, a recipe.
 
-All of them are filled in and checked when the flow is loaded, so that none fails in the night.
+All alternatives are filled in and checked when the flow is loaded, so that none fails at run time.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from ..lifecycle.spec import ActionSpec, StrategySpec
 
 QUESTION_NAMES = frozenset({
     'facts', 'evidence', 'history', 'error', 'attempt', 'description', 'flow', 'action'})
-"""What the templates of questions and requests see beside the parameters."""
+"""Names that the templates of questions and requests may read besides the parameters."""
 
 Recipes = Callable[[str, str], Mapping[str, Any]]
-"""Returns the fields of an action in a recipe, by their names."""
+"""Returns the fields of an action in a recipe; arguments: name of the recipe, action id."""
 
 
 def no_recipes(name: str, action_id: str) -> Mapping[str, Any]:
-    """Say that there are no recipes."""
+    """Raise the error for a recipe where there are none."""
     raise LifecycleError(f"recipe '{name}': no recipes are known here")
 
 
 class Alternatives:
-    """The specs of one action, as its fallbacks make them; see `lifecycle.ports.Specs`."""
+    """The specs of one action with its fallbacks applied; see `lifecycle.ports.Specs`."""
 
     def __init__(self, flow: Callable[[], Flow], action: Action, recipes: Recipes) -> None:
         self._flow = flow
@@ -53,17 +53,17 @@ class Alternatives:
         self._recipes = recipes
 
     def render(self, parameters: Mapping[str, Any], fields: Mapping[str, Any]) -> ActionSpec:
-        """Return the spec with these parameters and fields in place of its own."""
+        """Return the spec with these parameters and fields instead of its own."""
         return self._flow().render(
             self._action.action_id, parameters, fields, self._action.seen or None)
 
     def fields(self, strategy: StrategySpec) -> Mapping[str, Any]:
-        """Return the fields that a strategy puts in place."""
+        """Return the fields that a strategy replaces."""
         return fields_of(strategy, self._action.action_id, self._recipes)
 
 
 def fields_of(strategy: StrategySpec, action_id: str, recipes: Recipes) -> Mapping[str, Any]:
-    """Return the fields of another action or of a recipe, templates and all."""
+    """Return the fields that a strategy takes from a recipe, or its own, with templates."""
     if strategy.strategy != 'recipe':
         return strategy.fields
     name, _, other = strategy.recipe.partition('/')
@@ -72,7 +72,7 @@ def fields_of(strategy: StrategySpec, action_id: str, recipes: Recipes) -> Mappi
 
 
 def strategies(action: ActionSpec) -> Iterator[tuple[Path, StrategySpec]]:
-    """Yield every strategy of an action with its place: those of the list and of the options."""
+    """Yield all strategies of an action with their paths, including those of options."""
     for index, strategy in enumerate(action.fallback):
         yield ('fallback', index), strategy
         for name, option in strategy.options.items():
@@ -82,7 +82,7 @@ def strategies(action: ActionSpec) -> Iterator[tuple[Path, StrategySpec]]:
 def alternative_specs(
     flow: Flow, action_id: str, action: ActionSpec, recipes: Recipes
 ) -> Iterator[tuple[Path, ActionSpec]]:
-    """Yield what each strategy makes of the action, with its place; raises what is wrong."""
+    """Yield the spec that each strategy makes, with its path; raises `DocumentError`."""
     for path, strategy in strategies(action):
         if strategy.parameters or strategy.strategy in ('action', 'recipe'):
             try:
@@ -97,7 +97,7 @@ def alternative_specs(
 
 
 def fallback_faults(flow: Flow, action_id: str, action: ActionSpec) -> Iterator[Fault]:
-    """Yield what is wrong with an action's strategies, and with what is filled in when asked."""
+    """Yield the faults of an action's strategies and of the templates of its questions."""
     own = set(flow.own_parameters(action_id))
     for path, strategy in strategies(action):
         where = ('actions', action_id, *path)
@@ -129,7 +129,7 @@ def _strategy_faults(strategy: StrategySpec, own: set[str]) -> Iterator[tuple[st
                    ('parameters', name))
     for name in strategy.fields:
         if name not in FIELDS:
-            yield f"'{name}' can not be put in place" + nearest(name, FIELDS), ('fields',)
+            yield f"the field '{name}' can not be replaced" + nearest(name, FIELDS), ('fields',)
     if bool(strategy.fields) != (kind == 'action'):
         yield (f"'{kind}' takes no fields of an action" if strategy.fields
                else f"'action' needs one of {', '.join(FIELDS)}"), ()

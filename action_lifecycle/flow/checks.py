@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is checked of the actions of a flow beside the types of their fields."""
+"""Checks of a flow's actions beyond the types of their fields."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]{0,63}\Z')
 _WORD = re.compile(r'[A-Za-z_]\w*')
 RESULT_FIELDS = ('outcome', 'attempts', 'error_code', 'error_msg', 'duration', 'controller_said',
                  'sensors_said', 'result', 'facts')
-"""What templates may read of an action that has ended."""
+"""Fields that templates may read of the result of an action."""
 RESULT_NAMES: Mapping[str, Any] = {
     'outcome': 'succeeded', 'attempts': 1, 'error_code': 'NONE', 'duration': 1.0}
-"""What a condition of `after` may read of the action it stands at, each with an example."""
+"""Names of the earlier action's result in a condition of `after`, each with an example."""
 _CONDITION_STEPS = 300
-"""Steps of the budget that the check of a condition takes, beside 2 for each character."""
+"""Budget steps for the check of a condition, in addition to 2 for each character."""
 
 
 def is_name(text: str) -> bool:
-    """Whether something may be called this: up to 64 letters, digits, _ or -, a letter first."""
+    """Whether a text is a valid name: up to 64 letters, digits, _ or -, a letter first."""
     return NAME.match(text) is not None
 
 
 def checked_action(
     flow: Flow, action_id: str, names: Collection[str]
 ) -> tuple[ActionSpec | None, list[Fault]]:
-    """Return the spec of an action and what is wrong with it; `names`: the flow's actions."""
+    """Return the spec of an action and its faults; `names`: the flow's actions."""
     try:
         action = flow.render(action_id)
     except DocumentError as error:
@@ -72,7 +72,7 @@ def checked_action(
 def order_faults(
     flow: Flow, action_ids: Iterable[str], needs: Callable[[str], Iterable[str]]
 ) -> Iterator[Fault]:
-    """Yield the templates that read the result of what does not come before."""
+    """Yield the faults of templates that read facts and results, such as of later actions."""
     comes_before = _Before(needs)
     for action_id in action_ids:
         for path, text in flow.late[action_id]:
@@ -103,19 +103,19 @@ def order_faults(
 
 
 class _Before:
-    """Which actions come before others; `needs`: what an action waits for, without circles."""
+    """Answers whether an action runs before another; `needs(name)`: its dependencies, acyclic."""
 
     def __init__(self, needs: Callable[[str], Iterable[str]]) -> None:
         self._needs = needs
-        self._bits: dict[str, int] = {}  # of each action that is needed, its bit
-        self._masks: dict[str, int] = {}  # of each action, the bits of those before it
+        self._bits: dict[str, int] = {}  # one bit for each action that another needs
+        self._masks: dict[str, int] = {}  # by action: the bits of all actions before it
 
     def __call__(self, name: str, action_id: str) -> bool:
-        """Whether an action comes before another one."""
+        """Whether the action `name` runs before `action_id`."""
         return bool(self._mask(action_id) & self._bits.get(name, 0))
 
     def all(self, action_id: str) -> list[str]:  # noqa: A003
-        """Return all that come before an action."""
+        """Return all actions that run before an action."""
         mask = self._mask(action_id)
         return [name for name, bit in self._bits.items() if mask & bit]
 
@@ -181,7 +181,7 @@ def _action_faults(
 
 
 def check_names(flow: Flow, facts: Mapping[str, Kind]) -> None:
-    """Raise DocumentError if a condition does not go with these facts (kinds by name)."""
+    """Raise DocumentError if a condition does not fit these facts (kinds by name)."""
     faults = [
         fault for action_id, action in flow.actions.items()
         for fault in _condition_faults(
@@ -238,18 +238,18 @@ def _condition_faults(
 
 
 def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:
-    """Return the names that a condition reads beside the action's parameters."""
+    """Return the names that a condition reads, without the action's parameters."""
     try:
         names = _names_of_any_facts(condition.condition, ())
     except DocumentError:
-        return {'?'}  # told as a fault of its own
+        return {'?'}  # reported as a separate fault
     return set(names) - set(action.parameters)
 
 
 def _check_condition(
     text: str, names: Collection[str], kinds: Mapping[str, Kind]
 ) -> tuple[str, ...]:
-    """Return the names that a condition reads; `DocumentError` for what is wrong with it."""
+    """Return the names that a condition reads; raises `DocumentError` for its faults."""
     spend(_CONDITION_STEPS + 2 * len(text))
     if isinstance(names, AnyName):
         return _names_of_any_facts(text, tuple(sorted(kinds.items())))
@@ -257,7 +257,7 @@ def _check_condition(
 
 
 def _unusable(parameters: Mapping[str, Any], name: str) -> str:
-    """Return why a condition can't read a parameter; empty if it can, or it is known later."""
+    """Return why a condition can't read a parameter; '' if it can or is filled in later."""
     if name not in parameters or _is_late(parameters[name]):
         return ''
     try:
@@ -269,7 +269,7 @@ def _unusable(parameters: Mapping[str, Any], name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _names_of_any_facts(text: str, kinds: tuple[tuple[str, Kind], ...]) -> tuple[str, ...]:
-    """Return the names that a condition reads; `DocumentError` if it is none."""
+    """Return the names that a condition reads; raises `DocumentError` if it is not valid."""
     return compile_expression(text, AnyName(), condition=True, kinds=dict(kinds)).names
 
 
@@ -293,7 +293,7 @@ def _number_faults(
 
 def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: Collection[str]
                         ) -> Iterator[Fault]:
-    """Fill the action in with each fallback, so that none fails in the night."""
+    """Yield the faults of the action with each fallback applied."""
     changing = [(path, strategy) for path, strategy in strategies(action)
                 if strategy.parameters or strategy.fields]
     known = set(_action_faults(flow, action_id, action, names)) if changing else set()
@@ -301,7 +301,7 @@ def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: C
         try:
             changed = flow.render(action_id, strategy.parameters, strategy.fields)
         except DocumentError as error:
-            # What stands in other fields than the action's own has no place of its own there.
+            # The fields of a fallback have no position of their own in the action.
             yield from (flow.document.fault(('actions', action_id, *path), fault.message)
                         if strategy.fields else fault for fault in error.faults)
             continue

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-The states of a flow: START makes it ready, CONTINUE follows it and edits it, two are final.
+The states of a flow: START prepares it, CONTINUE runs it, FINISH and FAIL are final.
 
-The agent is a `FlowRun`, the context what it runs on (`Host`). A state sets the agent's `status`;
-`next_state` follows it only along config/graphs/constellation.yaml, and never out of a final
-state. Nothing here waits: a state is handled when there is something for it.
+The agent is a `FlowRun`, the context is its `Host`. A state sets the agent's `status`;
+`next_state` returns the state of that status, if config/graphs/constellation.yaml has such an
+edge. A final state is never left. `handle` is called on events and never waits.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ _LOG = logging.getLogger(__name__)
 
 
 class ConstellationAgentStatus(Enum):
-    """What a flow does."""
+    """The status of a flow."""
 
-    START = 'START'  #: it is checked, sorted and scheduled
-    CONTINUE = 'CONTINUE'  #: its actions run; what completed is collected into one edit
-    FINISH = 'FINISH'  #: everything is done
-    FAIL = 'FAIL'  #: it could not be started, or something can't be mended
+    START = 'START'  #: its dependencies are checked and sorted
+    CONTINUE = 'CONTINUE'  #: its actions run; ended actions are processed in batches
+    FINISH = 'FINISH'  #: all actions have succeeded
+    FAIL = 'FAIL'  #: it could not be started, or an action has not succeeded
 
 
 class Host(Protocol):
-    """What a flow runs on."""
+    """What a flow needs from the orchestrator."""
 
     def schedule(self, run: FlowRun) -> None:
-        """Analyse and sort the flow; `LifecycleError` or `CycleError` when it can't be run."""
+        """Analyse and sort the flow; raises `LifecycleError` or `CycleError` if it can't run."""
 
     def weave(self, run: FlowRun, completed: Sequence[ActionRunner]) -> bool:
-        """Take in, at once, all actions that have ended; return whether the flow is at its end."""
+        """Process a batch of ended actions; returns whether the flow has ended."""
 
     def give_up(self, run: FlowRun, why: str) -> None:
-        """Stop what moves; the flow can't go on."""
+        """Stop all motions and fail the flow."""
 
 
 class AgentState(ABC):
@@ -65,14 +65,14 @@ class AgentState(ABC):
 
     @abstractmethod
     def handle(self, agent: FlowRun, context: Host) -> None:
-        """Do what the state is there for; sets the agent's status."""
+        """Do the work of the state; sets the agent's status."""
 
     @abstractmethod
     def next_state(self, agent: FlowRun) -> AgentState:
-        """Return the state that the agent's status asks for."""
+        """Return the state of the agent's status."""
 
     def next_agent(self, agent: FlowRun) -> FlowRun:
-        """Return the agent that goes on; the same one."""
+        """Return the agent of the next step, which is the same one."""
         return agent
 
     @abstractmethod
@@ -86,20 +86,20 @@ class AgentState(ABC):
     @classmethod
     @abstractmethod
     def name(cls) -> str:
-        """Return the status that the state stands for."""
+        """Return the status of this state."""
 
 
 StateT = TypeVar('StateT', bound=type[AgentState])
 
 
 class ConstellationAgentStateManager:
-    """Knows the state of each status; a later registration of a name takes its place."""
+    """Registry of the state of each status; a later registration replaces an earlier one."""
 
     _state_mapping: ClassVar[dict[str, type[AgentState]]] = {}
 
     @classmethod
     def register(cls, state: StateT) -> StateT:
-        """Add a state class; its name must be one of the graph."""
+        """Register a state class; the graph must have a state of its name."""
         constellation_graph().state(state.name())
         cls._state_mapping[state.name()] = state
         return state
@@ -114,7 +114,7 @@ class ConstellationAgentStateManager:
 
     @property
     def none_state(self) -> AgentState:
-        """Return the state of an agent that has done nothing yet."""
+        """Return the initial state."""
         return self.get_state(constellation_graph().initial)
 
 
@@ -123,9 +123,9 @@ class ConstellationAgentState(AgentState):
 
     def next_state(self, agent: FlowRun) -> AgentState:
         """
-        Return the state of the agent's status; `TransitionNotAllowed` when no edge leads there.
+        Return the state of the agent's status; raises `TransitionNotAllowed` without such an edge.
 
-        A final state stays what it is, whatever the status says.
+        A final state returns itself, whatever the status is.
         """
         if self.is_round_end() or agent.status == self.name():
             return self
@@ -146,10 +146,10 @@ class ConstellationAgentState(AgentState):
 
 @ConstellationAgentStateManager.register
 class StartConstellationAgentState(ConstellationAgentState):
-    """Makes a flow ready: its dependencies, their order, its jobs."""
+    """Prepares a flow: analyses and sorts its dependencies."""
 
     def handle(self, agent: FlowRun, context: Host) -> None:
-        """Leave the agent in CONTINUE; in FAIL when there is nothing that can be run."""
+        """Set the status to CONTINUE, or to FAIL if the flow can't run."""
         try:
             context.schedule(agent)
         except (LifecycleError, CycleError) as error:
@@ -168,10 +168,10 @@ class StartConstellationAgentState(ConstellationAgentState):
 
 @ConstellationAgentStateManager.register
 class ContinueConstellationAgentState(ConstellationAgentState):
-    """Takes in all that has completed by now, in one edit."""
+    """Processes all actions that have ended since the last call, as one batch."""
 
     def handle(self, agent: FlowRun, context: Host) -> None:
-        """Leave the agent in FINISH or FAIL when all is done, else where it is."""
+        """Set the status to FINISH or FAIL if the flow has ended, else leave it."""
         completed, agent.completions = agent.completions, []
         try:
             at_its_end = context.weave(agent, completed)
@@ -200,7 +200,7 @@ class _FinalState(ConstellationAgentState):
 
 @ConstellationAgentStateManager.register
 class FinishConstellationAgentState(_FinalState):
-    """Everything is done."""
+    """All actions have succeeded."""
 
     @classmethod
     def name(cls) -> str:
@@ -210,7 +210,7 @@ class FinishConstellationAgentState(_FinalState):
 
 @ConstellationAgentStateManager.register
 class FailConstellationAgentState(_FinalState):
-    """It could not be started, or something can't be mended."""
+    """The flow could not be started, or an action has not succeeded."""
 
     @classmethod
     def name(cls) -> str:

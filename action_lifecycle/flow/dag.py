@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-Who waits for whom: an acyclic graph that can be changed while it is used.
+The dependencies of actions: an acyclic graph with incremental changes and cycle detection.
 
-Every action has a rank, larger than those of all it waits for. A new dependency that fits the
-ranks costs nothing. One that doesn't is searched from both its ends at once, between their ranks
-only, and what was found on the side that ends first gets new ranks (two-way search: Bender,
-Fineman, Gilbert, Tarjan: A New Approach to Incremental Cycle Detection and Related Problems,
-ACM TALG 12(2), 2016). So a change costs what it touches.
+Every action has a rank larger than the ranks of all its dependencies. A new dependency that fits
+the ranks needs no search. Otherwise a search runs from both of its ends in turn, limited to the
+ranks between them, and the nodes found by the search that ends first get new ranks (two-way
+search: Bender, Fineman, Gilbert, Tarjan: A New Approach to Incremental Cycle Detection and Related
+Problems, ACM TALG 12(2), 2016). So the cost depends on the part of the graph that changes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Changes = Mapping[str, 'Mapping[str, KindT] | None']
 
 
 class CycleError(ValueError):
-    """Actions that wait for one another; each in `cycle` waits for the next."""
+    """A cycle of dependencies; each action in `cycle` depends on the next."""
 
     def __init__(self, cycle: list[str]) -> None:
         self.cycle = cycle
@@ -42,7 +42,7 @@ class CycleError(ValueError):
 
 
 def topological_order(after: Mapping[str, Collection[str]]) -> list[str]:
-    """Return the actions so that each comes behind all it waits for; `CycleError`."""
+    """Return the actions, each after its dependencies; raises `CycleError`."""
     try:
         return list(graphlib.TopologicalSorter(after).static_order())
     except graphlib.CycleError as error:
@@ -51,9 +51,10 @@ def topological_order(after: Mapping[str, Collection[str]]) -> list[str]:
 
 class Dag(Generic[KindT]):
     """
-    What each action waits for, and how; given in an order in which that is possible.
+    A graph of dependencies; `after` must be in topological order.
 
-    `after[a][b]` is the kind of a's waiting for b; `dependents[b]` are those that wait for b.
+    `after[a][b]` is the kind of the dependency of a on b; `dependents[b]` are the actions that
+    depend on b.
     """
 
     def __init__(self, after: Mapping[str, Mapping[str, KindT]]) -> None:
@@ -61,21 +62,21 @@ class Dag(Generic[KindT]):
         self.dependents: dict[str, list[str]] = {name: [] for name in after}
         self._rank = {name: float(index) for index, name in enumerate(after)}
         self._last = float(len(after))
-        self._untaken: set[tuple[str, str]] = set()  #: dependencies of a change that is under way
+        self._untaken: set[tuple[str, str]] = set()  #: of the current change
         for name, needs in after.items():
             for needed in needs:
                 self.dependents[needed].append(name)
 
     def order(self) -> list[str]:
-        """Return the actions so that each comes behind all it waits for."""
+        """Return the actions, each after its dependencies."""
         return sorted(self.after, key=self._rank.__getitem__)
 
     def change(self, changes: Changes[KindT]) -> Callable[[], None]:
         """
-        Give actions other things to wait for; None takes an action away, a new name adds one.
+        Replace the dependencies of actions; None removes an action, a new name adds one.
 
-        Returns what takes the change back. `CycleError` leaves everything as it was. Who waits
-        for an action that goes must be among the changes.
+        Returns a function that undoes the change. If it raises `CycleError`, nothing has changed.
+        The dependents of a removed action must be among the changes.
         """
         before = {name: self.after.get(name) for name in changes}
         try:
@@ -88,7 +89,7 @@ class Dag(Generic[KindT]):
     def _replace(self, changes: Changes[KindT]) -> None:
         for name in changes:
             for needed in self.after.get(name, ()):
-                # Else it went a moment ago, or a cycle has kept the change from being taken in.
+                # Else it was removed before, or a cycle has interrupted the change.
                 if needed in self.dependents and name in self.dependents[needed]:
                     self.dependents[needed].remove(name)
         for name, needs in changes.items():
@@ -110,11 +111,11 @@ class Dag(Generic[KindT]):
             self._untaken = set()
 
     def _connect(self, first: str, second: str) -> None:
-        """Let `second` come behind `first`."""
+        """Add the dependency of `second` on `first`."""
         if self._rank[first] >= self._rank[second]:
             side, found = self._searched(first, second)
             if not self._moved(side, found, first, second):
-                # Too many came between the same two: all are numbered anew, once in some 50.
+                # No float is left between two ranks: rank all anew (about 1 in 50 insertions).
                 self._untaken.discard((first, second))
                 after = {name: list(self._joined(name)) for name in self.after}
                 self._rank = {name: float(index)
@@ -124,11 +125,11 @@ class Dag(Generic[KindT]):
         self.dependents[first].append(second)
 
     def _joined(self, name: str) -> Iterator[str]:
-        """Yield what an action waits for, as far as it has been taken in."""
+        """Yield the dependencies of an action that are already connected."""
         return (needed for needed in self.after[name] if (needed, name) not in self._untaken)
 
     def _searched(self, first: str, second: str) -> tuple[int, dict[str, str]]:
-        """Return which side ended first (0: before `first`, 1: behind `second`), and what is."""
+        """Return the side whose search ended first (0: `first`, 1: `second`), and its nodes."""
         if first == second:
             raise CycleError([first, first])
         ranks = self._rank[second], self._rank[first]
@@ -149,7 +150,7 @@ class Dag(Generic[KindT]):
         self, found: dict[str, str], other: Mapping[str, str],
         neighbors: Callable[[str], Iterable[str]], ranks: tuple[float, float],
     ) -> Iterator[tuple[str, str]]:
-        """Take one edge a step; yield where it comes from and, if the other side is met, whom."""
+        """Search one edge per step; yield its start, and where the searches meet or ''."""
         front = list(found)
         while front:
             here = front.pop()
@@ -162,7 +163,7 @@ class Dag(Generic[KindT]):
                 yield here, ''
 
     def _moved(self, side: int, names: Mapping[str, str], first: str, second: str) -> bool:
-        """Put `names` right before `second` or right behind `first`; False: there is no room."""
+        """Rank `names` just before `second` (side 0) or just after `first`; False if no room."""
         ordered = sorted(names, key=self._rank.__getitem__)
         if side == 0:
             top = self._rank[second]
@@ -182,7 +183,7 @@ class Dag(Generic[KindT]):
 
 
 def _trace(found: Mapping[str, str], name: str) -> list[str]:
-    """Return the way by which a search came to `name`, backwards."""
+    """Return the path of a search to `name`, in reverse."""
     way = [name]
     while found[way[-1]]:
         way.append(found[way[-1]])

@@ -34,7 +34,7 @@ def render_flow(flow: Flow, format: str = 'mermaid') -> str:  # noqa: A002
 
 
 def _edges(flow: Flow) -> Iterator[tuple[str, str, str]]:
-    """Yield what waits for what: the earlier action, the later one, and on which terms."""
+    """Yield the dependencies: earlier action, later action, kind or condition."""
     for name, action in flow.actions.items():
         for needed, kind in action.after.items():
             yield needed, name, kind.condition if isinstance(kind, WhenSpec) \
@@ -42,7 +42,7 @@ def _edges(flow: Flow) -> Iterator[tuple[str, str, str]]:
 
 
 def _mermaid(flow: Flow) -> Iterator[str]:
-    """Yield a flow chart; what moves something has corners, what does not is round."""
+    """Yield a flow chart; actions with a motion are boxes, others are round."""
     ids = mermaid_ids(flow.actions)
     yield 'flowchart TD'
     for name, action in flow.actions.items():
@@ -54,7 +54,7 @@ def _mermaid(flow: Flow) -> Iterator[str]:
 
 
 def _dot(flow: Flow) -> Iterator[str]:
-    """Yield a directed graph; what moves something is a box, what does not is round."""
+    """Yield a directed graph; actions with a motion are boxes, others are ellipses."""
     yield f'digraph {json.dumps(flow.name)} {{'
     for name, action in flow.actions.items():
         yield (f'    {quoted(name)} [shape={"box" if action.physical else "ellipse"}, '

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Edits of running flows: judged, checked with the robot, journaled, then applied."""
+"""Edits of running flows: checks them, has the bridge check them, journals and applies them."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from .orchestrator import Orchestrator
 
 Check = Callable[[Flow, Callable[['LifecycleError | None'], None]], None]
-"""Checks the actions of a flow against the robot, then tells what is wrong."""
+"""Checks the actions of a flow with the bridge, then calls back with the error or None."""
 
 
 class Editor:
-    """Edits the flows of an orchestrator; `check`, if there is one, is passed by `propose`."""
+    """Edits the flows of an orchestrator; `propose` also runs `check`, if set."""
 
     def __init__(self, host: Orchestrator) -> None:
         self.check: Check | None = None
         self._host = host
 
     def stage(self, flow_id: str, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
-        """Judge an edit against the flow as it is now; `EditRefused` with every fault."""
+        """Check an edit against the current flow; raises `EditRefused` with all faults."""
         run = self._host.runs.get(flow_id)
         if run is None or run.ended:
             raise EditRefused.because(edit, f"there is no running flow '{flow_id}'")
@@ -52,10 +52,10 @@ class Editor:
         self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int = 0
     ) -> EditResult:
         """
-        Change a running flow: the whole edit or nothing.
+        Apply an edit to a running flow as a whole, or not at all.
 
-        `base_seq`: the journal row that the author has seen, 0: any. `EditRefused` and the
-        journal's errors leave everything as it was.
+        `base_seq`: newest journal row that the author has seen; 0: not checked. Raises
+        `EditRefused` or a journal error; then nothing has changed.
         """
         staged = self.stage(flow_id, edit, base_seq)
         run = self._host.runs[flow_id]
@@ -78,7 +78,7 @@ class Editor:
         self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int,
         done: Callable[[EditResult | LifecycleError], None],
     ) -> None:
-        """Make an edit once all that a new flow would be checked for is checked; then `done`."""
+        """Check an edit as a new flow is checked, apply it, then call `done`."""
         def checked(error: LifecycleError | None) -> None:
             try:
                 if error is not None:

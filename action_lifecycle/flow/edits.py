@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Edits of a flow that runs: parsed, judged as a whole, then applied or refused as a whole.
+Parses edits of running flows; an edit is applied or refused as a whole.
 
-An edit is a list of steps, each with one of `VERBS`; `staging` judges it.
+An edit is a list of steps, each with one of `VERBS`; `staging` checks it against the flow.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ VERBS = {
     'independ': 'a mapping of actions with the names that they no longer wait for',
     'clear': 'true', 'build': 'a mapping of all actions that are still to run',
 }
-"""What the steps of an edit are called, and what each takes."""
+"""The verbs of the steps of an edit, each with the value it takes."""
 _NAMES = ('remove', 'independ')
 _ACTIONS = ('add', 'update', 'build')
 
 
 class EditRefused(DocumentError):
-    """An edit that can't be applied; the flow is as it was."""
+    """An edit can't be applied; the flow is unchanged."""
 
     @classmethod
     def because(cls, edit: FlowEdit, message: str) -> EditRefused:
-        """Refuse the edit as a whole."""
+        """Return the error for an edit as a whole."""
         return cls([edit.document.fault((), message)])
 
 
 class Step(NamedTuple):
-    """One step of an edit; `value` is written out in full."""
+    """One step of an edit; short forms of `value` are expanded."""
 
     number: int
     verb: str
@@ -61,7 +61,7 @@ class Step(NamedTuple):
 
 
 class FlowEdit:
-    """A parsed edit. `rebuilds`: it says anew what is still to run."""
+    """A parsed edit; `rebuilds`: it replaces all actions that have not started."""
 
     def __init__(self, document: Document, text: str, steps: list[Step]) -> None:
         self.document = document
@@ -71,7 +71,7 @@ class FlowEdit:
 
 
 class EditResult(NamedTuple):
-    """What became of an edit: its journal row, and the steps that what has happened overtook."""
+    """The result of an edit: its journal row, and the steps left out as no longer possible."""
 
     seq: int
     left_out: tuple[str, ...]
@@ -80,11 +80,12 @@ class EditResult(NamedTuple):
 @dataclass(frozen=True)
 class StagedEdit:
     """
-    What an edit would make of a flow as it is now.
+    The checked result of an edit, not applied yet.
 
-    `changes`: the source of each action that is new or changed, None of those that go. `after`:
-    what these, and others that lose a dependency, wait for. `flow`: with the changed actions only,
-    for further checks. `left_out`: the steps that what has happened has overtaken.
+    `changes`: the source of each new or changed action, None for removed ones. `after`: the
+    dependencies of these actions, and of others that lose one. `flow`: a flow with the changed
+    actions only, for further checks. `left_out`: the steps that are no longer possible, as their
+    actions have started since `base_seq`.
     """
 
     changes: Mapping[str, Source | None]
@@ -94,7 +95,7 @@ class StagedEdit:
 
 
 def parse_edit(text: str, name: str = 'edit') -> FlowEdit:
-    """Read an edit from YAML text; `name` stands for the file in messages; `DocumentError`."""
+    """Parse an edit from YAML; `name`: file name for messages; raises `DocumentError`."""
     document = parse_document(text, name, max_bytes=MAX_EDIT_BYTES)
     data = document.data
     faults: list[Fault] = []

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where others take part in the running of flows: jobs, planners that steer, recipes."""
+"""Hooks into the running of flows, for jobs and recipes."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 
 class Extension:
-    """Takes no part; called in the orchestrator's thread. Override what is of interest."""
+    """Base class without effect; its methods are called in the orchestrator's thread."""
 
     def began(self, run: FlowRun) -> None:
-        """Take in a flow that is about to run its first action, or to go on after a restart."""
+        """Handle a flow before its first action starts, or before it resumes after a restart."""
 
     def may_start(self, run: FlowRun, action_id: str) -> bool:
-        """Whether a ready action may start; if not, `Orchestrator.due` says when it may."""
+        """Whether a ready action may start; if not, call `Orchestrator.due` when it may."""
         return True
 
     def again(self, run: FlowRun, runner: ActionRunner) -> bool:
-        """Whether an action that has ended is to run again: it has been assigned anew."""
+        """Whether an ended action runs again; then this method has assigned it anew."""
         return False
 
     def holds(self, run: FlowRun) -> bool:
-        """Whether the flow may not end yet; `Orchestrator.proceed` has it looked at again."""
+        """Whether the flow must not end yet; `Orchestrator.proceed` checks again."""
         return False
 
     def flow_ended(self, run: FlowRun) -> None:
-        """Take in the end of a flow, once it is journaled."""
+        """Handle the end of a flow, after it is journaled."""

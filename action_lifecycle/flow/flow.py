@@ -34,9 +34,9 @@ from ..engine.models import validate
 from ..lifecycle.spec import ActionSpec
 
 LATE = ('facts', 'results')
-"""Names of templates that have a value only when an action starts."""
+"""Names in templates whose values are known only when an action starts."""
 MAY_BE_LATE = ('motion', 'after')
-"""Fields beside `parameters` in which such templates may stand."""
+"""Fields, besides `parameters`, that may contain such templates."""
 KINDS = ('success', 'completion', 'unconditional')
 
 
@@ -44,10 +44,9 @@ class Flow:
     """
     A checked flow with the values of its parameters.
 
-    `actions`: the spec of each action, in an order in which each comes behind all it waits for.
-    `text`: the source, from which the same flow can be made again. `raws`: the actions as they
-    are written. `late`: by action, the templates that read facts or results, and where they stand;
-    they are filled in when the action starts.
+    `actions`: the spec of each action, in topological order. `text`: the source, from which the
+    flow can be parsed again. `raws`: the actions as written. `late`: by action, the templates that
+    read facts or results, with their paths; they are filled in when the action starts.
     """
 
     def __init__(
@@ -69,14 +68,14 @@ class Flow:
         self.late: dict[str, list[tuple[Path, str]]] = {}
 
     def copy(self) -> Flow:
-        """Return a flow that can be edited by itself."""
+        """Return a copy that can be edited independently."""
         other = copy.copy(self)
         other.raws, other.actions = dict(self.raws), dict(self.actions)
         other.late = dict(self.late)
         return other
 
     def with_changes(self, changes: Mapping[str, Source | None]) -> Flow:
-        """Return a view with other sources, as yet without specs."""
+        """Return a view of the flow with changed sources, without specs."""
         other = copy.copy(self)
         new = {name: source for name, source in changes.items() if source is not None}
         base, known = self._documents()
@@ -86,7 +85,7 @@ class Flow:
         return other
 
     def apply(self, view: Flow, changes: Mapping[str, Source | None]) -> None:
-        """Take over what a view with these changes has, once its actions are checked."""
+        """Apply changes, with the checked specs of a view made by `with_changes`."""
         base, known = self._documents()
         for name, source in changes.items():
             if source is None:
@@ -105,7 +104,7 @@ class Flow:
         return self.document, {}
 
     def text_now(self) -> str:
-        """Return YAML of the flow as it is after edits."""
+        """Return the YAML text of the flow, including its edits."""
         if not isinstance(self.document, EditedDocument):
             return self.text
         written = {**self.document.data, 'actions': {
@@ -118,11 +117,11 @@ class Flow:
         fields: Mapping[str, Any] | None = None, seen: Mapping[str, Any] | None = None,
     ) -> ActionSpec:
         """
-        Return the spec of an action, its own parameters changed by `overrides`.
+        Return the spec of an action with templates filled in; raises `DocumentError`.
 
-        `fields`: fields of the action, with templates, in place of those of the file. What people
-        and services are asked is left as it is until they are asked. `seen`: values of `facts` and
-        `results`; without it what reads them is left as it is.
+        `overrides`: values that replace its own parameters. `fields`: fields, with templates, that
+        replace those of the file. `seen`: values of `facts` and `results`; without it, templates
+        that read them stay. Templates of questions and service requests always stay.
         """
         try:
             with budget(RENDER_STEPS, 'filling in the action'):
@@ -175,7 +174,7 @@ class Flow:
                     f"it can be read in {', '.join(('parameters', *MAY_BE_LATE))}")])
 
     def _check_kinds(self, full: Mapping[str, Any], path: Path) -> None:
-        """Name the nearest kind of dependency, of which there are several shapes."""
+        """Raise `DocumentError` for an unknown kind of dependency, with the nearest known one."""
         after = full.get('after')
         faults = [self.document.fault(
             (*path, 'after', name), f"'{kind}' is no kind of dependency" + nearest(kind, KINDS)
@@ -186,7 +185,7 @@ class Flow:
             raise DocumentError(faults)
 
     def own_parameters(self, action_id: str) -> dict[str, Any]:
-        """Return the parameters of an action beside those of the flow, as they are written."""
+        """Return an action's own parameters as written, without those of the flow."""
         return _own_parameters({**self.defaults, **self.raws[action_id]})
 
 

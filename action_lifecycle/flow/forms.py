@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The short forms of a flow file, written out in full; what is filled in only when asked."""
+"""Expands the short forms of a flow file; fills in templates of `fallback` and `verify`."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .sources import Path
 from .templates import render
 
 CONDITIONS = ('require', 'maintain', 'confirm', 'stopped')
-"""Fields of an action that are conditions."""
+"""Fields of an action that contain conditions."""
 FIELDS = ('require', 'motion', 'maintain', 'stopped', 'confirm')
-"""Fields of an action that another action or a recipe puts in place of its own."""
+"""Fields of an action that a fallback can replace, by an action or a recipe."""
 _LATE = {'fallback': frozenset({'question', *FIELDS, 'fields'}),
          'verify': frozenset({'question', 'request'})}
 
 
 def in_full(raw: dict[str, Any]) -> dict[str, Any]:
-    """Write the short forms of an action's fields out in full."""
+    """Return an action's fields with all short forms expanded."""
     full = dict(raw)
     for field in (*CONDITIONS, 'motion', 'fallback', 'verify'):
         value = full.get(field)
@@ -51,7 +51,7 @@ def in_full(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def after_in_full(after: Any) -> Any:
-    """Write `after` out in full, as far as it is one of its forms."""
+    """Return `after` as a mapping of names to kinds; other values are returned unchanged."""
     if isinstance(after, str):
         after = [after]
     if isinstance(after, list) and all(isinstance(item, str) for item in after):
@@ -60,7 +60,7 @@ def after_in_full(after: Any) -> Any:
 
 
 def strategy_in_full(raw: Any) -> Any:
-    """Write the short forms of a strategy out in full: `ask`, `{recipe: NAME}`, `{motion: …}`."""
+    """Expand the short forms of a strategy: `ask`, `{recipe: NAME}`, `{motion: …}`."""
     if isinstance(raw, str):
         return {'strategy': raw}
     if not isinstance(raw, dict):
@@ -80,7 +80,7 @@ def strategy_in_full(raw: Any) -> Any:
 
 
 def render_late(name: str, items: Any, names: Mapping[str, Any], path: Path) -> Any:
-    """Fill in the entries of `fallback` or `verify`, but not what is filled in when asked."""
+    """Fill in `fallback` or `verify`, except templates that are filled in when they are used."""
     if isinstance(items, list):
         return [render_late(name, item, names, (*path, index)) for index, item in enumerate(items)]
     if not isinstance(items, dict):

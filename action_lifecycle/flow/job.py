@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One scheduled job: which times of its schedule have come, and what is owed for them."""
+"""One scheduled job: the due times of its schedule, and the runs that have to start."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from ..engine.models import as_written, read_back, StrictModel
 from ..lifecycle.schedule import LATEST, Schedule, schedule_faults, ScheduleSpec
 
 GRACE = 5.0
-"""A time that has passed by more than this (s) was missed."""
+"""A time counts as missed if it is noticed later than this (s)."""
 MAX_OWED = 1000
-"""Runs that are owed at a time; those of earlier times are left out."""
+"""Maximum number of due runs that wait to start; the earliest ones are dropped."""
 
 
 def told(reading: float) -> float:
-    """Return the reading of a clock; one that is no time counts as 0, which is not told yet."""
+    """Return a clock reading (s); 0, which means not known yet, if it is out of range."""
     return reading if abs(reading) <= LATEST else 0.0
 
 
 @dataclass
 class Job:
     """
-    A scheduled flow, or an action of a running flow that waits for its time.
+    A scheduled flow, or a scheduled action of a running flow.
 
-    Times are in s of the job's clock. `taken`: the last time of the schedule that was looked at;
-    `owed`: times that have come and whose runs have not started (of an action: not ended).
+    Times are in s of the job's clock. `taken`: the last time of the schedule that was processed;
+    `owed`: due times whose runs have not started yet (for an action: not ended).
     """
 
     job_id: str
@@ -65,7 +65,7 @@ class Job:
     last_flow_id: str = ''
     last_result: str = ''
     ended_seq: int = 0
-    waiting: bool = False  #: an action that is ready but for its time
+    waiting: bool = False  #: an action that only waits for its time
 
     def __post_init__(self) -> None:
         self._schedule: Schedule | None = None
@@ -79,12 +79,12 @@ class Job:
         return self._schedule
 
     def data(self) -> dict[str, Any]:
-        """Return it as the journal has it."""
+        """Return the job as the journal stores it."""
         return {**{name: getattr(self, name) for name in STORED}, 'spec': as_written(self.spec)}
 
     @property
     def next(self) -> float | None:  # noqa: A003
-        """Return when it comes next; None: never more."""
+        """Return the next time of the schedule (s); None if there is none."""
         if self.spec.times and self.count >= self.spec.times:
             return None
         state = self.taken, self.shift
@@ -93,7 +93,7 @@ class Job:
         return self._next[1]
 
     def try_schedule(self) -> None:
-        """Find the next time; `LifecycleError` if the schedule has faults or can't be used."""
+        """Compute the next time; raises `LifecycleError` if the schedule is not valid."""
         faults = [f'schedule.{name}: {message}' for name, message in schedule_faults(
             self.spec, of_action=self.action_id != '')]
         if faults:
@@ -104,13 +104,13 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Return whether nothing of it runs or will run."""
+        """Return whether no run is active, due or to come."""
         return self.next is None and not self.owed and not self.running
 
     def moved(self, now: float) -> bool:
-        """Take in what the clock says; return whether it jumped and took intervals along."""
+        """Process a clock reading (s); returns whether a jump has shifted the intervals."""
         back = self.seen - now
-        begins = self.seen == 0.0 < now  # ROS time that nobody had told yet
+        begins = self.seen == 0.0 < now  # the first known ROS time
         self.seen = now
         if not self.schedule.shifts or not (back > 0 or begins):
             return False
@@ -121,7 +121,7 @@ class Job:
         return True
 
     def take(self, now: float) -> None:
-        """Take all times that have come, of which there is at least one."""
+        """Process all due times, of which there must be at least one."""
         left = self.spec.times - self.count if self.spec.times else math.inf
         number, last = self.schedule.came(self.taken, now, left, MAX_OWED + 1)
         self.taken = last[-1]
@@ -142,11 +142,11 @@ class Job:
 
 STORED = ('job_id', 'name', 'created', 'flow_id', 'action_id', 'shift', 'seen', 'taken', 'count',
           'owed', 'runs', 'missed', 'last', 'running', 'last_flow_id', 'last_result', 'ended_seq')
-"""Fields that the journal has, beside `spec`."""
+"""Fields in the journal, besides `spec`."""
 
 
 class _StoredJob(StrictModel):
-    """A job as a row of the journal has it."""
+    """A job as a journal row stores it."""
 
     job_id: str
     name: str
@@ -169,7 +169,7 @@ class _StoredJob(StrictModel):
 
 
 def read_job(data: Mapping[str, Any]) -> Job:
-    """Return a job as the journal has it; `LifecycleError` if it is not one that can run."""
+    """Return a job from a journal row; raises `LifecycleError` if it is not valid."""
     stored = read_back(_StoredJob, data)
     fields = {name: getattr(stored, name) for name in STORED}
     for name in ('created', 'shift', 'seen', 'taken', 'last', 'owed'):

@@ -13,15 +13,15 @@
 # limitations under the License.
 
 """
-Scheduled jobs: flows that start by themselves, and actions that wait for their time.
+Scheduled jobs: flows that start at their times, and actions that wait for theirs.
 
-A job and each step of it stand in the journal before they take effect, as rows of kind 'job' named
-by the job's id, the last of which has all that is needed to go on; what a flow is to run with
-stands once, in a row of kind 'job_order'. Each time of a schedule is taken once, whatever the
-clock does: it is looked for only behind the last one that was taken.
+A job and each of its steps are journaled before they take effect, as rows of kind 'job' with the
+job's id; the last row has the full state. The order of a flow (with what it runs) is journaled
+once, in a row of kind 'job_order'. Each time of a schedule is processed once, even if the clock is
+set back, because only times after the last processed one are considered.
 
-A job that can't be read back, or whose step fails, is set aside: it stays open in the journal and
-starts nothing until it is canceled or read back anew, and the other jobs go on.
+A job that can't be restored, or whose step fails, is set aside: it stays open in the journal but
+starts nothing until it is canceled or restored again. Other jobs are not affected.
 """
 
 from __future__ import annotations
@@ -44,31 +44,31 @@ from ..lifecycle.schedule import ScheduleSpec
 from ..lifecycle.states import Outcome
 
 LOOK = {'wall': 1.0, 'ros': 0.2}
-"""Seconds, at most, between two looks at a clock; ROS time may go faster than any other."""
+"""Maximum polling period (s) by clock; shorter for ROS time, which may run fast."""
 AGAIN = 1.0
-"""Seconds until what the journal refused is tried again."""
+"""Delay (s) before a failed journal write is repeated."""
 SOON = 0.02
-"""Seconds, at least, between two looks."""
+"""Minimum polling period (s)."""
 MAX_RUNNING = 100
-"""Runs of one job that go on at the same time; further ones are owed."""
+"""Maximum number of concurrent runs of one job; further runs wait."""
 
 
 @dataclass(frozen=True)
 class JobRun:
-    """One run of a scheduled flow that is to start now."""
+    """One run of a scheduled flow, to be started now."""
 
     job_id: str
     flow_id: str
     due: float  #: s of the job's clock
-    order: Mapping[str, Any]  #: as it was given to `create`
+    order: Mapping[str, Any]  #: as passed to `create`
 
 
 class Jobs(Extension):
     """
     All scheduled jobs of a robot.
 
-    `start(run, refused)` begins one run of a flow with the id that is given; `refused(why)` is
-    called if it can't. `wall_time` is in s since 1970; ROS time is the orchestrator's clock.
+    `start(run, refused)` starts one run of a flow under `run.flow_id`; it calls `refused(why)` if
+    it can't. `wall_time()` is in s since 1970; ROS time is the orchestrator's clock.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Jobs(Extension):
         self._log = logging.getLogger('action_lifecycle')
         orchestrator.extensions.append(self)
 
-    # What others ask of it
+    # Public interface
 
     def create(self, job_id: str, name: str, spec: ScheduleSpec, order: Mapping[str, Any],
                actor: str = '') -> Job:
-        """Schedule a flow; `order`: JSON that comes back with each run."""
+        """Schedule a flow; `order`: JSON data that is passed to each run."""
         if job_id in self.jobs or job_id in self.aside:
             raise LifecycleError(f"there is a job '{job_id}' already")
         now = self._now(spec)
@@ -110,7 +110,7 @@ class Jobs(Extension):
         return job
 
     def cancel(self, job_id: str, actor: str, reason: str) -> None:
-        """Take a job away; what runs of it goes on, an action that waits is canceled."""
+        """Cancel a job; running flows of it go on, a waiting action is canceled."""
         if job_id in self.aside:
             self.aside.cancel(job_id, actor, reason)
             self._orders.pop(job_id, None)
@@ -124,11 +124,11 @@ class Jobs(Extension):
         self._close(job, 'canceled', actor, reason)
 
     def unknown(self, job_id: str) -> str:
-        """Say that there is no such job, and which one may be meant."""
+        """Return the message for an unknown job, with the nearest known id."""
         return f"no scheduled job '{job_id}'" + nearest(job_id, [*self.jobs, *self.aside.reasons])
 
     def restore(self) -> None:
-        """Read the open jobs back; the flows must have been read back before."""
+        """Restore the open jobs; the flows must have been restored before."""
         for row in self._open_rows('job_order'):
             try:
                 self._orders[row.action_id] = row.data
@@ -136,7 +136,7 @@ class Jobs(Extension):
                 self._set_aside(row.action_id, f'its order can not be read: {error}')
         for row in self._open_rows('job'):
             if row.action_id in self.jobs or row.action_id in self.aside:
-                continue  # an action that was read back already asked for it
+                continue  # restored already with its action
             job = self._read(row)
             if job is not None:
                 self.jobs[job.job_id] = job
@@ -144,7 +144,7 @@ class Jobs(Extension):
         self._look()
 
     def _open_rows(self, kind: str) -> list[Row]:
-        """Return the intact rows of this kind; the jobs of others are set aside."""
+        """Return the intact open rows of this kind; jobs of damaged rows are set aside."""
         intact: list[Row] = []
         for row, fault in self._recorder.journal.checked_open_rows(kind):
             if fault:
@@ -154,7 +154,7 @@ class Jobs(Extension):
         return intact
 
     def _read(self, row: Row) -> Job | None:
-        """Return the job of a row; None if it is set aside, for a row may hold anything."""
+        """Return the job of a row; None if the row is not valid and its job is set aside."""
         try:
             job = read_job(row.data)
             if job.job_id != row.action_id or job.action_id and (
@@ -162,7 +162,7 @@ class Jobs(Extension):
                 raise LifecycleError(f"job_id: it says '{job.job_id}', '{job.flow_id}', "
                                      f"'{job.action_id}'")
             if not job.action_id and job.job_id not in self._orders:
-                raise LifecycleError('what its flow is to run with is not in the journal')
+                raise LifecycleError("the journal has no row of kind 'job_order' for it")
         except Exception as error:
             said = error if isinstance(error, LifecycleError) else repr(error)
             self._set_aside(row.action_id, f'row {row.seq} of the journal: {said}')
@@ -170,7 +170,7 @@ class Jobs(Extension):
         return job
 
     def _go_on(self, job: Job) -> None:
-        """Go on with a job of before a restart."""
+        """Resume a job after a restart."""
         run = self._orchestrator.runs.get(job.flow_id)
         if job.action_id and (run is None or run.ended):
             self._close(job, 'left over', '', 'its flow has ended')
@@ -179,7 +179,7 @@ class Jobs(Extension):
             self._find(job, flow_id)
 
     def _guarded(self, job: Job, step: Callable[[Job], None]) -> None:
-        """Make a step of one job; whatever it raises concerns no other job."""
+        """Run a step of a job; sets the job aside if the step raises."""
         try:
             step(job)
         except Exception as error:
@@ -190,16 +190,16 @@ class Jobs(Extension):
         self.aside.add(job_id, error)
 
     def halt(self) -> None:
-        """Start nothing any more; the jobs stay in the journal."""
+        """Stop starting runs; the jobs stay open in the journal."""
         if self._timer is not None:
             self._timer.cancel()
         self.jobs = {}
         self.aside.clear()
 
-    # What the orchestrator asks of it
+    # Called by the orchestrator
 
     def may_start(self, run: FlowRun, action_id: str) -> bool:
-        """Whether the time of an action has come."""
+        """Whether the time of an action is due."""
         spec = run.flow.actions[action_id].schedule
         if spec is None:
             return True
@@ -214,12 +214,12 @@ class Jobs(Extension):
         return False
 
     def again(self, run: FlowRun, runner: ActionRunner) -> bool:
-        """Whether an action that has ended is to run at further times."""
+        """Whether an ended action runs again at another time of its schedule."""
         action = runner.action
         job = None if action.spec.schedule is None else self._of_action(run, action.action_id)
         if job is None:
             return False
-        if job.ended_seq != action.seq:  # else the process died before it was assigned anew
+        if job.ended_seq != action.seq:  # else the process ended before `reassign`
             job.ended_seq = action.seq
             job.runs += 1
             job.last = job.owed[0] if job.owed else job.taken
@@ -252,7 +252,7 @@ class Jobs(Extension):
             self._recorder.clock.call_later(AGAIN, lambda: self._try_anew(job, runner))
 
     def flow_ended(self, run: FlowRun) -> None:
-        """Take in the end of a run, or of the flow whose actions waited."""
+        """Handle the end of a run, or of a flow with scheduled actions."""
         self.aside.flow_ended(run.flow_id)
         for job in list(self.jobs.values()):
             if job.action_id and job.flow_id == run.flow_id:
@@ -263,7 +263,7 @@ class Jobs(Extension):
     # Steps
 
     def _look(self) -> None:
-        """Take what has come, start what is owed, look again in time."""
+        """Process due times, start due runs, and set the timer for the next call."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -288,11 +288,11 @@ class Jobs(Extension):
             self._close(job, 'done')
 
     def _delay(self, job: Job) -> float:
-        """Return the seconds until a job is looked at again."""
+        """Return the time (s) until the next check of a job."""
         longest = LOOK[job.spec.clock]
         if job.next is None:
             return longest
-        if job.next <= job.seen:  # the journal has refused to take it
+        if job.next <= job.seen:  # the journal write has failed
             return AGAIN
         return min(longest, max(SOON, job.next - job.seen))
 
@@ -321,7 +321,7 @@ class Jobs(Extension):
         if job.owed:
             job.waiting = False
             self._orchestrator.due(job.flow_id, job.action_id)
-        elif job.next is None:  # its time was missed, and is not made up for
+        elif job.next is None:  # its time was missed and will not be repeated
             job.waiting = False
             run = self._orchestrator.runs[job.flow_id]
             run.runners[job.action_id].skip('job', f'{job.spec.in_words()} has passed')
@@ -342,7 +342,7 @@ class Jobs(Extension):
             self._recorder.clock.call_later(0.0, self._look)
 
     def _find(self, job: Job, flow_id: str) -> None:
-        """After a restart: go on with a run, take in its end, or start it if it never did."""
+        """After a restart: follow a run, process its end, or start it if it has not begun."""
         run = self._orchestrator.runs.get(flow_id)
         if run is not None and not run.ended:
             return
@@ -371,7 +371,7 @@ class Jobs(Extension):
         return job
 
     def _close(self, job: Job, event: str, actor: str = '', cause: str = '') -> None:
-        """Journal the end of a job."""
+        """Journal the end of a job and drop it."""
         try:
             record_end(self._recorder, job.job_id, event, actor, cause, job.data())
         except LifecycleError as error:
@@ -383,7 +383,7 @@ class Jobs(Extension):
         self._orders.pop(job.job_id, None)
 
     def _note(self, job: Job, event: str, cause: str = '') -> bool:
-        """Journal a step; if that is refused it has not happened, and is tried again."""
+        """Journal a step; returns False if that fails, and then the step has not happened."""
         try:
             self._recorder.journal.append(Entry(
                 kind='job', action_id=job.job_id, event=event, data=job.data(), cause=cause,

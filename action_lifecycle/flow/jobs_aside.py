@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""Scheduled jobs that are set aside: open in the journal, but nothing of them can start."""
+"""Scheduled jobs that are set aside: open in the journal, but they start nothing."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ..engine.errors import LifecycleError
 from ..ledger import Entry
 
 MAX_REASON = 1000
-"""Longest reason, in characters."""
+"""Maximum length of a reason, in characters."""
 
 
 def id_of(flow_id: str, action_id: str) -> str:
-    """Return the id of the job of an action; that of a flow's job has no slash."""
+    """Return the job id of an action; the job id of a flow has no slash."""
     return f'{flow_id}/{action_id}'
 
 
@@ -37,7 +37,7 @@ def record_end(
     recorder: JournalRecorder, job_id: str, event: str, actor: str, cause: str,
     data: Mapping[str, Any],
 ) -> None:
-    """Journal the end of a job, and of the order that a flow's job has."""
+    """Journal the end of a job, and of the order of a flow's job."""
     entries = [Entry(kind='job', action_id=job_id, event=event, data=data, actor=actor,
                      cause=cause, final=True, ros_time=recorder.clock.now())]
     if '/' not in job_id:
@@ -46,7 +46,7 @@ def record_end(
 
 
 class JobsAside:
-    """The jobs that are set aside; only their ids are known to be right."""
+    """The jobs that are set aside, with reasons by job id."""
 
     def __init__(self, orchestrator: Orchestrator) -> None:
         self.reasons: dict[str, str] = {}
@@ -57,7 +57,7 @@ class JobsAside:
         return job_id in self.reasons
 
     def add(self, job_id: str, error: Exception | str) -> None:
-        """Set a job aside, and log why and what to do."""
+        """Set a job aside; logs the reason and what to do."""
         reason = str(error) if isinstance(error, (str, LifecycleError)) else repr(error)
         reason = reason[:MAX_REASON]
         if job_id in self.reasons:
@@ -69,7 +69,7 @@ class JobsAside:
             ', which cancels its action' if '/' in job_id else ', then schedule its flow anew')
 
     def cancel(self, job_id: str, actor: str, reason: str) -> None:
-        """Close a job; the action that waits for it is canceled."""
+        """Cancel a job and the action that waits for it."""
         flow_id, _, action_id = job_id.partition('/')
         run = self._orchestrator.runs.get(flow_id)
         if run is not None and not run.ended and action_id in run.runners:
@@ -85,11 +85,11 @@ class JobsAside:
                 self._log.error("the end of job '%s' is not recorded: %s", job_id, error)
 
     def clear(self) -> None:
-        """Forget them; they are read back from the journal."""
+        """Forget all jobs that are set aside; they stay open in the journal."""
         self.reasons = {}
 
     def _close(self, job_id: str, event: str, actor: str, cause: str) -> None:
-        if job_id in self.reasons:  # else the end of its action has ended the flow, and closed it
+        if job_id in self.reasons:  # else closed already, with its flow
             record_end(self._orchestrator.recorder, job_id, event, actor, cause,
                        {'set_aside': self.reasons[job_id]})
             del self.reasons[job_id]

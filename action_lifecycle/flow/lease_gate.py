@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Keeps a flow that works on shared requests from moving anything while its claim is not held.
+Gates the motions of flows that run requests of the fleet: none starts unless its claim is held.
 
-The ledger node tells which claims are held and until when; what it has not told lately is not
-held, so a ledger node that falls silent closes the gate. A motion that runs goes on.
+The ledger node publishes the held claims and their expiry. A claim without a recent message
+counts as not held, so the gate closes if the ledger node stops. Running motions go on.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from ..lifecycle.ports import (
 from ..lifecycle.states import ErrorCode
 
 PATIENCE = 5.0
-"""Seconds that a motion waits for a claim of which nothing is told."""
+"""Maximum time (s) that a motion waits for a claim without news of it."""
 
 
 class LeaseGate:
     """
-    The world behind a gate.
+    A `World` that holds motions back until their claims are held.
 
-    `lease_of(flow_id)` names the claim that a flow needs, '' for none; `steady()` is steady time
-    in s.
+    `lease_of(flow_id)` returns the name of the claim that a flow needs, '' for none; `steady()`
+    returns steady time in s.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class LeaseGate:
 
     def told(self, held: Mapping[tuple[str, str], float]) -> None:
         """
-        Take in which claims are held now, and let go what waits for one of them.
+        Update the held claims and start the motions that waited for them.
 
-        By flow id and name of the claim: the steady time (s) until which it is held, 0 while it
-        still has to be noted that the first motion is to begin.
+        `held`: by flow id and name of the claim, the steady time (s) until which it is held; 0
+        while Redis has not yet recorded that the first motion begins.
         """
         self._held = held
         for waiting in list(self._waiting):
@@ -74,7 +74,7 @@ class LeaseGate:
     def execute(
         self, request: MotionRequest, result: Callable[[MotionResult], None]
     ) -> Handle:
-        """Start a motion when its claim is held; one that is only followed needs none."""
+        """Start a motion when its claim is held; following a motion needs no claim."""
         lease = '' if request.resume else self._lease_of(request.flow_id)
         if not lease or self._is_open(request.flow_id, lease):
             return self._world.execute(request, result)
@@ -83,13 +83,13 @@ class LeaseGate:
     def confirm(
         self, request: ConfirmRequest, result: Callable[[Confirmation], None]
     ) -> Handle:
-        """Judge conditions; nothing moves."""
+        """Confirm conditions; needs no claim."""
         return self._world.confirm(request, result)
 
     def evaluate(
         self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
     ) -> Handle:
-        """Judge conditions as the facts are now; nothing moves."""
+        """Evaluate conditions with the current facts; needs no claim."""
         return self._world.evaluate(request, wait, result)
 
     def _is_open(self, flow_id: str, lease: str) -> bool:
@@ -112,7 +112,7 @@ class _Waiting:
         gate._waiting.append(self)
 
     def wait_on(self) -> None:
-        """Have patience from now on again."""
+        """Restart the time limit."""
         self._limit.cancel()
         self._limit = self._gate._clock.call_later(PATIENCE, self._lapsed)
 
@@ -126,7 +126,7 @@ class _Waiting:
         if self._motion is not None:
             self._motion.cancel()
         elif self in self._gate._waiting:
-            self._leave()  # a result comes later than the call that asks for it
+            self._leave()  # the result must not come before `cancel` returns
             self._gate._clock.call_later(0.0, lambda: self._end(
                 'canceled', ErrorCode.NONE, 'it waited for its claim; nothing was sent'))
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From the text of a flow file to a `Flow`, with every fault at its line."""
+"""Loads flow files as a `Flow`; reports all faults with their lines."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ from ..lifecycle.spec import ActionSpec
 MAX_FLOW_BYTES = 4 * 1024 * 1024
 MAX_ACTIONS = 20_000
 MAX_PARAMETERS = 10_000
-"""Parameters that a flow may declare."""
+"""Maximum number of parameters of a flow."""
 NAMES_SHOWN = 50
-"""Names that a message lists."""
+"""Maximum number of names that a message lists."""
 FEWEST_STEPS, STEPS_PER_CHARACTER, MOST_STEPS = 2_000_000, 20, 24_000_000
-"""Steps that reading a flow, or judging an edit of one, may take: by the length of its text."""
+"""Limits of the budget, in steps, for reading a flow or checking an edit; see `steps_for`."""
 
 
 def steps_for(text: str) -> int:
-    """Return the steps that reading a text may take, so that what it repeats can't add up."""
+    """Return the budget, in steps, for reading a text; bounds the expansion of templates."""
     return min(MOST_STEPS, FEWEST_STEPS + STEPS_PER_CHARACTER * len(text))
 
 
 class CyclicFlow(DocumentError):
-    """A flow whose actions wait for one another."""
+    """A flow has a cycle of dependencies."""
 
 
 def load_flow(path: str | FilePath, **parameters: Any) -> Flow:
-    """Read a flow file; `DocumentError` with all faults if it can't be run."""
+    """Load a flow file; `parameters`: values by name. Raises `DocumentError` with all faults."""
     document = read_document(path, max_bytes=MAX_FLOW_BYTES)
     return _load(document, FilePath(path).read_text(encoding='utf-8'), parameters)
 
 
 def parse_flow(text: str, name: str, parameters: Mapping[str, Any] | None = None) -> Flow:
-    """Read a flow from YAML text; `name` stands for the file in messages."""
+    """Parse a flow from YAML text; `name`: file name for messages. Raises `DocumentError`."""
     return _load(parse_document(text, name, max_bytes=MAX_FLOW_BYTES), text, parameters or {})
 
 
@@ -77,7 +77,7 @@ def _load(document: Document, text: str, given: Mapping[str, Any]) -> Flow:
 def _checked(
     document: Document, text: str, given: Mapping[str, Any], faults: list[Fault], limit: Budget,
 ) -> Flow:
-    """Return the flow; `faults` gets what is found until the budget may be exceeded."""
+    """Return the flow; `faults` collects what is found, also if the budget is exceeded."""
     spend_on(dict(given))
     declared = document.data.get('parameters') if isinstance(document.data, dict) else None
     if isinstance(declared, dict) and len(declared) > MAX_PARAMETERS:
@@ -165,14 +165,14 @@ def _values(
 
 
 def _known(names: Collection[str]) -> str:
-    """List names, the first ones of many."""
+    """Return a list of names as text, shortened to `NAMES_SHOWN`."""
     shown = list(names)[:NAMES_SHOWN]
     more = f' and {len(names) - len(shown)} more' if len(names) > len(shown) else ''
     return f" (known: {', '.join(shown) or 'none'}{more})"
 
 
 def _value_fault(parameter: ParameterSpec, value: Any) -> str:
-    """Say what is wrong with a parameter's value, or nothing."""
+    """Return the fault of a parameter's value; '' if it is valid."""
     default = parameter.default
     if value is None:
         return 'must be given, it has no default'

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-What a run of a flow amounted to: how long, how wide, how much at once, and where the time went.
+Metrics of a run: longest path, work, parallelism, width, and the time in each state.
 
-Paths and work are told twice: in actions, as the shape of the flow alone, and in seconds. The
-terms are those of Brent's work and span: parallelism is the work over the longest path.
+Path and work are given in actions (the shape of the flow) and in seconds. As in Brent's work-span
+model, parallelism is the work divided by the longest path.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from ..lifecycle.action import Action
 @dataclass(frozen=True)
 class FlowMetrics:
     """
-    The figures of one flow; times in s.
+    The metrics of one flow; times in s.
 
-    `width`: the most actions with equally many before them. `waited`: for resources and a place
-    among the actions at work. `states`: time in each state, of all actions together.
+    `width`: the largest number of actions at the same depth. `waited_s`: time that ready actions
+    waited for resources or for `max_motions`. `states`: total time of all actions in each state.
     """
 
     longest_path: int
@@ -55,7 +55,7 @@ class FlowMetrics:
 
     @classmethod
     def of(cls, actions: Sequence[Action]) -> FlowMetrics:
-        """Return the figures of a flow's actions, given in topological order."""
+        """Return the metrics of a flow's actions, given in topological order."""
         level: dict[str, int] = {}
         path: dict[str, float] = {}
         work = 0.0
@@ -86,12 +86,12 @@ class FlowMetrics:
             fallbacks=fallbacks)
 
     def data(self) -> dict[str, Any]:
-        """Return the figures as JSON has them."""
+        """Return the metrics as JSON-compatible data."""
         return asdict(self)
 
 
 def metrics_table(data: Mapping[str, Any]) -> str:
-    """Return the figures of a summary as lines for people."""
+    """Return the metrics of a summary as lines of text."""
     rows = [
         ('longest path', f"{data['longest_path']} actions, {data['longest_path_s']:.1f} s"),
         ('total work', f"{data['work']} actions, {data['work_s']:.1f} s"),

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Runs flows: starts each action when it may, takes in how it ended, and edits what is to come.
+Runs flows: starts ready actions, processes their ends, and applies edits.
 
-Single-threaded like the runners it drives; several flows share the resources. A flow goes through
-the states of `constellation_states`; each change is journaled before it takes effect.
+It is single-threaded, as the runners are; all flows share the resources. A flow goes through the
+states of `constellation_states`; each change is journaled before it takes effect.
 """
 
 from __future__ import annotations
@@ -53,26 +53,25 @@ _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 FROM_OUTSIDE = frozenset({
     'cancel', 'verified', 'postpone', 'ask_again', 'resume', 'retry', 'request_fallback',
     'receive_fallback', 'apply_fallback', 'repeat_motion', 'terminate'})
-"""Events that people and other nodes may fire; the rest belongs to the scheduler and the world."""
+"""Events that people and other nodes may fire; others belong to the scheduler and the world."""
 
 AT_ONCE = 100
-"""Actions that are canceled in one go, before others have their turn."""
+"""Number of actions canceled at once, before other callbacks run."""
 
 _STATES = ConstellationAgentStateManager()
 
 
 class Orchestrator:
     """
-    Hosts the flows of one robot.
+    Runs the flows of one robot.
 
-    A flow is submitted, and its dependencies are sorted (`schedule`); it begins with what is ready
-    (`begin`, `go_on`): each such action claims what it needs (`Starter.claim`), and is started
-    when that is free (`dispatch`). Actions that have ended are collected; `advance` handles the
-    flow's state, which takes them all in (`weave`) and goes on with what they make ready, until
-    nothing is left (`_finish`).
+    `submit` journals a flow and sorts its dependencies (`schedule`). `begin` and `go_on` let ready
+    actions claim their resources (`Starter.claim`); `dispatch` starts those whose resources are
+    free. Ended actions are collected; `advance` handles the flow's state, which processes them
+    (`weave`) and continues with the actions that become ready, until none is left (`_finish`).
 
-    `flow_changed(run)` is called after each change of a flow or of one of its actions; `ended`
-    flows stay in `runs` until `forget`.
+    `flow_changed(run)` is called after each change of a flow or of one of its actions. Ended flows
+    stay in `runs` until `forget`.
     """
 
     def __init__(
@@ -101,15 +100,15 @@ class Orchestrator:
 
     @property
     def resources(self) -> Resources:
-        """Who holds what."""
+        """The resources of the robot and their holders."""
         return self.starter.resources
 
     def locked_for(self, action: Action) -> str:
-        """Return which locked resources an action waits for, each with why; '' for none."""
+        """Return the locked resources that an action waits for, with reasons; '' if none."""
         return self.starter.scheduler.locked_for(action.flow_id, action.action_id)
 
     def new_id(self, stem: str, wanted: str = '') -> str:
-        """Return the wanted id, `LifecycleError` if no flow may have it; or one with this stem."""
+        """Return the wanted id, or a new one from `stem`; raises `LifecycleError` if not valid."""
         flow_id = wanted or f'{stem}-{uuid.uuid4().hex[:8]}'
         if not _FLOW_ID.match(flow_id):
             raise LifecycleError(f'flow_id {flow_id!r}: expected up to 128 letters, digits, '
@@ -124,7 +123,7 @@ class Orchestrator:
         self, flow: Flow, flow_id: str, *, priority: int = 0, actor: str = '',
         recipe: str = '', origin: Mapping[str, Any] | None = None,
     ) -> FlowRun:
-        """Journal a flow and begin with it; when the journal refuses, nothing has started."""
+        """Journal a flow and start it; raises JournalError, and then nothing has started."""
         run = self.new_run(flow.copy(), flow_id, priority, recipe, origin)
         run.started_at = self.clock.now()
         _STATES.get_state(run.state).handle(run, self)
@@ -147,7 +146,7 @@ class Orchestrator:
         self, flow: Flow, flow_id: str, priority: int, recipe: str,
         origin: Mapping[str, Any] | None,
     ) -> FlowRun:
-        """Return a run in START, of which nobody knows yet."""
+        """Return a new run in START; it is not added to `runs`."""
         return FlowRun(flow_id, flow, priority, self._runner, self.recorder.flow_changed,
                        recipe=recipe, origin=origin)
 
@@ -160,10 +159,10 @@ class Orchestrator:
             look=partial(self._seen.fetch, run) if run.flow.late[name] else None)
 
     def schedule(self, run: FlowRun) -> None:
-        """Read the dependencies of a flow, sort its actions, have its jobs made."""
+        """Check and sort the dependencies of a flow; raises `LifecycleError` or `CycleError`."""
         actions = run.flow.actions
         after = {name: spec.after for name, spec in actions.items()}
-        if run.edits:  # what had ended may have waited for an action that an edit has removed
+        if run.edits:  # an ended action may depend on an action that an edit has removed
             after = {name: {needed: kind for needed, kind in needs.items() if needed in actions}
                      for name, needs in after.items()}
         if run.stage == 'dependency_analysis':
@@ -179,24 +178,24 @@ class Orchestrator:
             run.dependencies = Dependencies(after)
 
     def open(self, run: FlowRun) -> None:  # noqa: A003
-        """Let the scheduler and the extensions know the flow; none of its actions starts yet."""
+        """Add a flow to the scheduler and the extensions; starts no action yet."""
         self.starter.scheduler.limit(run.flow_id, run.flow.max_motions)
         for extension in self.extensions:
             extension.began(run)
 
     def begin(self, run: FlowRun) -> None:
         """
-        Have the flow's actions claim what they need, as they become ready.
+        Let the ready actions of a flow claim their resources.
 
         After a restart, actions that had started must have been resumed before.
         """
         for name in run.flow.actions:
             self.starter.watch_deadline(run, name)
-        self.steering.completed(run, [])  # the planner was asked, and has not answered
+        self.steering.completed(run, [])  # repeats a question that was open at a restart
         self.go_on(run, run.dependencies.ready(), [])
 
     def advance(self, run: FlowRun) -> None:
-        """Handle the state that a flow is in, and follow it to the next."""
+        """Handle the current state of a flow and enter the next one."""
         self._advancing.discard(run.flow_id)
         if run.ended:
             return
@@ -212,19 +211,19 @@ class Orchestrator:
         try:
             run.machine.fire(run.status)
         except LifecycleError as error:
-            self.try_again(f'flow {run.flow_id} does not start anew', error,
+            self.try_again(f'flow {run.flow_id} does not enter {run.status}', error,
                            lambda: self.advance(run))
         else:
-            self.advance_soon(run)  # for what ended meanwhile
+            self.advance_soon(run)  # for actions that ended meanwhile
 
     def advance_soon(self, run: FlowRun) -> None:
-        """Let everything that ends in this moment be taken in at once."""
+        """Advance the flow in a later callback, so that simultaneous ends form one batch."""
         if run.flow_id not in self._advancing:
             self._advancing.add(run.flow_id)
             self.recorder.call_soon(lambda: self.advance(run))
 
     def weave(self, run: FlowRun, completed: Sequence[ActionRunner]) -> bool:
-        """Take in all actions that have ended; returns whether the flow is at its end."""
+        """Process a batch of ended actions; returns whether the flow has ended."""
         ready: list[str] = []
         skipped: list[tuple[str, str]] = []
         for runner in completed:
@@ -239,7 +238,7 @@ class Orchestrator:
         return self._at_its_end(run)
 
     def go_on(self, run: FlowRun, ready: list[str], skipped: list[tuple[str, str]]) -> None:
-        """Let actions claim what they need, and end those that will never start."""
+        """Let ready actions claim their resources; end the actions that are skipped."""
         for name, blamed in skipped:
             outcome = run.dependencies.outcomes[blamed]
             self.starter.withdraw(run, name)
@@ -251,11 +250,11 @@ class Orchestrator:
             for name in ready:
                 if run.progress(name) == 'waiting':
                     run.runners[name].cancel(*run.canceled_by)
-        elif not self.steering.busy(run):  # else all that is ready is looked for afterwards
+        elif not self.steering.busy(run):  # else `release` does it afterwards
             self.starter.claim(run, ready)
 
     def release(self, run: FlowRun) -> None:
-        """Let start what an edit that was asked for has kept from it."""
+        """Start the actions that had to wait while the planner was asked for an edit."""
         self.starter.claim(run, run.dependencies.ready())
         self.advance_soon(run)
 
@@ -265,11 +264,11 @@ class Orchestrator:
             and not any(extension.holds(run) for extension in self.extensions)
 
     def proceed(self, flow_id: str) -> None:
-        """Look again whether a flow is at its end, which an extension has held."""
+        """Check again whether a flow has ended, after an extension held it."""
         self.advance_soon(self.runs[flow_id])
 
     def give_up(self, run: FlowRun, why: str) -> None:
-        """Stop what moves; the flow ends in FAIL."""
+        """Stop all motions; the flow ends in FAIL."""
         run.broken = why
         self.cancel(run.flow_id, 'orchestrator', why)
 
@@ -290,7 +289,7 @@ class Orchestrator:
             extension.flow_ended(run)
 
     def due(self, flow_id: str, action_id: str) -> None:
-        """Let a ready action start that an extension has kept from it."""
+        """Start a ready action that an extension has held back."""
         run = self.runs[flow_id]
         if not run.ended and run.dependencies.is_ready(action_id):
             self.starter.claim_one(run, action_id)
@@ -317,10 +316,10 @@ class Orchestrator:
         run.completions.append(runner)
         self.advance_soon(run)
 
-    # What people want
+    # Commands from outside
 
     def cancel(self, flow_id: str, actor: str, reason: str) -> None:
-        """Cancel what runs and what has not started; the flow then ends as canceled."""
+        """Cancel all actions of a flow that have not ended; the flow then ends as canceled."""
         run = self.runs[flow_id]
         if run.ended or run.canceled_by is not None:
             return
@@ -330,7 +329,7 @@ class Orchestrator:
         self.cancel_all(run)
 
     def cancel_all(self, run: FlowRun) -> None:
-        """Cancel all actions of a flow that is to be canceled: first those that are at work."""
+        """Cancel all actions of a canceled flow, running ones first."""
         assert run.canceled_by is not None
         for name in list(run.at_work):
             run.runners[name].cancel(*run.canceled_by)
@@ -350,7 +349,7 @@ class Orchestrator:
     def note(
         self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
     ) -> None:
-        """Record what a person wants, for the next life of the process; stopping comes first."""
+        """Journal a command so that it survives a restart; a failed write is repeated later."""
         try:
             self.recorder.note(flow_id, event, data, actor=actor, cause=cause)
         except LifecycleError as error:
@@ -358,12 +357,12 @@ class Orchestrator:
                            lambda: self.note(flow_id, event, data, actor, cause))
 
     def try_again(self, what: str, error: LifecycleError, again: Callable[[], None]) -> None:
-        """Do again in a while what the journal has refused."""
+        """Log an error and call `again` after `START_AGAIN` s."""
         self.log.error('%s, trying again in %.0f s: %s', what, START_AGAIN, error)
         self.clock.call_later(START_AGAIN, again)
 
     def fire(self, flow_id: str, action_id: str, event: str, **data: Any) -> Action:
-        """Fire an event of an action from outside; `cancel` stops it and ends it."""
+        """Fire an event of an action from outside; raises TransitionNotAllowed."""
         run = self.runs[flow_id]
         runner = run.runners[action_id]
         if run.ended or event not in FROM_OUTSIDE:
@@ -379,7 +378,7 @@ class Orchestrator:
             self.starter.withdraw(run, action_id)
             runner.cancel(actor, cause)
         else:
-            if 'parameters' in data:  # refused here, not when the action is started with them
+            if 'parameters' in data:  # raises here, not when the action starts
                 run.flow.render(
                     action_id, {**runner.action.parameters, **data['parameters']},
                     runner.action.fields)
@@ -390,9 +389,9 @@ class Orchestrator:
         self, names: Sequence[str], actor: str, reason: str, order: str = ''
     ) -> list[str]:
         """
-        Unlock these of the locked resources; journaled with who says so.
+        Unlock resources, and journal it with the actor; returns those that were locked.
 
-        `order`: the open order of `clear_stop` that this carries out. Returns what was locked.
+        `order`: the open order of `clear_stop` that this completes.
         """
         chosen = [name for name in names if name in self.resources.locked]
         self.recorder.unlock(chosen, actor, reason, order)
@@ -402,14 +401,14 @@ class Orchestrator:
         self.dispatch()
         return chosen
 
-    # Ends and beginnings of the process
+    # Restart and shutdown
 
     def restore(self) -> list[FlowRun]:
-        """Read the open flows back from the journal and go on with them."""
+        """Restore the open flows from the journal and resume them."""
         return restore_flows(self)
 
     def halt(self, halted: Callable[[], None]) -> None:
-        """Stop all motions and leave every state as it is; the process is about to end."""
+        """Stop all motions and keep all states, before the process ends; then call `halted`."""
         self.starter.halted = True
         runners = [runner for run in self.runs.values() if not run.ended
                    for runner in run.runners.made()]

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-From a request in words to a flow: a planner is asked, and its answer is checked as any flow is.
+Makes flows from requests in words: asks a planner and checks its answer as any flow.
 
-What it gets wrong is told to it, and it is asked again. The request, each answer and each fault
-stand in the journal as rows of kind 'plan', named by the id that the flow will have; a request
-that is open when the process dies is gone on with in the next one.
+If the answer has faults, the planner is asked again, with the faults. The request, each answer and
+each fault are journaled as rows of kind 'plan' with the id of the future flow. A request that is
+open when the process ends is resumed after the restart.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ from ..lifecycle.ports import Handle
 from ..lifecycle.states import ErrorCode
 
 MAX_TRIES = 3
-"""How often a planner is asked for a flow that can be run."""
+"""Maximum number of answers until one is a valid flow."""
 MAX_FAILURES = 5
-"""How often in a row a planner may be out of reach."""
+"""Maximum number of consecutive calls that do not reach the planner."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
-"""Seconds until a planner that was out of reach is asked again."""
+"""First and longest delay (s) before a planner that was not reached is asked again."""
 MAX_ANSWER = 256 * 1024
-"""Longest answer, in characters."""
+"""Maximum length of an answer, in characters."""
 MAX_TOLD = 50
-"""Faults of one answer that the planner is told."""
+"""Maximum number of faults of an answer that the planner gets."""
 _LOG = logging.getLogger('action_lifecycle')
 
 
 @dataclass(frozen=True)
 class PlanOrder:
-    """A request, and with what its flow is to run."""
+    """A request, and the options of its flow."""
 
     flow_id: str
     request: str
@@ -66,7 +66,7 @@ class PlanOrder:
 
 @dataclass(frozen=True)
 class PlanReply:
-    """What a planner says; `unreachable`: it says nothing, and why."""
+    """The answer of a planner; `unreachable`: why there is none."""
 
     accepted: bool = False
     flow_yaml: str = ''
@@ -77,7 +77,7 @@ class PlanReply:
 
 @dataclass(frozen=True)
 class Planned:
-    """What became of a request: a flow, or an error."""
+    """The result of a request: a flow, or an error."""
 
     order: PlanOrder
     flow: Flow | None = None
@@ -86,7 +86,7 @@ class Planned:
 
 
 class PlanService(Protocol):
-    """Who makes flows from words."""
+    """A planner that makes flows from requests in words."""
 
     def ask(
         self, request: str, errors: Sequence[str], reply: Callable[[PlanReply], None]
@@ -95,13 +95,13 @@ class PlanService(Protocol):
 
 
 Check = Callable[[Flow, 'Callable[[ErrorCode, list[str]], None]'], None]
-"""Checks a flow against what is there; calls back with NONE, or with a code and all faults."""
+"""Checks a flow with the bridge; calls back with NONE, or with a code and all faults."""
 Apart = Callable[[Callable[[], Any], 'Callable[[Any, Exception | None], None]'], None]
-"""Does work that may take its time, then calls back in the orchestrator's thread."""
+"""Runs work in another thread, then calls back in the orchestrator's thread."""
 
 
 class Planner:
-    """Makes flows from requests; `planned` gets what became of each, `told` how it goes."""
+    """Makes flows from requests; `planned` gets each result, `told` the progress as text."""
 
     def __init__(
         self, service: PlanService, check: Check, apart: Apart, recorder: JournalRecorder,
@@ -124,21 +124,21 @@ class Planner:
         request.ask()
 
     def cancel(self, flow_id: str, actor: str) -> None:
-        """Give a request up."""
+        """Cancel a request."""
         request = self.open.get(flow_id)
         if request is not None:
             request.end(ErrorCode.CANCELED, f'canceled by {actor}')
 
     def submitted(self, flow_id: str) -> None:
-        """Close a request whose flow stands in the journal."""
+        """Close a request whose flow is journaled."""
         self.open.pop(flow_id).note('planned', final=True)
 
     def failed(self, flow_id: str, code: ErrorCode, why: str) -> None:
-        """Close a request whose flow could not be run after all."""
+        """Close a request whose flow could not be started."""
         self.open[flow_id].end(code, why)
 
     def restore(self) -> None:
-        """Go on with the requests that were open when the process died."""
+        """Resume the requests that were open when the process ended."""
         for row, fault in self.recorder.journal.checked_open_rows('plan'):
             if fault:
                 self._set_aside(row, f'it {fault}')
@@ -147,7 +147,7 @@ class Planner:
                 request = _read_request(self, row)
                 self.open[request.order.flow_id] = request
                 self._go_on(request, row)
-            except Exception as error:  # a row may hold anything; the others go on
+            except Exception as error:  # damaged rows must not stop the others
                 self.open.pop(row.action_id, None)
                 self._set_aside(row, str(error) if isinstance(error, LifecycleError)
                                 else repr(error))
@@ -167,14 +167,14 @@ class Planner:
                    'another id', row.action_id, row.seq, reason)
 
     def halt(self) -> None:
-        """Ask nobody any more; what is open stays open in the journal."""
+        """Stop all calls; open requests stay open in the journal."""
         for request in self.open.values():
             request.drop()
         self.open = {}
 
 
 class _Request:
-    """One request, from asking to a flow or an error."""
+    """One request, from the first call to a flow or an error."""
 
     def __init__(self, planner: Planner, order: PlanOrder) -> None:
         self.planner = planner
@@ -182,12 +182,12 @@ class _Request:
         self.tries = 0
         self.failures = 0
         self.errors: list[str] = []
-        self.answer = ''  #: the last one, of before a restart
+        self.answer = ''  #: the last one before a restart
         self._under_way: Handle | None = None
         self._over = False
 
     def note(self, event: str, *, final: bool = False, cause: str = '', **data: Any) -> None:
-        """Journal a step; the last row alone has all that is needed to go on."""
+        """Journal a step; each row has the full state of the request."""
         recorder = self.planner.recorder
         recorder.journal.append(Entry(
             kind='plan', action_id=self.order.flow_id, event=event, cause=cause[:1000],
@@ -196,7 +196,7 @@ class _Request:
                   'errors': self.errors, **data}))
 
     def ask(self) -> None:
-        """Ask the planner, with what was wrong with its last answer."""
+        """Ask the planner, with the faults of its last answer."""
         if self._over:
             return
         if self.refused(lambda: self.note('asked')):
@@ -207,7 +207,7 @@ class _Request:
             self.order.request, self.errors, self.once(self.heard))
 
     def heard(self, reply: PlanReply) -> None:
-        """Take in what the planner says, or that it can't be reached."""
+        """Process an answer of the planner, or that it was not reached."""
         if reply.unreachable:
             self.failures += 1
             if self.refused(lambda: self.note('unreachable', cause=reply.unreachable)):
@@ -239,9 +239,9 @@ class _Request:
                            self.once(self.parsed))
 
     def parsed(self, flow: Flow | None, error: Exception | None) -> None:
-        """Go on with what the answer is as a flow file."""
+        """Process the result of parsing an answer."""
         if isinstance(error, CyclicFlow):
-            self.end(ErrorCode.FLOW_CYCLE, str(error))  # asking again would only go round it
+            self.end(ErrorCode.FLOW_CYCLE, str(error))  # it is not asked again
         elif isinstance(error, DocumentError):
             self.wrong([str(fault) for fault in error.faults])
         elif error is not None or flow is None:
@@ -252,7 +252,7 @@ class _Request:
                 lambda code, faults: self.checked(found, code, faults)))
 
     def checked(self, flow: Flow, code: ErrorCode, faults: list[str]) -> None:
-        """Go on with what the bridge says of it."""
+        """Process the result of the bridge's check."""
         if code is ErrorCode.NONE:
             self.planner.planned(Planned(self.order, flow))
         elif code is ErrorCode.FLOW_INVALID:
@@ -261,7 +261,7 @@ class _Request:
             self.end(code, '; '.join(faults))
 
     def wrong(self, errors: list[str]) -> None:
-        """Ask again with what is wrong, or give up."""
+        """Ask again with the faults, or give up after `MAX_TRIES` answers."""
         self.errors = [error[:1000] for error in errors[:MAX_TOLD]]
         if self.tries >= MAX_TRIES:
             self.end(ErrorCode.PLAN_FAILED, f'no flow that can be run after {self.tries} '
@@ -270,20 +270,20 @@ class _Request:
             self.ask()
 
     def end(self, code: ErrorCode, message: str) -> None:
-        """Give up, and say why."""
+        """End the request with an error."""
         if self._over:
             return
         self.drop()
         self.planner.open.pop(self.order.flow_id, None)
         try:
             self.note('failed', final=True, cause=message, error_code=code.name)
-        except LifecycleError as error:  # it is asked again after a restart
+        except LifecycleError as error:  # a restart resumes the request
             _LOG.error(
                 'the end of request %s is not recorded: %s', self.order.flow_id, error)
         self.planner.planned(Planned(self.order, None, code, message))
 
     def refused(self, work: Callable[[], None]) -> bool:
-        """Do what needs the journal; when the journal refuses, that is the end."""
+        """Run `work`, which writes to the journal; if it fails, end the request, return True."""
         try:
             work()
         except LifecycleError as error:
@@ -292,7 +292,7 @@ class _Request:
         return False
 
     def drop(self) -> None:
-        """Take nothing in any more."""
+        """Cancel the current call and ignore all later callbacks."""
         self._over = True
         if self._under_way is not None:
             self._under_way.cancel()
@@ -306,7 +306,7 @@ class _Request:
 
 
 class _StoredOrder(StrictModel):
-    """An order as a row of the journal has it."""
+    """An order as a journal row stores it."""
 
     flow_id: str
     request: str
@@ -318,7 +318,7 @@ class _StoredOrder(StrictModel):
 
 
 class _StoredRequest(StrictModel):
-    """What a row of the journal says of a request."""
+    """A request as a journal row stores it."""
 
     order: _StoredOrder
     tries: int = Field(ge=0)
@@ -328,7 +328,7 @@ class _StoredRequest(StrictModel):
 
 
 def _read_request(planner: Planner, row: Row) -> _Request:
-    """Return the request of a row; `LifecycleError` if that is not one."""
+    """Return the request of a row; raises `LifecycleError` if the row is not valid."""
     stored = read_back(_StoredRequest, row.data)
     order = stored.order
     if order.flow_id != row.action_id:

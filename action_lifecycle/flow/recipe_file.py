@@ -29,12 +29,12 @@ from ..engine.errors import DocumentError, LifecycleError
 from ..engine.models import StrictModel, validate
 
 TOLERANCE = 0.005
-"""How far a number of the world may be from what it was, in the unit of its fact."""
+"""Default tolerance of a fact's numbers, in the unit of the fact."""
 NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z')
 
 
 class FactThen(StrictModel):
-    """A fact as it was when the run began, and how far it may be from that."""
+    """The value of a fact when the run began, with its tolerance."""
 
     numbers: Optional[list[float]] = None
     value: Any = None
@@ -43,7 +43,7 @@ class FactThen(StrictModel):
 
 
 class SourceSpec(StrictModel):
-    """The flow that the recipe was made from."""
+    """The flow from which the recipe was made."""
 
     name: str
     file: str = Field(default='', description='Its file; empty: it came from no file.')
@@ -54,13 +54,13 @@ class SourceSpec(StrictModel):
 
 
 class RecipeAction(StrictModel):
-    """What one action contributed."""
+    """One action of the recipe."""
 
     action: str
     fields: dict[str, Any] = Field(description='As below `actions` in a flow file, resolved.')
     attempts: int = Field(description='Attempts until it worked.')
     duration: list[float] = Field(description='Shortest and longest time (s) until verified.')
-    evidence: dict[str, Any] = Field(default={}, description='Range of each fact that showed it.')
+    evidence: dict[str, Any] = Field(default={}, description='Range of each fact in evidence.')
     required: dict[str, Any] = Field(default={}, description='Range of each fact required before.')
 
 
@@ -75,12 +75,12 @@ class RecipeSpec(StrictModel):
     flow: SourceSpec
     max_motions: int = 4
     world: dict[str, FactThen] = Field(
-        default={}, description='Facts as they were when the run began.')
+        default={}, description='Values of facts when the run began.')
     actions: list[RecipeAction] = Field(description='In the order in which they were sorted.')
 
 
 def read_recipe(path: str | Path) -> RecipeSpec:
-    """Read and check the file of a recipe; `DocumentError` with all faults."""
+    """Read and check a recipe file; raises `DocumentError` with all faults."""
     document = read_document(path, max_bytes=4 * MAX_FLOW_BYTES)
     spec = validate(document, RecipeSpec)
     faults = [document.fault(place, message) for place, message in _action_faults(spec)]
@@ -90,7 +90,7 @@ def read_recipe(path: str | Path) -> RecipeSpec:
 
 
 def _action_faults(spec: RecipeSpec) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield what is wrong with actions, as far as they are read before they are a flow again."""
+    """Yield the faults of fields that are read before the recipe is parsed as a flow."""
     names = set()
     for index, action in enumerate(spec.actions):
         if action.action in names:
@@ -108,7 +108,7 @@ def _action_faults(spec: RecipeSpec) -> Iterator[tuple[tuple[str | int, ...], st
 
 
 def recipe_path(folder: str | Path, name: str) -> Path:
-    """Return the file of a recipe; `LifecycleError` for what is not a name."""
+    """Return the path of a recipe; raises `LifecycleError` if the name is not valid."""
     if not NAME.match(name):
         raise LifecycleError(f'{name!r} is not the name of a recipe: expected up to 64 letters, '
                              'digits, _ and -')

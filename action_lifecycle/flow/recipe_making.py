@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Makes the recipe of a verified run, between its last action and its end."""
+"""Writes the recipe of a verified run, after its last action and before its end."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from ..lifecycle.states import Outcome
 
 Work = Callable[[], Any]
 Apart = Callable[[Work, Callable[[Any, 'Exception | None'], None]], None]
-"""Does work that may take its time, then calls back in the orchestrator's thread."""
+"""Runs work in another thread, then calls back in the orchestrator's thread."""
 
 
 class RecipeMaker(Extension):
     """
-    Holds each flow that is to leave a recipe until the recipe is written, or why there is none.
+    Holds the end of a flow with a `recipe` until the recipe is written, or known not to be.
 
-    The file is written by `apart`; then the journal gets the whole recipe in a row of kind
-    'recipe', from where it comes into the ledger of the fleet.
+    `apart` writes the file in another thread. Then the recipe is journaled in a row of kind
+    'recipe', from which it is synced to the ledger of the fleet.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class RecipeMaker(Extension):
         self._log = logging.getLogger('action_lifecycle')
 
     def holds(self, run: FlowRun) -> bool:
-        """Whether the recipe of the flow is still being made."""
+        """Whether the recipe of the flow is being written; starts the writing if needed."""
         if not run.recipe or 'recipe' in run.notes:
             return False
         if run.flow_id in self._making:
@@ -76,7 +76,7 @@ class RecipeMaker(Extension):
         return True
 
     def halt(self) -> None:
-        """End no flow any more; those that are held are gone on with in the next life."""
+        """Ignore recipes that are finished from now on; a restart resumes their flows."""
         self._halted = True
 
     def _written(self, run: FlowRun, recipe: Recipe, error: Exception | None) -> None:
@@ -94,7 +94,7 @@ class RecipeMaker(Extension):
 
     def _journal(self, run: FlowRun, recipe: Recipe) -> None:
         recorder = self._orchestrator.recorder
-        try:  # not final: a recipe is there until another takes its place
+        try:  # not final: a recipe stays until another replaces it
             recorder.journal.append(Entry(
                 kind='recipe', action_id=recipe.name, event='stored', data=recipe.data(),
                 cause=f'verified by {run.flow_id}', ros_time=recorder.clock.now()))
@@ -109,7 +109,7 @@ class RecipeMaker(Extension):
 
 
 def _why_not(run: FlowRun) -> str:
-    """Say why a run that has ended was not verified as a whole, or nothing."""
+    """Return why a run was not verified as a whole; '' if it was."""
     missing = [
         f"'{action.action_id}' {action.outcome.value if action.outcome else 'has not ended'}"
         for action in run.actions if action.outcome is not Outcome.SUCCEEDED]

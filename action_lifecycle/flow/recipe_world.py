@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The world of a recipe: facts as they were when it was made, and as they are now."""
+"""Compares the facts when a recipe was made with the current facts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..world.expressions import AnyName, compile_expression
 
 
 def facts_of_goals(flow: Flow) -> list[str]:
-    """Return the names of the facts that goals and templates are filled in from, sorted."""
+    """Return the names of the facts that goals and templates read, sorted."""
     found: set[str] = set()
     for name, action in flow.actions.items():
         for _, text in flow.late[name]:
@@ -39,7 +39,7 @@ def facts_of_goals(flow: Flow) -> list[str]:
 
 
 def _gaps(goal: Any) -> list[str]:
-    """Return the expressions that a goal is filled in from."""
+    """Return the expressions in a goal."""
     if isinstance(goal, dict):
         if goal.keys() in ({'fact'}, {'expr'}):
             text = next(iter(goal.values()))
@@ -49,12 +49,12 @@ def _gaps(goal: Any) -> list[str]:
 
 
 def knows(fact: str) -> str:
-    """Return a condition that is true for any value of a fact: its evidence has the value."""
+    """Return a condition that is true for any value of a fact, to get the value as evidence."""
     return f'all({fact} == {fact})'
 
 
 def world_then(evidence: Sequence[Evidence]) -> dict[str, Any]:
-    """Return facts as a recipe holds them, from evidence; those not known are left out."""
+    """Return facts in the format of recipes, from evidence; unknown facts are left out."""
     return {
         fact['name']: {'unit': fact.get('unit', ''), 'tolerance': TOLERANCE, **(
             {'numbers': fact['numbers']} if 'numbers' in fact else {'value': fact.get('value')})}
@@ -65,7 +65,7 @@ def world_then(evidence: Sequence[Evidence]) -> dict[str, Any]:
 def world_differences(
     world: Mapping[str, FactThen], evidence: Sequence[Evidence]
 ) -> list[str]:
-    """Return what the facts and conditions in the evidence are now, where it is not as then."""
+    """Return the differences between `world` and the evidence, and conditions not true now."""
     facts = {fact['name']: fact for item in evidence for fact in item.get('facts', ())}
     found = []
     for name, then in world.items():

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Recipes: what worked in a verified run of a flow, to be executed again without planning.
+Recipes: the actions of a verified run of a flow, to be run again without planning.
 
-docs/recipes.md tells when one is made, and what is asked before it is executed.
+docs/recipes.md describes when a recipe is made, and the checks before it runs.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from ..lifecycle.fragment import widened
 from ..lifecycle.ports import Evidence
 
 SHOWN = 12
-"""Lines of a difference that are told."""
+"""Maximum number of lines of a difference that are shown."""
 _OWN_PLANS = ('after', 'schedule', 'retry', 'fallback')
-"""Fields that say when an action runs and what follows an error, not what worked."""
+"""Fields on order, times and retries, which a fallback does not take from a recipe."""
 _LATE = ('verify', 'fallback')
-"""Fields whose templates are filled in when people and services are asked."""
+"""Fields whose templates are filled in when they are used."""
 
 
 class Recipe:
-    """A checked recipe; `spec` is what its file holds."""
+    """A checked recipe; `spec` is the content of its file."""
 
     def __init__(self, spec: RecipeSpec) -> None:
         self.spec = spec
@@ -55,7 +55,7 @@ class Recipe:
 
     @classmethod
     def load(cls, folder: str | Path, name: str) -> Recipe:
-        """Read a recipe; `LifecycleError` when there is none, `DocumentError` for its faults."""
+        """Load a recipe; raises `LifecycleError` if there is none, `DocumentError` for faults."""
         path = recipe_path(folder, name)
         if not path.is_file():
             raise LifecycleError(f"there is no recipe '{name}' in {folder}" + nearest(
@@ -65,7 +65,7 @@ class Recipe:
     @classmethod
     def of(cls, name: str, flow_id: str, flow: Flow, fragments: Sequence[Mapping[str, Any]],
            origin: Mapping[str, Any], now: float) -> Recipe:
-        """Put the fragments of a verified run together; `now` is wall time in s."""
+        """Return the recipe of a verified run, from its fragments; `now`: wall time in s."""
         source = origin.get('source') or source_of(flow, str(origin.get('file', '')))
         return cls(RecipeSpec(
             recipe=name, version=1, runs=1, flow_id=flow_id, flow=SourceSpec(**source),
@@ -75,7 +75,7 @@ class Recipe:
             actions=[RecipeAction(**fragment) for fragment in fragments]))
 
     def fragment(self, action_id: str) -> dict[str, Any]:
-        """Return the fields with which an action worked, without when it runs and its retries."""
+        """Return the fields of an action, without order, times and retries."""
         known = {action.action: action.fields for action in self.spec.actions}
         if action_id not in known:
             raise LifecycleError(f"recipe '{self.name}' has no action '{action_id}'"
@@ -84,15 +84,15 @@ class Recipe:
                               if key not in _OWN_PLANS})
 
     def data(self) -> dict[str, Any]:
-        """Return what the file holds."""
+        """Return the content of the file."""
         return as_written(self.spec)
 
     def text(self) -> str:
-        """Return the text of a flow that does what the recipe says, sorted, nothing to fill in."""
+        """Return the recipe as the text of a flow, in order and without templates."""
         actions = {}
         for action in self.spec.actions:
             fields = {key: value for key, value in action.fields.items() if key != 'schedule'}
-            # Its goals are as they were sent, so there is nothing that parameters could change.
+            # Goals are stored as sent, so parameters can't change them.
             fields['fallback'] = [entry for entry in fields.get('fallback', ())
                                   if not entry.get('parameters')]
             actions[action.action] = {
@@ -102,13 +102,13 @@ class Recipe:
             'max_motions': self.spec.max_motions, 'actions': actions}, indent=1)
 
     def merged(self, earlier: Recipe) -> Recipe:
-        """Return this recipe with the ranges of an earlier one of the same flow, if it is one."""
+        """Return this recipe with ranges merged from an earlier one of the same flow."""
         then, now = earlier.spec, self.spec
         if (then.flow.sha256, then.flow.parameters_sha256) != (
                 now.flow.sha256, now.flow.parameters_sha256):
             return self
         if then.flow_id == now.flow_id:
-            return earlier  # made before the process died
+            return earlier  # made before a restart
         before = {action.action: action for action in then.actions}
         data = self.data()
         data['runs'] = then.runs + 1
@@ -129,10 +129,10 @@ class Recipe:
         self, text: str | None, given: Mapping[str, Any], evidence: Sequence[Evidence]
     ) -> list[str]:
         """
-        Return what is not as it was when the recipe was made.
+        Return what has changed since the recipe was made, as texts.
 
-        `text`: the flow file now, None if it is gone; `given`: parameters that are asked for;
-        `evidence`: the conditions of `questions`, as they are judged now.
+        `text`: the current flow file, None if it is gone; `given`: the requested parameters;
+        `evidence`: the current evidence of the conditions of `questions`.
         """
         return [*self._source_differences(text, given),
                 *world_differences(self.spec.world, evidence)]
@@ -157,7 +157,7 @@ class Recipe:
         return found
 
     def questions(self) -> list[tuple[str, str]]:
-        """Return the conditions to judge before it runs: each a name and an expression."""
+        """Return the conditions to evaluate before the recipe runs: (name, expression)."""
         asked = [('world', knows(name)) for name in self.spec.world]
         for action in self.spec.actions:
             if not action.fields.get('after'):
@@ -166,13 +166,13 @@ class Recipe:
         return asked
 
     def parameters(self) -> dict[str, Any]:
-        """Return the names that the conditions of `questions` use beside facts."""
+        """Return the parameters that the conditions of `questions` read."""
         return {name: value for action in self.spec.actions if not action.fields.get('after')
                 for name, value in action.fields.get('parameters', {}).items()}
 
 
 def _literal(data: Any) -> Any:
-    """Return data in which nothing is taken for a template any more."""
+    """Return data with template syntax escaped."""
     if isinstance(data, str):
         return '{% raw %}' + data + '{% endraw %}' if '{{' in data or '{%' in data else data
     if isinstance(data, dict):
@@ -182,9 +182,9 @@ def _literal(data: Any) -> Any:
 
 def write_recipe(folder: str | Path, recipe: Recipe) -> Recipe:
     """
-    Write a recipe so that a crash leaves the old file or the new one; returns what it holds.
+    Write a recipe atomically and return the recipe written.
 
-    An earlier recipe of the same flow and parameters lends its ranges.
+    Ranges of an earlier recipe of the same flow and parameters are merged.
     """
     path = recipe_path(folder, recipe.name)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -210,12 +210,12 @@ def write_recipe(folder: str | Path, recipe: Recipe) -> Recipe:
 
 
 def digest(text: str) -> str:
-    """Return the hash that a recipe holds of a text."""
+    """Return the hash of a text, as recipes store it."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def source_of(flow: Flow, file: str) -> dict[str, Any]:
-    """Return where a flow comes from, as a recipe holds it; `file`: empty if from no file."""
+    """Return the source of a flow in the format of recipes; `file`: '' if from no file."""
     parameters = json.dumps(flow.parameters, sort_keys=True)
     return {'name': flow.name, 'file': file, 'sha256': digest(flow.text), 'text': flow.text,
             'parameters': flow.parameters, 'parameters_sha256': digest(parameters)}

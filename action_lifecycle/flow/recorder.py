@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The journal as the lifecycle writes it, and who is told of what stands in it."""
+"""Writes changes of actions and flows to the journal and publishes them."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from ..lifecycle.ports import Clock
 from ..lifecycle.states import ActionState
 
 BARRIER_AGAIN = 1.0
-"""Seconds until a power barrier that failed is asked for again."""
+"""Delay (s) before a failed power-loss barrier is repeated."""
 
 TEXT_PART = 250_000
-"""Characters of a flow's text in one row."""
+"""Maximum number of characters of a flow's text in one row."""
 
 CLEAR_STOP = 'clear_stop'
-"""Kind of the rows of an order to clear a stop; its id is the rows' action_id."""
+"""Kind of the rows of an order to clear a stop; `action_id` is the id of the order."""
 
 _COLUMNS = ('cause', 'actor')
 
 
 class JournalRecorder:
     """
-    Writes changes of actions and flows, then tells `changed(action, row)`.
+    Journals changes of actions and flows, then calls `changed(action, row)`.
 
-    `call_soon` runs a callable in the thread of the orchestrator; barriers end in another one.
+    `call_soon` runs a callable in the orchestrator's thread; barriers end in another thread.
     """
 
     def __init__(
@@ -62,10 +62,9 @@ class JournalRecorder:
 
     def transition(self, action: Action, change: Any) -> None:
         """
-        Append one change of an action; raises JournalError, and then it has not happened.
+        Append a change of an action; raises JournalError, and then the change has not happened.
 
-        Resources that it locks are rows of their own (kind lock) in the same commit; they stay
-        open until `unlock`.
+        Locked resources get rows of kind 'lock' in the same commit; they stay open until `unlock`.
         """
         data = dict(change.data)
         columns = {name: str(data.pop(name, '')) for name in _COLUMNS}
@@ -84,17 +83,17 @@ class JournalRecorder:
         self._transition = self.row
 
     def published(self, action: Action, change: Any) -> None:
-        """Tell of the change that has just been appended."""
+        """Publish the change that was just appended."""
         assert self.row is not None
         action.dated(self.row.seq, self.row.ros_time or 0.0, self.row.to_state)
         self.changed(action, self.row)
 
     def flow_changed(self, run: Any, change: Any) -> None:
         """
-        Append one change of a flow, before it takes effect.
+        Append a change of a flow, before it takes effect.
 
-        The first one (with `flow`, all that the flow consists of) is two rows in one commit:
-        accepted, in START, and what came of it. A text that is too long for a row has more rows.
+        The first change has `flow`, the content of the flow. It makes two rows in one commit:
+        'accepted' in START, and the change itself. A long text is split over several rows.
         """
         data = dict(change.data)
         flow = data.pop('flow', None)
@@ -124,22 +123,22 @@ class JournalRecorder:
         self, flow_id: str, event: str, data: Mapping[str, Any], *, actor: str = '',
         cause: str = '',
     ) -> Row:
-        """Append something that changes no state."""
+        """Append a note, which changes no state."""
         return self.journal.append(Entry(
             kind='note', flow_id=flow_id, event=event, data=data, actor=actor, cause=cause,
             final=True, ros_time=self.clock.now()))
 
     def lock(self, name: str, cause: str, data: Mapping[str, Any]) -> Row:
-        """Append that a resource may not be used, and why."""
+        """Append that a resource is locked, and why."""
         return self.journal.append(Entry(
             kind='lock', action_id=name, event='lock', cause=cause, data=data,
             ros_time=self.clock.now()))
 
     def unlock(self, names: Iterable[str], actor: str, cause: str, order: str = '') -> None:
         """
-        Append that these resources may be used again, and who says so.
+        Append that resources are unlocked, and by whom.
 
-        `order`: the open order of `clear_stop` that this carries out, in the same commit.
+        `order`: the open order of `clear_stop` that this completes, in the same commit.
         """
         entries = [Entry(kind='lock', action_id=name, event='unlock', actor=actor, cause=cause,
                          final=True, ros_time=self.clock.now()) for name in names]
@@ -149,16 +148,16 @@ class JournalRecorder:
 
     def clear_stop_ordered(self, names: Iterable[str], actor: str, cause: str) -> Row:
         """
-        Append that a person has ordered a stop to be cleared and `names` to be unlocked.
+        Append a person's order to clear a stop and unlock `names`; returns its row.
 
-        Returns its row; the order, `action_id` of it, stays open until `unlock` or
+        The row's `action_id` is the id of the order, which stays open until `unlock` or
         `clear_stop_refused`.
         """
         return self.journal.append(self._clear_stop(
             uuid.uuid4().hex, 'clear_stop', actor, cause, {'resources': list(names)}))
 
     def clear_stop_refused(self, order: str, actor: str, cause: str) -> None:
-        """Append that an order to clear a stop was not carried out, and why."""
+        """Append that an order to clear a stop was refused, and why."""
         self.journal.append(self._clear_stop(order, 'clear_stop_refused', actor, cause))
 
     def _clear_stop(
@@ -169,9 +168,9 @@ class JournalRecorder:
 
     def barrier(self, callback: Callable[[], None]) -> None:
         """
-        Call back, in the orchestrator's thread, when the last transition is safe enough.
+        Call back in the orchestrator's thread when the last transition is durable.
 
-        For what is to survive a power loss that is when all that is written is on the disk.
+        If it has to survive a power loss, this is when all rows so far are on the disk.
         """
         if self._transition is not None and not self.journal.wants_power(self._transition):
             self.call_soon(callback)
@@ -191,4 +190,4 @@ class JournalRecorder:
 
 
 def _ignore(handle: object) -> None:
-    """Take a handle that nobody will cancel."""
+    """Discard a handle that is never canceled."""

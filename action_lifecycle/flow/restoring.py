@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Reads the open flows back from the journal, by applying their rows in order."""
+"""Restores the open flows from the journal by applying their rows in order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Restored:
-    """A flow read back, and the rows from which the times of its actions are known."""
+    """A restored flow, with the journal rows that give the times of its actions."""
 
     def __init__(self, orchestrator: Orchestrator, flow_id: str) -> None:
         self._orchestrator = orchestrator
@@ -59,9 +59,9 @@ class Restored:
         if row.kind == 'flow' and row.event in ('accepted', 'text'):
             self._take_text(row, data)
         elif row.kind not in ('flow', 'transition', 'note'):
-            pass  # plans and jobs have readers of their own
+            pass  # plans and jobs are restored elsewhere
         elif not hasattr(self, 'run'):
-            raise LifecycleError(f'row {row.seq} speaks of a flow that was never accepted')
+            raise LifecycleError(f"row {row.seq} comes before the flow's row 'accepted'")
         elif row.kind == 'flow':
             if 'edit' in data:
                 self._edit(row, data)
@@ -103,13 +103,13 @@ class Restored:
         action.apply(row.event, row.to_state, data)
         action.dated(row.seq, row.ros_time or 0.0, row.to_state)
         self._last[row.action_id] = row
-        if row.final:  # a later attempt is another one than the one that was canceled
+        if row.final:  # a cancel does not hold for a later attempt
             self.run.canceled_actions.pop(row.action_id, None)
         if row.event in ATTEMPT_EVENTS:
             self._began[row.action_id] = row
 
     def go_on(self) -> None:
-        """Take up what was going on."""
+        """Resume the flow."""
         orchestrator, run, journal = self._orchestrator, self.run, self._journal
         orchestrator.schedule(run)
         if run.state == 'START':
@@ -124,7 +124,7 @@ class Restored:
             else:
                 run.completions.append(runner)
         orchestrator.open(run)
-        for runner in started:  # before anything may cancel them: their goals are out there
+        for runner in started:  # before any cancel: their goals may still be active
             if runner.action.state is not ActionState.TERMINATED:
                 row = self._last[runner.action.action_id]
                 runner.resume(journal.elapsed_since(row), journal.elapsed_since(
@@ -138,7 +138,7 @@ class Restored:
             orchestrator.cancel_all(run)
 
     def leave(self) -> None:
-        """Stop what was taken up, and know the flow no more: it is set aside."""
+        """Stop the resumed actions and drop the flow, which is set aside."""
         for runner in self.run.runners.made():
             runner.halt(lambda: None)
         del self._orchestrator.runs[self.run.flow_id]
@@ -146,7 +146,7 @@ class Restored:
 
 @contextmanager
 def _nothing_thrown_away() -> Iterator[None]:
-    """Keep the collector from searching, again and again, what is built up and stays."""
+    """Disable garbage collection while many long-lived objects are created."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -159,10 +159,10 @@ def _nothing_thrown_away() -> Iterator[None]:
 @_nothing_thrown_away()
 def restore_flows(orchestrator: Orchestrator) -> list[FlowRun]:
     """
-    Read all open flows back, and go on once it is known what each of them holds.
+    Restore all open flows; resume them when the resources of all are known.
 
-    Nothing that stands in the journal keeps this from ending: what can't be read back is set
-    aside (see `set_aside`), the rest goes on.
+    This ends for any content of the journal: flows that can't be restored are set aside (see
+    `set_aside`), the others resume.
     """
     journal, resources, aside = \
         orchestrator.recorder.journal, orchestrator.resources, SetAside(orchestrator)
@@ -176,11 +176,11 @@ def restore_flows(orchestrator: Orchestrator) -> list[FlowRun]:
                 raise LifecycleError(f'the journal is damaged: {in_words(faults)}')
             restored.append(Restored(orchestrator, flow_id))
             orchestrator.runs[flow_id] = restored[-1].run
-        except Exception as error:  # a row may hold anything
+        except Exception as error:  # rows may be damaged
             failed[flow_id] = _why(orchestrator, flow_id, error)
     resources.lock_all({row.action_id: row.cause for row, fault in
                         journal.checked_open_rows('lock') if not fault})
-    orchestrator.starter.halted = True  # nothing starts before all that had started is known
+    orchestrator.starter.halted = True  # no start before all holders are known
     for one in restored:
         try:
             one.go_on()
@@ -197,7 +197,7 @@ def restore_flows(orchestrator: Orchestrator) -> list[FlowRun]:
 
 
 def _why(orchestrator: Orchestrator, flow_id: str, error: Exception) -> str:
-    """Put in words why a flow can't be read back; what nobody foresaw is logged with its trace."""
+    """Return why a flow can't be restored; unexpected errors are logged with a traceback."""
     if isinstance(error, LifecycleError):
         return str(error)
     orchestrator.log.exception('flow %s can not be read back', flow_id)

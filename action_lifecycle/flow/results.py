@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What actions may know of others that ended before them, and of the world when they start."""
+"""Results and facts available when an action starts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from ..lifecycle.states import ErrorCode
 from ..lifecycle.words import in_words
 
 ASK_AGAIN = 5.0
-"""Seconds after which what can't be told is asked again, at most."""
+"""Maximum time (s) of one evaluation; an unknown condition is then evaluated again."""
 
 
 def result_of(action: Action) -> dict[str, Any]:
-    """Return what templates see of an action that has ended."""
+    """Return the result of an ended action for templates."""
     return {
         'outcome': action.outcome.value if action.outcome else '', 'attempts': action.attempt,
         'error_code': action.error_code.name, 'error_msg': action.error_msg,
@@ -42,7 +42,7 @@ def result_of(action: Action) -> dict[str, Any]:
 
 
 def facts_in(evidence: Iterable[Evidence]) -> dict[str, Any]:
-    """Return the values of the facts in evidence, as far as they were valid."""
+    """Return the values of the valid facts in evidence."""
     return {
         fact['name']: _value(fact) for item in evidence for fact in item.get('facts', ())
         if fact.get('validity') == 'valid'}
@@ -56,7 +56,7 @@ def _value(fact: Mapping[str, Any]) -> Any:
 
 
 class Seen:
-    """Fetches, when an action starts, what its late templates read."""
+    """Fetches the values that an action's late templates read, when the action starts."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -65,7 +65,7 @@ class Seen:
         self, run: FlowRun, action: Action, found: Callable[[dict[str, Any]], None],
         failed: Callable[[ErrorCode, str], None],
     ) -> Handle | None:
-        """Call `found` with `facts` and `results`; of a fact that can't be told, `failed`."""
+        """Call `found` with `facts` and `results`, or `failed` if a fact is unknown."""
         late = [text for _, text in run.flow.late[action.action_id]]
         results = {name: result_of(run.runners[name].action) for name in sorted({
             name for text in late for name, _ in parts_read(text, 'results')})}
@@ -90,7 +90,7 @@ class Seen:
 
 
 class Judgment:
-    """Judges the conditions in an action's `after`, once all that it waits for has ended."""
+    """Evaluates the conditions in an action's `after` when all its dependencies have ended."""
 
     def __init__(
         self, world: World, clock: Clock, run: FlowRun, name: str,
@@ -110,7 +110,7 @@ class Judgment:
         self._ask()
 
     def cancel(self) -> None:
-        """Leave it undecided."""
+        """Stop the evaluation without a result."""
         if self._asked is not None:
             self._asked.cancel()
 

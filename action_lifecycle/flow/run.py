@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A flow that runs: where it is, what its actions are at, and how it came there."""
+"""The state of a running flow: its actions, dependencies and history."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ..lifecycle.states import ActionState, ErrorCode
 
 HISTORY_LIMIT = 1000
 SHOWN = 200
-"""Actions of a flow that messages show at most."""
+"""Maximum number of actions of a flow in messages."""
 
 
 @cache
@@ -44,12 +44,12 @@ def constellation_graph() -> Graph:
 
 @cache
 def stages_graph() -> Graph:
-    """Return the graph of what happens to a flow before and after its actions run."""
+    """Return the graph of the stages of a flow, before and after its actions run."""
     return load_graph(config_file('graphs/flow.yaml'))
 
 
 class Runners(Mapping[str, ActionRunner]):
-    """The runners of a flow's actions, each made when it is first asked for."""
+    """The runners of a flow's actions; each is created on first access."""
 
     def __init__(self, flow: Flow, make: Callable[[str], ActionRunner]) -> None:
         self._flow = flow
@@ -74,15 +74,15 @@ class Runners(Mapping[str, ActionRunner]):
         return name in self._flow.actions
 
     def made(self) -> list[ActionRunner]:
-        """Return those that somebody has asked for; all others are of untouched actions."""
+        """Return the runners created so far; actions without one are untouched."""
         return list(self._made.values())
 
     def one_made(self, name: str) -> ActionRunner | None:
-        """Return one of those, None if nobody has asked for it."""
+        """Return a runner if it was created, else None."""
         return self._made.get(name)
 
     def renew(self, name: str) -> None:
-        """Forget the runner of an action that has changed before it started."""
+        """Drop the runner of an action that was edited before it started."""
         self._made.pop(name, None)
 
 
@@ -90,9 +90,8 @@ class FlowRun:
     """
     A flow that runs or has ended.
 
-    `state`: START, CONTINUE, FINISH or FAIL, on config/graphs/constellation.yaml; `status` is the
-    state that it goes to next. `stage` stands on config/graphs/flow.yaml. `done` counts the
-    actions that have ended.
+    `state`: START, CONTINUE, FINISH or FAIL of config/graphs/constellation.yaml; `status`: the
+    next state. `stage`: a state of config/graphs/flow.yaml. `done`: number of ended actions.
     """
 
     def __init__(
@@ -104,29 +103,29 @@ class FlowRun:
         self.flow_id = flow_id
         self.flow = flow
         self.priority = priority
-        self.recipe = recipe  #: name of the recipe that a verified run leaves
-        self.origin = dict(origin or {})  #: where it comes from: `kind`, and what that kind notes
+        self.recipe = recipe  #: name under which to save a verified run
+        self.origin = dict(origin or {})  #: its source: `kind` and fields by kind
         self._commit = commit
         self.restore(constellation_graph().initial)
         self.restart()
-        if self.origin.get('kind') == 'recipe':  # it was analysed and sorted when it was made
+        if self.origin.get('kind') == 'recipe':  # analysed and sorted when the recipe was made
             self.stages.fire('analysed')
             self.stages.fire('sorted')
         self.history: list[dict[str, Any]] = []
         self.dependencies = Dependencies({})
         self.runners = Runners(flow, lambda name: make_runner(self, name))
-        self.completions: list[ActionRunner] = []  #: have ended and are not taken in yet
+        self.completions: list[ActionRunner] = []  #: ended, but not processed yet
         self.at_work: set[str] = set()
-        self.ready_at: dict[str, float] = {}  #: when an action could have started, ROS time in s
-        self.asked: list[str] = []  #: completed actions of which a planner is to be told
+        self.ready_at: dict[str, float] = {}  #: ROS time (s) at which an action became ready
+        self.asked: list[str] = []  #: completed actions to report to the planner
         self.outcomes: Counter[str] = Counter()
         self.canceled_by: tuple[str, str] | None = None
         self.canceled_actions: dict[str, tuple[str, str]] = {}
-        self.edits: list[dict[str, Any]] = []  #: as they are journaled
-        self.broken = ''  #: why it can't go on
+        self.edits: list[dict[str, Any]] = []  #: `seq`, `author` and `names` of each
+        self.broken = ''  #: why the flow can't continue
         self.started_at = 0.0
         self.summary: dict[str, Any] = {}
-        self.notes: dict[str, Any] = {}  #: what others add to the summary
+        self.notes: dict[str, Any] = {}  #: additions to the summary by extensions
         self.error_code = ErrorCode.NONE
         self.error_msg = ''
 
@@ -142,12 +141,12 @@ class FlowRun:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing will happen any more."""
+        """Whether the flow is in a final state."""
         return self.machine.graph.states[self.machine.state].final
 
     @property
     def done(self) -> int:
-        """How many actions have ended."""
+        """Number of ended actions."""
         return sum(self.outcomes.values())
 
     @property
@@ -165,17 +164,17 @@ class FlowRun:
         return 'ended' if self.dependencies.is_doomed(name) else 'waiting'
 
     def restart(self) -> None:
-        """Begin with the first stage again."""
+        """Return to the first stage."""
         self.stages = Machine(stages_graph(), name=f'{self.flow_id} stage')
 
     def restore(self, state: str) -> None:
-        """Put the machine where the last applied change left it."""
+        """Create the machine in this state."""
         self.machine = Machine(constellation_graph(), name=self.flow_id, state=state,
                                commit=lambda change: self._commit(self, change))
         self.status = state
 
     def entered(self, state: str, time: float) -> None:
-        """Add to the history that a state was entered; `time` in s since 1970."""
+        """Add the entry of a state to the history; `time` in s since 1970."""
         self.history.append({
             'step': self.history[-1]['step'] + 1 if self.history else 1, 'state': state,
             'timestamp': datetime.datetime.fromtimestamp(
@@ -184,7 +183,7 @@ class FlowRun:
         del self.history[:-HISTORY_LIMIT]
 
     def shown(self) -> list[Action]:
-        """Return the actions that messages show: all, or of many those that changed last."""
+        """Return the actions for messages: all, or the `SHOWN` that changed last."""
         if len(self.runners) <= SHOWN:
             return self.actions
         made = (runner.action for runner in self.runners.made())
@@ -192,7 +191,7 @@ class FlowRun:
             action.state is not ActionState.TERMINATED, action.seq))
 
     def counts(self) -> Counter[str]:
-        """Return how many actions are `done`, `running`, and ended with each outcome."""
+        """Return the numbers of actions `done`, `running`, and by outcome."""
         return Counter({**self.outcomes, 'done': self.done, 'running': len(self.at_work)})
 
     def constellation_state(self) -> str:

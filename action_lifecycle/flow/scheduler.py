@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Which action may start: what it waits for, the resources it holds, how many are at work.
+Decides which action may start: dependencies, resources, and the limit of running actions.
 
-`Dependencies` is the waiting of one flow. `Scheduler` is shared by all flows: an action takes all
-it needs at once or nothing, so there is no deadlock, and what a waiting action needs is kept from
-those behind it, so nobody waits for ever. Both take time in proportion to what changes.
+`Dependencies` belongs to one flow. `Scheduler` is shared by all flows. An action takes all its
+resources at once or none, so there is no deadlock. Each resource has a queue, so no action
+starves. The time of both is proportional to the size of a change.
 """
 
 from __future__ import annotations
@@ -35,49 +35,49 @@ _MET: dict[str, frozenset[Outcome]] = {
     'completion': frozenset({Outcome.SUCCEEDED, Outcome.FAILED}),
     'success': frozenset({Outcome.SUCCEEDED}),
 }
-"""For each kind of dependency the outcomes that meet it; any other outcome can't any more."""
+"""By kind of dependency, the outcomes that meet it; other outcomes fail it for good."""
 
 _NOTHING: frozenset[str] = frozenset()
 AGING = 3600.0
-"""Seconds that a flow must have been there longer to make up for one level of priority less."""
+"""Time (s) of waiting that outweighs one level of priority."""
 
 Kind = Union[str, WhenSpec]
 After = Mapping[str, Kind]
 
 
 def _meets(outcome: Outcome, kind: Kind) -> bool:
-    """Whether an outcome meets a dependency; conditions are judged when all have ended."""
+    """Whether an outcome meets a dependency; conditions are evaluated later."""
     return isinstance(kind, WhenSpec) or outcome in _MET[kind]
 
 
 class Dependencies:
-    """Counts, for each action, what it still waits for."""
+    """Counts the open dependencies of each action."""
 
     def __init__(self, after: Mapping[str, After]) -> None:
         self.dag: Dag[Kind] = Dag(after)
         self.outcomes: dict[str, Outcome] = {}
         self._waiting = {name: len(needs) for name, needs in after.items()}
-        self._doomed: set[str] = set()  #: told to be skipped
+        self._doomed: set[str] = set()  #: skipped for good
 
     def ready(self) -> list[str]:
-        """Return the actions that wait for nothing and have not ended."""
+        """Return the actions without open dependencies that have not ended."""
         return [name for name, count in self._waiting.items()
                 if count == 0 and name not in self.outcomes]
 
     def is_ready(self, name: str) -> bool:
-        """Whether an action waits for nothing any more."""
+        """Whether an action has no open dependencies and has not ended."""
         return self._waiting[name] == 0 and name not in self.outcomes
 
     def is_doomed(self, name: str) -> bool:
-        """Whether an action was told never to start."""
+        """Whether an action will never start."""
         return name in self._doomed
 
     def ended(self, name: str, outcome: Outcome) -> tuple[list[str], list[tuple[str, str]]]:
         """
-        Take in how an action ended.
+        Process the end of an action.
 
-        Returns the actions that have become ready, and those that never will be, each with the
-        action that is to blame.
+        Returns the actions that became ready, and the actions that will never start, each with the
+        action that is the cause.
         """
         self.outcomes[name] = outcome
         ready: list[str] = []
@@ -96,9 +96,9 @@ class Dependencies:
 
     def change(self, changes: Changes[Kind]) -> tuple[list[str], list[tuple[str, str]]]:
         """
-        Let actions wait for something else, add and take away; `CycleError` changes nothing.
+        Change dependencies, add and remove actions; if it raises `CycleError`, nothing changed.
 
-        Returns as `ended` does, of the changed actions.
+        Returns the same as `ended`, for the changed actions.
         """
         self.dag.change(changes)
         ready: list[str] = []
@@ -122,19 +122,19 @@ class Dependencies:
 
 
 EVERYTHING = '*'
-"""Locked under this name: no action starts, whatever it needs."""
+"""Name of a lock under which no action starts."""
 
 
 class Claim(NamedTuple):
-    """An action that is ready to start; the smallest rank goes first."""
+    """The request of a ready action for its resources; the smallest rank goes first."""
 
-    rank: tuple[float, ...]  #: of the flow, of the action, and the order of arrival: all differ
+    rank: tuple[float, ...]  #: rank of flow, rank of action, order of arrival; unique
     key: tuple[str, str]  #: flow and action
     resources: frozenset[str]
 
 
 class Resources:
-    """Who holds what. A locked resource is held by nobody and free for nobody."""
+    """The holders of resources, and the locked resources, which no action can take."""
 
     def __init__(self) -> None:
         self.holders: dict[str, tuple[str, str]] = {}
@@ -142,64 +142,64 @@ class Resources:
         self._held: dict[tuple[str, str], frozenset[str]] = {}
 
     def take(self, claim: Claim) -> None:
-        """Give the claim all it asks for."""
+        """Give a claim all its resources."""
         key = claim.key
         self._held[key] = claim.resources
         for name in claim.resources:
             self.holders[name] = key
 
     def release(self, flow_id: str, action_id: str) -> frozenset[str]:
-        """Free what an action holds; returns the names."""
+        """Release the resources of an action; returns their names."""
         held = self._held.pop((flow_id, action_id), _NOTHING)
         for name in held:
             self.holders.pop(name, None)
         return held
 
     def held_by(self, flow_id: str, action_id: str) -> list[str]:
-        """Return the names of what an action holds."""
+        """Return the names of the resources that an action holds."""
         return sorted(self._held.get((flow_id, action_id), _NOTHING))
 
     def free(self, name: str) -> bool:
-        """Whether nobody holds it and it is not locked."""
+        """Whether a resource is neither held nor locked."""
         return name not in self.holders and name not in self.locked
 
     def lock_all(self, reasons: Mapping[str, str]) -> None:
-        """Keep resources from everybody until they are unlocked; each with its reason."""
+        """Lock resources; `reasons` by name."""
         self.locked.update(reasons)
 
     def unlock(self, names: Iterable[str]) -> None:
-        """Let these be used again."""
+        """Unlock resources."""
         for name in names:
             self.locked.pop(name, None)
 
 
 class Scheduler:
     """
-    The claims that wait, in a queue for each resource.
+    The waiting claims, in a queue for each resource.
 
-    A claim may start when it is the first in the queue of each of its resources, all of them are
-    free, and its flow has fewer actions at work than it may.
+    A claim may start if it is the first in the queue of each of its resources, all of them are
+    free, and its flow is below its limit of running actions.
     """
 
     def __init__(self) -> None:
         self.resources = Resources()
         self.claims: dict[tuple[str, str], Claim] = {}
         self._alive: set[tuple[float, ...]] = set()  #: ranks of the claims
-        self._queues: dict[str, list[Claim]] = {}  #: by resource; what is gone goes out later
-        self._startable: dict[str, list[Claim]] = {}  #: by flow, as far as resources go
+        self._queues: dict[str, list[Claim]] = {}  #: by resource; cleaned up lazily
+        self._startable: dict[str, list[Claim]] = {}  #: by flow; claims whose resources are free
         self._at_work: dict[str, set[str]] = {}
         self._limits: dict[str, int] = {}
         self._flows: list[tuple[tuple[float, ...], str]] = []
-        self._listed: dict[str, tuple[float, ...]] = {}  #: which entry of a flow counts
+        self._listed: dict[str, tuple[float, ...]] = {}  #: by flow, its valid rank in `_flows`
 
     def limit(self, flow_id: str, limit: int) -> None:
-        """Take in a flow, and how many of its actions may be at work."""
+        """Add a flow with its maximum number of running actions."""
         self._limits[flow_id] = limit
         self._at_work.setdefault(flow_id, set())
         self._startable.setdefault(flow_id, [])
 
     def add(self, claim: Claim) -> None:
-        """Let a claim wait."""
+        """Add a claim to the queues."""
         if claim.key in self.claims:
             self.withdraw(*claim.key)
         self.claims[claim.key] = claim
@@ -213,14 +213,14 @@ class Scheduler:
         self._look_at(claim)
 
     def withdraw(self, flow_id: str, action_id: str) -> None:
-        """Let a claim wait no longer."""
+        """Remove a claim from the queues."""
         claim = self.claims.pop((flow_id, action_id), None)
         if claim is not None:
             self._alive.discard(claim.rank)
             self._look_behind(claim.resources)
 
     def next(self) -> Claim | None:  # noqa: A003
-        """Return the best claim that may start now; it waits until it is taken."""
+        """Return the best claim that may start now, without removing it; None if there is none."""
         if EVERYTHING in self.resources.locked:
             return None
         while self._flows:
@@ -238,7 +238,7 @@ class Scheduler:
         return None
 
     def _first_of(self, flow_id: str) -> Claim | None:
-        """Return the best claim of a flow that may start, if the flow has a place for it."""
+        """Return the best claim of a flow that may start; None if none, or at its limit."""
         if len(self._at_work[flow_id]) >= self._limits[flow_id]:
             return None
         heap = self._startable[flow_id]
@@ -250,18 +250,18 @@ class Scheduler:
         return None
 
     def start(self, claim: Claim) -> None:
-        """Take a claim out and give it what it asks for."""
+        """Remove a claim from the queues and give it its resources."""
         del self.claims[claim.key]
         self._alive.discard(claim.rank)
         self.begin(claim)
 
     def begin(self, claim: Claim) -> None:
-        """Give an action that is at work what it holds, without having it wait."""
+        """Give a running action its resources, without a queue."""
         self.resources.take(claim)
         self._at_work.setdefault(claim.key[0], set()).add(claim.key[1])
 
     def end(self, flow_id: str, action_id: str) -> frozenset[str]:
-        """Take in that an action is no longer at work; returns what it held."""
+        """Process the end of a running action; returns the resources it held."""
         held = self.resources.release(flow_id, action_id)
         self._at_work[flow_id].discard(action_id)
         if self._startable[flow_id]:
@@ -270,20 +270,20 @@ class Scheduler:
         return held
 
     def unlock(self, names: Iterable[str]) -> None:
-        """Let locked resources be used again."""
+        """Unlock resources."""
         names = list(names)
         self.resources.unlock(names)
         self._look_behind(names)
 
     def forget(self, flow_id: str) -> None:
-        """Drop what is remembered of a flow that has ended."""
+        """Drop the data of an ended flow."""
         self._limits.pop(flow_id, None)
         self._at_work.pop(flow_id, None)
         self._startable.pop(flow_id, None)
         self._listed.pop(flow_id, None)
 
     def locked_for(self, flow_id: str, action_id: str) -> str:
-        """Return which locked resources an action waits for, each with why; '' for none."""
+        """Return the locked resources that an action waits for, with reasons; '' if none."""
         claim = self.claims.get((flow_id, action_id))
         if claim is None:
             return ''
@@ -292,13 +292,13 @@ class Scheduler:
                          for name in sorted({*claim.resources, EVERYTHING} & locked.keys()))
 
     def waiting_for(self, names: Iterable[str]) -> list[tuple[str, str]]:
-        """Return the flow and the action of each claim on one of these resources."""
+        """Return (flow id, action id) of each claim on one of these resources."""
         wanted = frozenset(names)
         return [key for key, claim in self.claims.items()
                 if EVERYTHING in wanted or claim.resources & wanted]
 
     def _its_turn(self, claim: Claim) -> bool:
-        """Whether the claim is the first for each of its resources, and all of them are free."""
+        """Whether the claim is first in all its queues, and all its resources are free."""
         holders, locked, queues = self.resources.holders, self.resources.locked, self._queues
         for name in claim.resources:
             if name in holders or name in locked:
@@ -319,7 +319,7 @@ class Scheduler:
         return None
 
     def _look_behind(self, names: Iterable[str]) -> None:
-        """Look who is first in the queues of these resources now."""
+        """Check the first claims in the queues of these resources."""
         for name in names:
             claim = self._head(name)
             if claim is not None:
@@ -331,7 +331,7 @@ class Scheduler:
             self._list(claim)
 
     def _list(self, claim: Claim) -> None:
-        """Have the flow of a claim looked at in the claim's turn."""
+        """Put the flow of a claim into the queue of flows, by the claim's rank."""
         listed = self._listed.get(claim.key[0])
         if listed is None or claim.rank < listed:
             self._listed[claim.key[0]] = claim.rank

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The JSON Schema of a flow file as it is written: with short forms and templates."""
+"""The JSON Schemas of flow files and edits, including short forms and templates."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from ..lifecycle.spec import ActionSpec
 TEMPLATE = {'type': 'string', 'pattern': r'\{\{'}
 TEXT = {'type': 'string'}
 _SHORT = frozenset({'require', 'maintain', 'confirm', 'stopped', 'fallback', 'verify'})
-"""Fields whose entries may be written as a single text."""
+"""Fields whose entries may be a single string."""
 
 
 def flow_schema() -> dict[str, Any]:
-    """Return the schema, for editors to complete and check by."""
+    """Return the schema of a flow file, for completion and checks in editors."""
     flow, action = json_schema(FlowSpec), json_schema(ActionSpec)
     definitions = '$defs' if '$defs' in action else 'definitions'
     models = {**flow.pop(definitions, {}), **action.pop(definitions, {})}
     for model in (*models.values(), action):
         model['properties'] = {
             name: _written(name, field) for name, field in model.get('properties', {}).items()}
-    action.pop('required', None)  # it may stand in `defaults`
+    action.pop('required', None)  # `defaults` may have them
     for name in ('StrategySpec', 'FallbackSpec'):
         _add_short_forms(models[name], action)
     models['Action'] = action
@@ -70,8 +70,8 @@ def _by_name(value: Any) -> dict[str, Any]:
 
 
 def _add_short_forms(strategy: dict[str, Any], action: dict[str, Any]) -> None:
-    """Add what may be written beside `strategy`, and in its place."""
-    strategy.pop('required', None)  # a recipe or a motion says which one it is
+    """Add the short forms of a strategy to its schema."""
+    strategy.pop('required', None)  # implied by a recipe or a motion
     strategy['properties'].update({name: action['properties'][name] for name in FIELDS})
     options = strategy['properties'].get('options')
     if options is not None:
@@ -81,7 +81,7 @@ def _add_short_forms(strategy: dict[str, Any], action: dict[str, Any]) -> None:
 
 
 def _written(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a field with the other ways to write it."""
+    """Return the schema of a field with its short forms."""
     forms: list[dict[str, Any]] = [field]
     if field.get('type') in ('number', 'integer', 'boolean', 'object'):
         forms.append(TEMPLATE)

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Open flows that a restart can not read back, and damage of the journal.
+Handles open flows that can't be restored, and damage of the journal.
 
-A restart acts on intact rows only. A flow that has no intact record is set aside: nothing of it is
-started, followed or repeated, what its open actions hold is locked, and a person is asked. Damage
-that nobody has been told of locks everything, because a lock may be among what was lost.
+A restart uses intact rows only. A flow with damaged rows is set aside: none of its actions is
+started, followed or repeated, the resources of its open actions are locked, and a person is asked.
+New damage locks everything, since the lost rows may include a lock.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from .orchestrator import Orchestrator
 
 MAX_FAULTS = 1000
-"""Faults of the journal that are listed; with more, no open flow is taken for intact."""
+"""Maximum number of journal faults; if there are more, no open flow counts as intact."""
 SHOWN = 3
-"""Faults that a message names."""
+"""Maximum number of faults in a message."""
 KEY = 'set_aside'
 """Key of the question about a flow."""
 
 
 class Damage:
     """
-    What is wrong with a journal, and since when it is known.
+    The faults of a journal, and the rows since which they are known.
 
-    The last lock on everything (kind `lock`, EVERYTHING) lists the faults that were found by then.
+    Each lock on everything (kind `lock`, EVERYTHING) lists the faults known at its time.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -55,7 +55,7 @@ class Damage:
         self._known = self._known_faults() if self.faults else {}
 
     def _known_faults(self) -> dict[tuple[int, str], int]:
-        """Return, for each fault that was told of, the number of the first row that lists it."""
+        """Return the number of the first row that lists a fault, by fault."""
         known: dict[tuple[int, str], int] = {}
         for row, fault in self._journal.checked_rows(kind='lock', action_id=EVERYTHING):
             for seq, message in [] if fault else row.data.get('faults', []):
@@ -64,15 +64,15 @@ class Damage:
 
     @property
     def news(self) -> list[JournalFault]:
-        """Return the faults that nobody was told of yet."""
+        """Return the faults that no row lists yet."""
         return [fault for fault in self.faults if (fault.seq, fault.message) not in self._known]
 
     def of_flow(self, begun: int) -> list[JournalFault]:
         """
-        Return the faults that may concern a flow whose first row is number `begun`.
+        Return the faults that may affect a flow whose first row is number `begun`.
 
-        A damaged or missing row may have been of any flow that was open by then. Damage that was
-        known before the flow began does not concern it.
+        A damaged or missing row may belong to any flow open at that row. Damage known before the
+        flow began does not affect it.
         """
         concerned = [fault for fault in self.faults
                      if (not fault.seq or fault.seq >= begun)
@@ -81,35 +81,35 @@ class Damage:
 
 
 def in_words(faults: Iterable[JournalFault]) -> str:
-    """Put faults of a journal in a line."""
+    """Return journal faults as one line."""
     texts = [str(fault) for fault in faults]
     more = f'; {len(texts) - SHOWN} more' if len(texts) > SHOWN else ''
     return '; '.join(texts[:SHOWN]) + more
 
 
 def open_flow_ids(journal: JournalReader) -> list[str]:
-    """Return the flows that have an open row, by intact rows, in the order of these rows."""
+    """Return the ids of the flows with an intact open row, in the order of the rows."""
     found = {row.seq: row.flow_id for kind in ('flow', 'transition')
              for row, fault in journal.checked_open_rows(kind) if not fault and row.flow_id}
     return list(dict.fromkeys(found[seq] for seq in sorted(found)))
 
 
 def first_row(journal: JournalReader, flow_id: str) -> int:
-    """Return the number of the first row of a flow, intact or not."""
+    """Return the number of a flow's first row, intact or not; 0 if it has none."""
     for row, _ in journal.checked_rows(flow_id=flow_id, limit=1):
         return row.seq
     return 0
 
 
 class SetAside:
-    """Sets flows aside after a restart, and locks everything when the journal is damaged."""
+    """Sets flows aside after a restart, and locks everything if the journal is damaged."""
 
     def __init__(self, orchestrator: Orchestrator) -> None:
         self._orchestrator = orchestrator
         self._journal = orchestrator.recorder.journal
 
     def lock_everything(self, faults: list[JournalFault], news: list[JournalFault]) -> None:
-        """Let nothing start until a person has looked; `faults`: all that are known now."""
+        """Block all starts until a person calls clear_stop; `faults`: all known faults."""
         log, recorder = self._orchestrator.log, self._orchestrator.recorder
         cause = f'the journal is damaged: {in_words(news)}'
         log.error('%s: %s; nothing starts until clear_stop', self._journal.path, cause)
@@ -117,10 +117,10 @@ class SetAside:
         try:
             recorder.lock(EVERYTHING, cause, {'faults': [list(fault) for fault in faults]})
         except LifecycleError as error:
-            log.error('the damage is not recorded, the next start tells of it again: %s', error)
+            log.error('the damage is not recorded, the next start reports it again: %s', error)
 
     def flow(self, flow_id: str, reason: str) -> None:
-        """Lock what the open actions of a flow hold, and ask a person about it."""
+        """Lock the resources of a flow's open actions and ask a person."""
         orchestrator = self._orchestrator
         actions = self._open_actions(flow_id)
         held = {name: f'{flow_id}/{action_id} can not be read back'
@@ -142,7 +142,7 @@ class SetAside:
             lambda answer, actor: self.give_up(flow_id, actor, reason))
 
     def _open_actions(self, flow_id: str) -> dict[str, tuple[Row, list[str]]]:
-        """Return the last intact row of each action that has not ended, and what it holds."""
+        """Return the last intact row and the resources of each action that has not ended."""
         found: dict[str, tuple[Row, list[str]]] = {}
         for row, fault in self._journal.checked_rows(flow_id=flow_id, kind='transition'):
             if fault:
@@ -156,7 +156,7 @@ class SetAside:
         return found
 
     def give_up(self, flow_id: str, actor: str, reason: str) -> None:
-        """Record the end of a flow, of its open actions, and the locks, in one commit."""
+        """Journal the end of a flow and of its open actions, and the locks, in one commit."""
         orchestrator = self._orchestrator
         now = orchestrator.clock.now()
         entries: list[Entry] = []
@@ -179,7 +179,7 @@ class SetAside:
                                    lambda: self.give_up(flow_id, actor, reason))
 
     def _end(self, row: Row, actor: str, reason: str, now: float) -> list[Entry]:
-        """Return the changes from the state that `row` left an action in to its end."""
+        """Return the changes from the state in `row` to the end of the action."""
         state, entries = row.to_state, []
         edges = Machine(self._orchestrator.graph, state=state).possible_events()
         changes = [('fail', ActionState.ERROR.value)] if 'fail' in edges else []
@@ -195,7 +195,7 @@ class SetAside:
 
 
 def _resources(row: Row) -> list[str]:
-    """Return what an action holds since its start; everything, if that can not be read."""
+    """Return the resources of an action from its start row; EVERYTHING if not readable."""
     names = row.data.get('resources', [])
     if isinstance(names, list) and all(isinstance(name, str) for name in names):
         return names

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where the actions of a flow come from: its file, and the edits since."""
+"""The source positions of a flow's actions, in its file or in edits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Path = tuple[Union[str, int], ...]
 
 
 class Source(NamedTuple):
-    """Where an action comes from: a document, the place in it, and what is written there."""
+    """The source of an action: a document, a path in it, and the value there."""
 
     document: Document
     path: Path
@@ -34,24 +34,24 @@ class Source(NamedTuple):
 
 
 class FlowDocument(Document):
-    """The document of a flow; what an action has from `defaults` stands there."""
+    """The document of a flow; a field that comes from `defaults` has its position there."""
 
     def __init__(self, base: Document) -> None:
         super().__init__(base.name, base.data, base.mark(), {})
         self.base = base
 
     def mark(self, path: Sequence[Key] = ()) -> Position:
-        """Return line and column of what is written at `path`, or else in `defaults`."""
+        """Return line and column of the value at `path`, or of its default."""
         return self.base.mark(('defaults', *path[2:]) if self._is_default(path) else path)
 
     def fault(self, path: Sequence[Key], message: str) -> Fault:
-        """Return a fault that says so if it is one of `defaults`."""
+        """Return a fault; its message says if the value comes from `defaults`."""
         if self._is_default(path):
             message += " (from 'defaults')"
         return super().fault(path, message)
 
     def _is_default(self, path: Sequence[Key]) -> bool:
-        """Whether an action has the field at `path` from `defaults`."""
+        """Whether the field at `path` comes from `defaults`."""
         if len(path) < 3 or path[0] != 'actions':
             return False
         raw = self.data['actions'].get(path[1], {})
@@ -59,7 +59,7 @@ class FlowDocument(Document):
 
 
 class EditedDocument(Document):
-    """The document of a flow some of whose actions come from other ones."""
+    """The document of a flow with actions from other documents."""
 
     def __init__(self, base: Document, sources: Mapping[str, Source]) -> None:
         super().__init__(base.name, base.data, base.mark(), {})
@@ -67,12 +67,12 @@ class EditedDocument(Document):
         self.sources = sources
 
     def mark(self, path: Sequence[Key] = ()) -> Position:
-        """Return line and column, in the document that the action at `path` comes from."""
+        """Return line and column in the document of the action at `path`."""
         document, path = self._where(path)
         return document.mark(path)
 
     def fault(self, path: Sequence[Key], message: str) -> Fault:
-        """Return a fault that points into the document that the action at `path` comes from."""
+        """Return a fault with its position in the document of the action at `path`."""
         document, path = self._where(path)
         return document.fault(path, message)
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The shape of a flow file."""
+"""The model of a flow file."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from ..lifecycle.schedule import ScheduleSpec
 
 
 class ParameterSpec(StrictModel):
-    """A parameter of a flow; without `type` it has that of its default."""
+    """A parameter of a flow; without `type`, the type of its default."""
 
     type: Optional[Literal[  # noqa: A003
         'number', 'integer', 'boolean', 'text', 'list', 'mapping']] = Field(
-            default=None, description='What it is.')
+            default=None, description='Type of its value.')
     default: Any = Field(default=None, description='Null: it must be given.')
     min: Optional[float] = Field(default=None, description='Smallest value.')  # noqa: A003
     max: Optional[float] = Field(default=None, description='Largest value.')  # noqa: A003
@@ -39,7 +39,7 @@ class ParameterSpec(StrictModel):
 
 
 class DialogueSpec(StrictModel):
-    """The words of a flow's dialogue: a template for each state of config/graphs/dialogue.yaml."""
+    """The texts of a flow's dialogue: a template by state of config/graphs/dialogue.yaml."""
 
     asking: str = Field(default='', description='A person is asked.')
     working: str = Field(default='', description='A person has answered.')
@@ -52,7 +52,7 @@ class FlowSpec(StrictModel):
     A flow: actions that depend on one another.
 
     `defaults` and each entry of `actions` have the fields of an action; they are checked after
-    the templates in them are filled in.
+    their templates are filled in.
     """
 
     flow: str = Field(description='Name of the flow: letters, digits, _ and -.')
@@ -60,14 +60,14 @@ class FlowSpec(StrictModel):
     description: str = ''
     parameters: dict[str, ParameterSpec] = {}
     max_motions: int = Field(
-        default=4, ge=1, le=1000, description='Actions at work at the same time.')
+        default=4, ge=1, le=1000, description='Maximum number of actions at work at a time.')
     schedule: Optional[ScheduleSpec] = Field(
-        default=None, description='When it starts by itself; else at once.')
+        default=None, description='When the flow starts; without it, at once.')
     steering: bool = Field(
-        default=False, description='The planner is told what has completed, and may answer with '
+        default=False, description='The planner gets the completed actions and may answer with '
         'an edit.')
     deadline: float = seconds(
-        0.0, 'Seconds from its start; what has not ended then has failed. 0: no limit.')
+        0.0, 'Seconds from its start; actions that have not ended by then fail. 0: no limit.')
     dialogue: DialogueSpec = DialogueSpec()
     defaults: dict[str, Any] = Field(default={}, description='Fields that every action has.')
     actions: dict[str, dict[str, Any]]

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Judging an edit against a flow as it is now.
+Checks an edit against the current state of a flow.
 
-The merge rule: the further state of an action wins, nothing that is done is lost, and what is at
-work can't be removed. It all costs what the edit touches, however large the flow is.
+The merge rule: an action's progress wins over the edit, ended actions stay, and running actions
+can't be removed. The cost depends on the size of the edit, not of the flow.
 """
 
 from __future__ import annotations
@@ -39,16 +39,17 @@ from ..engine.errors import Fault, nearest
 
 def stage_edit(run: FlowRun, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
     """
-    Judge an edit against a flow as it is now; `EditRefused` with every fault.
+    Check an edit against the current flow; raises `EditRefused` with all faults.
 
-    `base_seq`: the journal row that the author has seen. What was edited since by others refuses
-    the edit, what has happened since overtakes its steps. 0: the author sees the flow as it is.
+    `base_seq`: newest journal row that the author has seen; 0: the current one. The edit is
+    refused if its actions were edited after that row. Steps on actions that have started after
+    it are left out.
     """
     return _staged(_Stage(run, edit, base_seq))
 
 
 def check_edit(flow: Flow, edit: FlowEdit) -> StagedEdit:
-    """Judge an edit against a flow of which nothing has begun; `EditRefused` with every fault."""
+    """Check an edit against a flow that has not begun; raises `EditRefused` with all faults."""
     def nothing_runs(*asked: Any) -> Any:
         raise AssertionError('nothing of this flow runs')
 
@@ -59,7 +60,7 @@ def check_edit(flow: Flow, edit: FlowEdit) -> StagedEdit:
 
 
 def replay_edit(run: FlowRun, edit: FlowEdit, names: Iterable[str]) -> StagedEdit:
-    """Return what an edit made of a flow; `names`: what it changed, as the journal tells."""
+    """Return the result of a journaled edit; `names`: the actions that it changed."""
     return _staged(_Stage(run, edit, 0, frozenset(names)))
 
 
@@ -75,7 +76,7 @@ def _staged(stage: _Stage) -> StagedEdit:
 
 
 class _Stage:
-    """Collects what an edit changes, beside the flow."""
+    """Collects the changes of an edit without changing the flow."""
 
     def __init__(
         self, run: FlowRun, edit: FlowEdit, base_seq: int,
@@ -90,7 +91,7 @@ class _Stage:
         self.faults: list[Fault] = []
         self.left_out: list[str] = []
 
-    # What the steps are
+    # Steps
 
     def _add(self, step: Step) -> None:
         for name, raw in step.value.items():
@@ -187,7 +188,7 @@ class _Stage:
         return full if isinstance(full, dict) else {}
 
     def _may_change(self, verb: str, name: str, place: Path) -> bool:
-        """Whether a step may change an action; if not, it is a fault or overtaken."""
+        """Whether a step may change an action; if not, adds a fault or leaves the step out."""
         if not self._has(name):
             self._fault(place, f"the flow has no action '{name}'"
                         + nearest(name, self.run.flow.actions))
@@ -202,13 +203,13 @@ class _Stage:
             self._fault(place, f"action '{name}' is at work: it can not be "
                         + ('removed' if verb == 'remove' else 'changed') + '; cancel it first')
         elif seen:
-            self._fault(place, f"action '{name}' has ended: what is done stays")
+            self._fault(place, f"action '{name}' has ended: it can not be changed or removed")
         else:
             self.left_out.append(f'{verb} {name}')
         return False
 
     def _unedited(self, name: str, place: Path) -> bool:
-        """Whether nobody has edited an action since the author looked."""
+        """Whether an action was not edited after `base_seq`; if it was, adds a fault."""
         if self.base_seq:
             for other in reversed(self.run.edits):
                 if other['seq'] <= self.base_seq:
@@ -244,10 +245,10 @@ class _Stage:
     def _fault(self, place: Path, message: str) -> None:
         self.faults.append(self.edit.document.fault(place, message))
 
-    # The whole
+    # Result
 
     def result(self) -> StagedEdit:
-        """Check all that has changed, together."""
+        """Check all changes together; raises `EditRefused`."""
         run, flow = self.run, self.run.flow
         view = flow.with_changes(self.changes)
         for name, source in self.changes.items():
@@ -282,12 +283,12 @@ class _Stage:
         return StagedEdit(self.changes, after, view, tuple(self.left_out))
 
     def _dependents(self, after: dict[str, After | None]) -> None:
-        """Take care of those that wait for what goes."""
+        """Handle the dependents of removed actions."""
         dag = self.run.dependencies.dag
         for gone in [name for name, source in self.changes.items() if source is None]:
             for name in dag.dependents.get(gone, ()):
                 if name in self.changes:
-                    continue  # its own check finds what is missing
+                    continue  # checked with the change
                 if self._progress(name) == 'waiting':
                     self._fault(self.places[gone], f"action '{name}' waits for '{gone}', which "
                                 'the edit removes')
@@ -296,7 +297,7 @@ class _Stage:
                     after[name] = {key: kind for key, kind in known.items() if key != gone}
 
     class _Names:
-        """The names of the actions as the edit would leave them."""
+        """The names of the actions after the edit."""
 
         def __init__(self, stage: _Stage) -> None:
             self._stage = stage

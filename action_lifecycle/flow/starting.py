@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Starts the actions that are ready: their conditions, their turn, their deadlines."""
+"""Starts ready actions: evaluates their conditions, waits for resources, sets deadlines."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from ..lifecycle.spec import WhenSpec
 from ..lifecycle.states import ErrorCode
 
 START_AGAIN = 1.0
-"""Seconds until what the journal refused is tried again."""
+"""Delay (s) before a failed journal write is repeated."""
 AT_ONCE = 10
-"""Actions that are started in one go, before others have their turn."""
+"""Number of actions started at once, before other callbacks run."""
 
 
 class Starter:
     """
-    Starts actions of all flows, as soon as it is their turn.
+    Starts the actions of all flows when the scheduler permits it.
 
-    `runs`: the flows by id; `call_soon` calls back in the orchestrator's thread, when others have
-    had their turn.
+    `runs`: the flows by id; `call_soon` calls back in the orchestrator's thread, after other
+    callbacks.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Starter:
         clock: Clock, call_soon: Callable[[Callable[[], None]], None],
     ) -> None:
         self.scheduler = Scheduler()
-        self.halted = False  #: nothing is started now
+        self.halted = False  #: if set, no action starts
         self._runs = runs
         self._extensions = extensions
         self._world = world
@@ -62,22 +62,22 @@ class Starter:
 
     @property
     def resources(self) -> Resources:
-        """Who holds what."""
+        """The resources and their holders."""
         return self.scheduler.resources
 
     def withdraw(self, run: FlowRun, name: str) -> None:
-        """Start an action no more."""
+        """Withdraw the claim of an action, so that it does not start."""
         self.scheduler.withdraw(run.flow_id, name)
         self._drop(run, name)
 
     def resume(self, run: FlowRun, name: str) -> None:
-        """Give an action that had started before a restart what it holds."""
+        """Give an action that had started before a restart its resources."""
         run.at_work.add(name)
         self.scheduler.begin(Claim(
             (), (run.flow_id, name), frozenset(run.flow.actions[name].resources)))
 
     def ended(self, run: FlowRun, name: str) -> frozenset[str]:
-        """Take in that an action is no longer at work; returns what it held."""
+        """Process the end of a running action; returns the resources it held."""
         held = self.scheduler.end(run.flow_id, name)
         run.at_work.discard(name)
         self.withdraw(run, name)
@@ -86,12 +86,12 @@ class Starter:
     def claim(self, run: FlowRun, names: list[str]) -> None:
         for name in names:
             if run.progress(name) != 'waiting':
-                continue  # read back from the journal, where it has started already
+                continue  # it had started before a restart
             if all(extension.may_start(run, name) for extension in self._extensions):
                 self.claim_one(run, name)
 
     def claim_one(self, run: FlowRun, name: str) -> None:
-        """Judge the conditions that an action waits for, if there are any."""
+        """Evaluate the conditions in `after`, if any, then claim the resources."""
         if not any(isinstance(kind, WhenSpec) for kind in run.flow.actions[name].after.values()):
             self._claim_now(run, name)
             return
@@ -119,7 +119,7 @@ class Starter:
             judgment.cancel()
 
     def watch_deadline(self, run: FlowRun, name: str) -> None:
-        """Have an action fail that has not ended by its deadline or that of the flow."""
+        """Set a timer that fails an action at its deadline or the flow's."""
         limits = [limit for limit in (run.flow.actions[name].deadline, run.flow.deadline) if limit]
         if not limits:
             return
@@ -138,7 +138,7 @@ class Starter:
 
     def _claim_now(self, run: FlowRun, name: str) -> None:
         if run.progress(name) != 'waiting':
-            return  # it was ended while its conditions were judged
+            return  # it ended during the evaluation
         spec = run.flow.actions[name]
         run.ready_at.setdefault(name, self._clock.now())
         self.scheduler.add(Claim(
@@ -147,17 +147,17 @@ class Starter:
         self.tell_locked(run.flow_id, name)
 
     def tell_locked(self, flow_id: str, name: str) -> None:
-        """Log that an action waits for what only a person can unlock, if it does."""
+        """Log a warning if an action waits for a locked resource."""
         locked = self.scheduler.locked_for(flow_id, name)
         if locked:
             self._log.warning(
-                '%s/%s waits: %s; have a look, then call ~/clear_stop', flow_id, name, locked)
+                '%s/%s waits: %s; check the robot, then call ~/clear_stop', flow_id, name, locked)
 
     def dispatch(self) -> None:
         """Start every action that may start."""
         self._wanted = True
         if self._dispatching or self.halted:
-            return  # an action that starts may end at once, and ask again
+            return  # called again from a start: the loop below continues
         self._dispatching = True
         try:
             for _ in range(AT_ONCE):

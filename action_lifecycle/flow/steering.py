@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Flows that a planner steers: it is told of each batch of completed actions and may edit the flow.
+Lets a planner edit a running flow: it gets each batch of completed actions and may send an edit.
 
-While it is asked nothing new of that flow starts. What it answers passes every check that any
-edit passes. A planner that can't be reached is asked again after a while, one whose edit is
-refused at once, with the errors; when that does not help, the flow goes on as it is.
+While it is asked, no action of that flow starts. Its edits are checked as any edit. If the
+planner is not reached, it is asked again after a delay; if its edit is refused, it is asked again
+at once, with the errors. After too many failures the flow goes on unchanged.
 """
 
 from __future__ import annotations
@@ -35,36 +35,36 @@ if TYPE_CHECKING:
     from .orchestrator import Orchestrator
 
 MAX_TRIES = 3
-"""How often a planner is asked for an edit that can be applied."""
+"""Maximum number of answers until one is a valid edit."""
 MAX_FAILURES = 5
-"""How often in a row a planner may be out of reach."""
+"""Maximum number of consecutive calls that do not reach the planner."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
-"""Seconds until a planner that was out of reach is asked again."""
+"""First and longest delay (s) before a planner that was not reached is asked again."""
 AUTHOR = 'planner'
 
 
 @dataclass(frozen=True)
 class SteeringAnswer:
-    """What a planner says to a batch: an edit, nothing to do, or why there is no answer."""
+    """The answer of a planner to a batch: an edit, no edit, or an error."""
 
     edit_yaml: str = ''
-    error: str = ''  #: it has answered, but not with an edit
-    unreachable: bool = False  #: it has not answered; `error` says why
+    error: str = ''  #: why its answer is not usable
+    unreachable: bool = False  #: there is no answer; `error` says why
 
 
 class SteeringPlanner(Protocol):
-    """Who steers."""
+    """A planner that edits running flows."""
 
     def ask(
         self, run: FlowRun, completed: list[str], errors: list[str],
         answer: Callable[[SteeringAnswer], None],
     ) -> Handle:
-        """Tell of completed actions and of what was wrong before; `answer` is called once."""
+        """Report completed actions and earlier errors; `answer` is called once."""
 
 
 @dataclass
 class _Asking:
-    """A batch that a planner is being asked about."""
+    """A batch for which the planner is asked."""
 
     completed: list[str]
     base_seq: int
@@ -75,7 +75,7 @@ class _Asking:
 
 
 class Steering:
-    """Asks the `planner`, if there is one, about one batch of a flow after the other."""
+    """Asks the `planner`, if set, about one batch of a flow at a time."""
 
     def __init__(self, orchestrator: Orchestrator) -> None:
         self.planner: SteeringPlanner | None = None
@@ -83,11 +83,11 @@ class Steering:
         self._asking: dict[str, _Asking] = {}
 
     def busy(self, run: FlowRun) -> bool:
-        """Whether nothing new of a flow may start, nor the flow end."""
+        """Whether the planner is asked; then no action may start and the flow may not end."""
         return run.flow_id in self._asking
 
     def completed(self, run: FlowRun, names: list[str]) -> None:
-        """Tell the planner of completed actions, now or after the batch that it is at."""
+        """Report completed actions to the planner, now or after the current batch."""
         if not run.flow.steering or self.planner is None or run.canceled_by is not None:
             return
         run.asked += names
@@ -95,7 +95,7 @@ class Steering:
             self._begin(run)
 
     def drop(self, run: FlowRun) -> None:
-        """Ask no more about a flow."""
+        """Stop asking about a flow."""
         asking = self._asking.pop(run.flow_id, None)
         run.asked = []
         if asking is not None and asking.handle is not None:
@@ -154,7 +154,7 @@ class Steering:
             asking.base_seq, done)
 
     def _wrong(self, run: FlowRun, asking: _Asking, error: str) -> None:
-        """Ask once more, with the errors."""
+        """Ask again with the errors, or give up after `MAX_TRIES` answers."""
         asking.errors = error.splitlines()
         if asking.tries >= MAX_TRIES:
             self._end(run, asking, '', error)
@@ -164,7 +164,7 @@ class Steering:
         self._ask(run, asking)
 
     def _end(self, run: FlowRun, asking: _Asking, edit: str, error: str) -> None:
-        """Let the flow go on."""
+        """Journal the end of the question and let the flow go on."""
         del self._asking[run.flow_id]
         if error:
             self._orchestrator.log.error(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is told of a flow that has ended."""
+"""The summary and the error message of an ended flow."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from .run import FlowRun
 from ..lifecycle.states import ErrorCode, Outcome
 
 TOLD = 20
-"""Errors that the message of a flow that failed tells of."""
+"""Maximum number of action errors in the message of a failed flow."""
 TOLD_EACH = 1000
-"""Characters of each."""
+"""Maximum number of characters of each."""
 
 
 def summary_of(run: FlowRun, now: float) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def summary_json(run: FlowRun) -> str:
 
 
 def why_failed(run: FlowRun) -> tuple[ErrorCode, str]:
-    """Return the error of a flow that ends in FAIL, as a code and in words."""
+    """Return error code and message of a flow that ends in FAIL."""
     if run.broken:
         return run.error_code or ErrorCode.INTERNAL, run.broken
     failed = [action for action in run.actions if action.error_msg

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-The operators, filters, tests and methods of templates; each takes what it costs from a budget.
+The operators, filters, tests and methods of templates; each spends steps of a budget.
 
-What goes through data, or makes some, takes the steps for it before it does so.
+Functions that read or create data spend the steps for it beforehand.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from typing import Any
 from ..engine.budget import Budget, TEXT_STEP, walk
 
 MAX_INTEGER = 2 ** 64
-"""Whole numbers that templates calculate with are smaller than this."""
+"""Bound of the absolute value of integers in templates."""
 MAX_EXPONENT = 16
 MAX_DIGITS = 64
-"""Longest text, in characters, that is read as a number."""
+"""Maximum length of a string that is converted to a number, in characters."""
 
 
 class Fault(ValueError):
-    """A template that can't be filled in."""
+    """A template can't be filled in."""
 
 
 class Missing:
-    """The value of what is not defined; `message` says what that is."""
+    """The value of something undefined; `message` describes it."""
 
     __slots__ = ('message',)
 
@@ -51,7 +51,7 @@ _NO_DEFAULT = Missing('')
 
 
 def shown(value: Any) -> str:
-    """Return a value as messages show it: its kind, so that it is never long."""
+    """Return the kind of a value, for messages."""
     for kind, words in ((bool, 'a boolean'), (str, 'a text'), (dict, 'a mapping'),
                         ((int, float), 'a number'), ((list, tuple), 'a list')):
         if isinstance(value, kind):
@@ -60,7 +60,7 @@ def shown(value: Any) -> str:
 
 
 def number(value: Any) -> Any:
-    """Return a number, if it is one that templates calculate with."""
+    """Return a number; raises `Fault` if it is no number or an integer beyond 64 bits."""
     if isinstance(value, float):
         return value
     if not isinstance(value, int):
@@ -71,7 +71,7 @@ def number(value: Any) -> Any:
 
 
 def to_text(value: Any, budget: Budget) -> str:
-    """Return a value as text."""
+    """Return a value as a string; raises `Fault` if it is not plain data."""
     walk(budget, value)
     if isinstance(value, str):
         return value
@@ -106,7 +106,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def binary(sign: str, left: Any, right: Any, budget: Budget) -> Any:
-    """Return what an operator makes of two values."""
+    """Return the result of a binary operator; raises `Fault` for unsuitable operands."""
     if sign == '+':
         if isinstance(left, str) and isinstance(right, str):
             budget.spend((len(left) + len(right)) // TEXT_STEP)
@@ -123,11 +123,11 @@ def binary(sign: str, left: Any, right: Any, budget: Budget) -> Any:
     return number(_ARITHMETIC[sign](left, right))
 
 
-# Filters: each gets the budget, the value, and what stands in its parentheses
+# Filters: each gets the budget, the value, and its arguments
 
 
 def _made(text: str, budget: Budget) -> str:
-    """Take the steps of a text that has been made of data that was paid for."""
+    """Spend the steps of a new string and return it."""
     budget.spend(len(text) // TEXT_STEP)
     return text
 
@@ -183,7 +183,7 @@ def _int(budget: Budget, value: Any, default: Any = 0) -> Any:
     if found is None:
         return default
     try:
-        return number(int(value))  # of a text: more digits than a float has
+        return number(int(value))  # strings may have more digits than a float
     except Fault:
         raise
     except ValueError:
@@ -209,7 +209,7 @@ def _round(budget: Budget, value: Any, precision: Any = 0, method: Any = 'common
 def _alike(
     budget: Budget, value: Any, attribute: Any = None
 ) -> tuple[list[Any], list[Any]]:
-    """Return what elements are put in order by (numbers only, or texts only), and the elements."""
+    """Return the sort keys of elements (all numbers or all strings), and the elements."""
     items = plain_list(value, budget)
     keys = items if attribute is None else _attribute_of(budget, items, attribute)
     walk(budget, keys)
@@ -265,7 +265,7 @@ def _map(budget: Budget, value: Any, name: Any = None, *arguments: Any, **named:
 def _attribute_of(
     budget: Budget, items: list[Any], attribute: Any, default: Any = _NO_DEFAULT
 ) -> list[Any]:
-    """Return a part of each element; `a.b` is the part b of the part a."""
+    """Return an attribute of each element; `a.b` is attribute b of attribute a."""
     if not isinstance(attribute, (str, int)):
         raise Fault(f'expected the name of an attribute, got {shown(attribute)}')
     keys = [int(part) if part.isdecimal() and len(part) < 10 else part
@@ -331,7 +331,7 @@ TESTS: Mapping[str, Callable[[Any], bool]] = {
     'sequence': _is(list, tuple, str)}
 
 
-# Methods: each gets the budget, the value that it is called of, and its arguments
+# Methods: each gets the budget, its object, and its arguments
 
 
 def _method(kinds: type | tuple[type, ...], fewest: int, most: int, cost: int,

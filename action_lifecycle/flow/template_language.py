@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-The language of templates: a part of Jinja2's, read by its parser and evaluated here, in steps.
+The template language: a subset of Jinja2, parsed by Jinja2 and evaluated here.
 
-Jinja2 compiles templates to Python, which can't be limited from outside. Here every node that is
-evaluated, every element that is gone through and every piece of text that is made costs steps of
-a budget, so a template ends within a known time and memory, whatever it says.
+Jinja2 compiles templates to Python code, whose time and memory can't be limited. Here each
+evaluated node, each element of a loop and each piece of text spends steps of a budget, so time and
+memory of any template are bounded.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ from ..engine.budget import Budget, MAX_DEPTH, spend, walk
 from ..engine.errors import nearest
 
 MAX_TEMPLATE = 4096
-"""Longest template, in characters."""
+"""Maximum length of a template, in characters."""
 _CACHED = 256
-"""Longest template that is kept parsed."""
+"""Maximum length of a template whose parsed form is cached, in characters."""
 _ENVIRONMENT = jinja2.Environment(keep_trailing_newline=True, autoescape=False)
 _OPERATORS: dict[type[nodes.Node], str] = {
     nodes.Add: '+', nodes.Sub: '-', nodes.Mul: '*', nodes.Div: '/', nodes.FloorDiv: '//',
@@ -66,7 +66,7 @@ class Template:
     def __init__(self, text: str) -> None:
         try:
             self.tree = _ENVIRONMENT.parse(text)
-        except (SyntaxError, ValueError) as error:  # of Python, from digits of other scripts
+        except (SyntaxError, ValueError) as error:  # from Python: digits of other scripts
             raise jinja2.TemplateSyntaxError(f'not a number: {error}', 1) from error
         _check(self.tree, 0)
         self._body: list[nodes.Node] = list(self.tree.body)
@@ -74,7 +74,7 @@ class Template:
         self._single = _single(self._body)
 
     def fill_in(self, names: Mapping[str, Any], budget: Budget) -> Any:
-        """Return the value of a single expression, of any type, or else the text."""
+        """Return the value of a single expression, of any type, or the text of other templates."""
         run = _Run(names, budget)
         if self._single is None:
             pieces: list[str] = []
@@ -87,7 +87,7 @@ class Template:
 
 
 def parsed(text: str) -> Template:
-    """Return a parsed template; ValueError or jinja2.TemplateError if it is not one."""
+    """Parse a template; raises ValueError or jinja2.TemplateError if it is not valid."""
     spend(len(text))
     if len(text) > MAX_TEMPLATE:
         raise Fault(f'is longer than {MAX_TEMPLATE} characters')
@@ -100,7 +100,7 @@ def _cached(text: str) -> Template:
 
 
 def _single(body: list[nodes.Node]) -> nodes.Node | None:
-    """Return the expression of a template that is one expression and nothing else."""
+    """Return the expression of a template that consists of one expression, else None."""
     found = [part for node in body for part in (
         node.nodes if isinstance(node, nodes.Output) else [node])
         if not (isinstance(part, nodes.TemplateData) and not part.data.strip())]
@@ -110,11 +110,11 @@ def _single(body: list[nodes.Node]) -> nodes.Node | None:
     return None
 
 
-# What may be said
+# Checks of the allowed syntax
 
 
 def _check(node: nodes.Node, depth: int) -> None:
-    """Refuse what is not in the language."""
+    """Raise `Fault` for syntax that is not in the language."""
     if depth > MAX_DEPTH:
         raise Fault(f'nested deeper than {MAX_DEPTH} levels')
     for child in node.iter_child_nodes():
@@ -175,7 +175,7 @@ def _no_stars(node: nodes.Filter | nodes.Call) -> None:
 
 
 def _targets(node: nodes.For) -> list[str]:
-    """Return the names that a loop gives to an element, or to its parts."""
+    """Return the loop variables."""
     target = node.target
     names = target.items if isinstance(target, nodes.Tuple) else [target]
     if not all(isinstance(name, nodes.Name) for name in names):
@@ -184,7 +184,7 @@ def _targets(node: nodes.For) -> list[str]:
 
 
 def _reads(body: list[nodes.Node], bound: frozenset[str]) -> Iterator[str]:
-    """Yield the names that these nodes need, beside those that loops around them give."""
+    """Yield the names that these nodes read, except the variables of enclosing loops."""
     for node in body:
         if isinstance(node, nodes.Name):
             if node.name not in bound:
@@ -197,7 +197,7 @@ def _reads(body: list[nodes.Node], bound: frozenset[str]) -> Iterator[str]:
             yield from _reads(list(node.iter_child_nodes()), bound)
 
 
-# What it means
+# Evaluation
 
 
 class _Run:
@@ -205,7 +205,7 @@ class _Run:
 
     def __init__(self, names: Mapping[str, Any], budget: Budget) -> None:
         self.names = names
-        self.bound: dict[str, Any] = {}  # what loops give
+        self.bound: dict[str, Any] = {}  # loop variables
         self.budget = budget
 
     def output(self, body: list[nodes.Node], pieces: list[str]) -> None:
@@ -253,7 +253,7 @@ class _Run:
         return chosen
 
     def value(self, node: nodes.Node) -> Any:
-        """Return the value of an expression; a name that is not defined is an error."""
+        """Return the value of an expression; raises `Fault` if a name is undefined."""
         found = self.get(node)
         if found.__class__ is Missing:
             raise Fault(found.message)
@@ -374,7 +374,7 @@ def _unpacked(names: list[str], item: Any) -> Bound:
 
 
 def _check_plain(value: Any) -> None:
-    """Refuse what is no data."""
+    """Raise `Fault` if a value is not plain data."""
     if isinstance(value, (list, tuple)):
         for item in value:
             _check_plain(item)

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Templates in flow files: `{{ name }}` in any text, in a part of Jinja2's language.
+Templates in flow files: `{{ name }}` in any string, in a subset of Jinja2.
 
-A text that is one single `{{ expression }}` becomes the expression's value, whatever its type;
-any other text stays text. An undefined name is an error. Templates may be written by a program,
-so what they may cost is limited: see `template_language`.
+A string that is a single `{{ expression }}` becomes the value of the expression, of any type; any
+other template becomes a string. An undefined name is an error. Templates may be machine-written,
+so their evaluation is bounded; see `template_language`.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from ..engine.errors import LifecycleError, nearest
 Path = tuple[Union[str, int], ...]
 
 RENDER_STEPS = 2_000_000
-"""Steps that filling in data may take, unless a budget that is in force says otherwise."""
+"""Budget, in steps, for filling in data, unless an outer budget applies."""
 VALUE_STEPS = 8
-"""Steps of a value that is copied, with or without a template; it is checked later on."""
+"""Steps that each copied value spends, which includes its later check."""
 __all__ = ['MAX_TEMPLATE', 'RENDER_STEPS', 'TemplateError', 'names_read', 'parts_read', 'render',
            'texts']
 
 
 class TemplateError(LifecycleError, ValueError):
-    """A template that can't be filled in, and where it stands in the data."""
+    """A template can't be filled in; `path` is its path in the data."""
 
     def __init__(self, path: tuple[str | int, ...], message: str) -> None:
         self.path = path
@@ -54,9 +54,9 @@ def render(
     data: Any, names: Mapping[str, Any], path: Path = (), later: Collection[str] = (),
 ) -> Any:
     """
-    Return a copy of `data` with every template in it filled in from `names`.
+    Return a copy of `data` with its templates filled in from `names`; raises `TemplateError`.
 
-    Texts that read one of the names in `later` are left as they are.
+    Templates that read a name in `later` are left unchanged.
     """
     with budget(RENDER_STEPS, 'filling in templates') as limit:
         return _rendered(data, names, path, later, limit)
@@ -85,7 +85,7 @@ def _rendered(
 
 
 def texts(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield every template in `data`, and where it stands."""
+    """Yield the path and text of every template in `data`."""
     if isinstance(data, str):
         if _is_template(data):
             yield path, data
@@ -98,13 +98,13 @@ def texts(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def names_read(data: Any, path: Path = ()) -> dict[str, Path]:
-    """Return the names that the templates in `data` read, each with where; check them all."""
+    """Return the names that the templates in `data` read, with paths; raises `TemplateError`."""
     return {name: where for where, text in texts(data, path)
             for name in sorted(_parsed_at(text, where).reads)}
 
 
 def parts_read(text: str, name: str) -> frozenset[tuple[str, str]]:
-    """Return what a template reads of a mapping: (KEY, KEY) of `name.KEY.KEY`, as far as told."""
+    """Return the (KEY, KEY) of each `name.KEY.KEY` in a template; '' for missing keys."""
     return frozenset(
         parts for node in _parsed_at(text, ()).tree.find_all((nodes.Getattr, nodes.Getitem))
         for parts in [_parts(node, name)] if parts is not None)
@@ -129,7 +129,7 @@ def _is_template(text: str) -> bool:
 
 
 def _parsed_at(text: str, path: Path) -> Template:
-    """Return a parsed template; `TemplateError` if it says what it may not."""
+    """Return a parsed template; raises `TemplateError` if it is not valid."""
     try:
         return parsed(text)
     except jinja2.TemplateError as error:

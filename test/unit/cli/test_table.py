@@ -37,7 +37,7 @@ def test_a_locked_resource_is_named_with_what_to_do(
     close: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv('COLUMNS', '200')
-    said = "waits: 'hand' is locked: s2/close was not seen to stop; have a look, then call " \
+    said = "waits: 'hand' is locked: s2/close was not seen to stop; check the robot, then call " \
         '~/clear_stop'
     assert table.waits_for(close) == said
     table.console().print(table.live_table(msg.FlowStatus(flow_id='f', actions=[close])))

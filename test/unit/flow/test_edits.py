@@ -187,7 +187,7 @@ def test_what_is_done_stays_and_what_overtook_the_author_is_left_out(
     process = start()
     run = process.submit(flow('a', 'b;, after: a', 'c;, after: b'))
     clock.run(1.5)
-    assert "action 'a' has ended: what is done stays" in refused(
+    assert "action 'a' has ended: it can not be changed or removed" in refused(
         process, '- update: {a: {priority: 1}}')
     result = edit(process, '- update: {a: {priority: 1}}\n- update: {c: {priority: 2}}', 2)
     assert result.left_out == ('update a',)

@@ -119,7 +119,7 @@ def test_a_job_without_its_order_is_set_aside(life: Life, clock: Clock) -> None:
     journaled(here, 'bad', row_data('bad', GOOD), order=False)
     here = life()
     clock.run(100.0)
-    assert 'is not in the journal' in here.jobs.aside.reasons['bad'] and not here.flows()
+    assert 'the journal has no row of kind' in here.jobs.aside.reasons['bad'] and not here.flows()
 
 
 @pytest.mark.parametrize('kind', ['job', 'job_order'])
