@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The world model: facts from sensor topics, conditions over them, evidence; free of ROS."""
+"""The world model: facts from sensor topics, conditions on them, evidence; without ROS."""
 
 from .conditions import compile_condition, Condition, Outcome, Result
 from .evidence import Evidence, FactValue, Validity, Verdict

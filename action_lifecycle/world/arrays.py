@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The arrays that a PointCloud2 and an Image describe, as numpy sees them, without a copy."""
+"""Numpy views of the data of PointCloud2 and Image messages, without a copy."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ import numpy as np
 
 
 class Absent(LookupError):
-    """The message does not hold what the path selects: it is no sample of the fact."""
+    """The message lacks what the path selects, so it is no sample of the fact."""
 
 
 _CLOUD_TYPES = {1: 'i1', 2: 'u1', 3: 'i2', 4: 'u2', 5: 'i4', 6: 'u4', 7: 'f4', 8: 'f8'}
 
 
 def cloud(name: str) -> Callable[[Any], Any]:
-    """Read a named field of a PointCloud2: shape (points,), or (height, width) when organized."""
+    """Return a reader of a PointCloud2 field: shape (points,), organized: (height, width)."""
     def read(message: Any) -> Any:
         for field in message.fields:
             if field.name == name:
@@ -66,7 +66,7 @@ _CV_ENCODING = re.compile(r'(8|16|32|64)([USF])C([1-4])?\Z')
 
 
 def image(message: Any) -> Any:
-    """Read an Image as an array of its pixels."""
+    """Return the pixels of an Image: shape (height, width) or (height, width, channels)."""
     encoding = message.encoding
     if encoding in _ENCODINGS:
         kind, channels = _ENCODINGS[encoding]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Conditions: an expression over facts, and for how long and how soon it must be true."""
+"""Conditions: an expression over facts with a hold time and a time limit."""
 
 from __future__ import annotations
 
@@ -31,24 +31,25 @@ from ..engine.errors import DocumentError, Fault
 
 
 class Outcome(IntEnum):
-    """How a question to the sensors ended; 1 to 4 are the numbers of ConfirmOutcome."""
+    """The outcome of a watch; 1 to 4 are the numbers of ConfirmOutcome."""
 
     CONFIRMED = 1
-    REFUTED = 2  #: the facts are fresh and say no
-    TIMED_OUT = 3  #: never true for long enough, or never a sample
-    STALE = 4  #: a fact fell silent
-    VIOLATED = 5  #: a condition that had to be maintained was not
+    REFUTED = 2  #: the condition is false, with fresh facts
+    TIMED_OUT = 3  #: not true for `hold` in time, or no sample
+    STALE = 4  #: the samples of a fact are too old
+    VIOLATED = 5  #: a maintained condition was broken
     JUDGED = 6  #: evaluated once; the verdicts are in the evidence
 
 
 @dataclass(frozen=True)
 class Condition:
     """
-    A condition as a flow has it; all times in s.
+    A condition of a flow; times in s.
 
-    `hold`: true for this long without a break. `within`: until given up; 0: judged at once.
-    `max_age`: older samples are unknown; 0: as each fact declares. An empty expression is true.
-    To be maintained, `within` is how long it may be unknown, and `hold` has no meaning.
+    `hold`: time for which it must be true without interruption. `within`: time limit; 0: evaluate
+    once. `max_age`: older samples count as unknown; 0: the `max_age` of each fact. An empty
+    expression is true. For `maintain`, `within` is the time for which the condition may be
+    unknown, and `hold` is ignored.
     """
 
     name: str = ''
@@ -58,7 +59,7 @@ class Condition:
     max_age: float = 0.0
 
     def faults(self) -> list[str]:
-        """Return what is wrong with the numbers."""
+        """Return the faults of the numbers."""
         found = [f'{key} {value}: expected seconds, 0 or more'
                  for key, value in (('hold', self.hold), ('within', self.within),
                                     ('max_age', self.max_age))
@@ -70,7 +71,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Result:
-    """The answer to a question to the sensors."""
+    """The result of a watch."""
 
     outcome: Outcome
     evidence: tuple[Evidence, ...]
@@ -78,7 +79,7 @@ class Result:
 
     @property
     def note(self) -> str:
-        """Why conditions could not be told, in words; mostly empty."""
+        """Why conditions are unknown although their facts are known; '' if there are none."""
         return '; '.join(f'{entry.condition}: {entry.note}'
                          for entry in self.evidence if entry.note)
 
@@ -87,9 +88,9 @@ def compile_condition(
     text: str, facts: FactSet, parameters: Mapping[str, Any] | None = None
 ) -> Expression:
     """
-    Compile a condition over the facts and the names of `parameters`.
+    Compile a condition over facts and `parameters`.
 
-    Raises DocumentError; the column of a fault counts in `text`.
+    Raises DocumentError; the columns of its faults count in `text`.
     """
     values = Parameters.of(parameters)
     expression = compile_over(text, facts, values, condition=True)
@@ -102,7 +103,7 @@ def compile_condition(
 def compile_over(
     text: str, facts: FactSet, values: Parameters, *, condition: bool = False
 ) -> Expression:
-    """Compile an expression over facts and parameters; of the same name, the parameter is read."""
+    """Compile an expression over facts and parameters; parameters hide facts of the same name."""
     kinds = {**facts.kinds, **values.kinds} if values else facts.kinds
     refused = {**facts.constants.unclear, **{
         name: f"parameter '{name}' has no value that an expression can read: {why}"
@@ -125,7 +126,7 @@ def _wrong_name(text: str, name: str, message: str) -> DocumentError:
 def condition_faults(
     conditions: Iterable[Condition], facts: FactSet, parameters: Mapping[str, Any] | None = None
 ) -> Iterable[tuple[int, str]]:
-    """Yield the index of a condition and what is wrong with it."""
+    """Yield (index of the condition, fault)."""
     for index, condition in enumerate(conditions):
         for fault in condition.faults():
             yield index, fault

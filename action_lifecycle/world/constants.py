@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Constants of message types, as conditions and facts files name them.
+Constants of message types, usable in conditions and facts files.
 
-`POWER_SUPPLY_STATUS_CHARGING` stands for the constant of a type that a fact is read from; with the
-name of the type before it (`BatteryState_POWER_SUPPLY_STATUS_CHARGING`) it always does, also where
-two types have constants of that name.
+`POWER_SUPPLY_STATUS_CHARGING` is a constant of a message type that a fact is read from. If two
+types have a constant of that name, put the type before it:
+`BatteryState_POWER_SUPPLY_STATUS_CHARGING`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ TypeConstants = Mapping[str, Mapping[str, Any]]
 
 
 class Constants(NamedTuple):
-    """What names stand for, and why some stand for nothing."""
+    """The values of constants by name, and the message for each ambiguous name."""
 
     values: dict[str, Any]
     unclear: dict[str, str]
 
 
 def collect(found: Iterable[TypeConstants]) -> Constants:
-    """Return the constants of several types together; what would be ambiguous is unclear."""
+    """Merge the constants of several types; names with different values become `unclear`."""
     meanings: dict[str, dict[Any, str]] = {}
     for types in found:
         for owner, constants in types.items():

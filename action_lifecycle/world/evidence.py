@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a condition was decided on: values of facts, and the verdict."""
+"""Evidence of a condition: the values of its facts, and the verdict."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ import numpy as np
 class Validity(IntEnum):
     """Whether a fact has a value; the numbers are those of action_lifecycle_msgs/Fact."""
 
-    UNKNOWN = 0  #: no sample yet, or the newest one holds no finite number
+    UNKNOWN = 0  #: no sample yet, or the newest one has no finite value
     VALID = 1
     STALE = 2  #: the newest sample is older than max_age
 
 
 class Verdict(IntEnum):
-    """What an expression gives; the numbers are those of action_lifecycle_msgs/Evidence."""
+    """The verdict of a condition; the numbers are those of action_lifecycle_msgs/Evidence."""
 
     UNKNOWN = 0  #: a fact is missing or stale
     TRUE = 1
@@ -49,18 +49,18 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True)
 class FactValue:
-    """One fact at one moment. `value`: number, bool, text, numpy array; None without a sample."""
+    """A fact at one time; `value`: number, bool, string or numpy array; None: no sample."""
 
     name: str
     value: Any
     stamp: float  #: ROS time in s of the sample; 0: none
-    topic: str  #: empty: constant, expression
+    topic: str  #: '' for constants and expressions
     validity: Validity
     unit: str = ''
     note: str = ''  #: why the newest sample has no value
 
     def numbers(self) -> list[float] | None:
-        """Return the value as numbers, a scalar as one; None when it is not numeric."""
+        """Return the value as a flat list of numbers; None if it is not numeric."""
         if isinstance(self.value, np.ndarray):
             if self.value.dtype.kind in 'biuf':
                 return [float(number) for number in self.value.ravel()]
@@ -70,7 +70,7 @@ class FactValue:
         return None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON holds it (numbers that JSON lacks as texts)."""
+        """Return JSON-compatible data; infinities and NaN become strings."""
         entry: dict[str, Any] = {
             'name': self.name, 'stamp': self.stamp, 'topic': self.topic,
             'validity': self.validity.name.lower(), 'unit': self.unit}
@@ -85,18 +85,18 @@ class FactValue:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One judged condition and every fact that it read."""
+    """One evaluated condition and the facts that it read."""
 
     condition: str
     expression: str
     verdict: Verdict
-    stamp: float  #: ROS time in s at which it was decided
-    held: float  #: s for which it has been true without a break
+    stamp: float  #: ROS time (s) of the evaluation
+    held: float  #: time (s) for which it has been true without interruption
     facts: tuple[FactValue, ...] = ()
-    note: str = ''  #: why it is unknown though the facts are known
+    note: str = ''  #: why it is unknown although the facts are known
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
+        """Return JSON-compatible data."""
         return {
             'condition': self.condition, 'expression': self.expression,
             'verdict': self.verdict.name.lower(), 'stamp': self.stamp, 'held': self.held,
@@ -104,7 +104,7 @@ class Evidence:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of a fact as JSON types."""
+    """Return the value of a fact as JSON-compatible data."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):

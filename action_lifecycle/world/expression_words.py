@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How faults call the parts of Python that expressions do not have."""
+"""Texts for faults about Python syntax that expressions do not have."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ELSEWHERE = (
 
 
 def syntax_hint(text: str) -> str:
-    """Say what is written otherwise here than in other languages, if that is it."""
+    """Return a hint for an operator of another language, such as '&&'; '' if there is none."""
     bare = re.sub(r"\'[^\']*\'|\"[^\"]*\"", '', text)
     for pattern, words in _ELSEWHERE:
         if found := re.search(pattern, bare):
@@ -36,7 +36,7 @@ def syntax_hint(text: str) -> str:
 
 
 def describe(node: Any) -> str:
-    """Return what a syntax node is called."""
+    """Return the name of a syntax node for messages."""
     names = {
         'Attribute': "access to an attribute ('.')", 'Lambda': 'lambda', 'IfExp': 'if … else',
         'ListComp': 'a comprehension', 'GeneratorExp': 'a comprehension',

@@ -13,19 +13,19 @@
 # limitations under the License.
 
 """
-Expressions over facts: a small part of Python, checked when loaded, compiled once.
+Expressions over facts: a subset of Python, checked when loaded and compiled once.
 
-Allowed: numbers, texts, `true`/`false`, names of facts and parameters, `[1, 2, 3]` (a vector),
-`+ - * / // % **`, comparisons (chained too), `in`, `and or not`, indices and slices, and the
-functions in `FUNCTIONS`. A power has a literal exponent of at most 16. Everything else is a fault
+Allowed: numbers, strings, `true`/`false`, names of facts and parameters, `[1, 2, 3]` (a vector),
+`+ - * / // % **`, comparisons (also chained), `in`, `and or not`, indices and slices, and the
+functions in `FUNCTIONS`. An exponent must be a literal of at most 16. Everything else is a fault
 with its column.
 
-A fact that is not known makes whatever needs it unknown: comparisons and arithmetic with it are
-unknown, while `and`, `or` and `not` follow Kleene (`true or unknown` is true). A NaN, a division
-by zero, an index out of range and operands that do not go together are unknown too. Conditions
-must be made of comparisons, `any`, `all` and facts that are true or false.
+Comparisons and arithmetic with an unknown fact are unknown; `and`, `or` and `not` follow Kleene's
+three-valued logic (`true or unknown` is true). A NaN, a division by zero, an index out of range
+and operands of unsuitable types give unknown, too. Conditions must consist of comparisons, `any`,
+`all` and boolean facts.
 
-Angles in rad, everything else in the units of the facts.
+Angles are in rad, everything else is in the units of the facts.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ MAX_DEPTH = 24
 MAX_NODES = 400
 MAX_EXPONENT = 16
 MAX_ELEMENTS = 32_000_000
-"""Elements of arrays that one evaluation goes through, all parts of the expression together."""
+"""Maximum number of array elements that one evaluation processes, over all its parts."""
 
 RESERVED = frozenset(FUNCTIONS) | frozenset(CONSTANTS)
-NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*\Z')  # what facts and parameters may be called
+NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*\Z')  # valid names of facts and parameters
 
 _HELPERS: dict[str, Any] = {
     '__builtins__': {}, '_known': known, '_truth': truth, '_vector': vector, '_power': power,
@@ -75,14 +75,14 @@ _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast
 
 
 class Leaf(NamedTuple):
-    """A part without and, or, not above it: unknown if one of `names` is."""
+    """A part below `and`, `or`, `not`; it is unknown if one of its `names` is unknown."""
 
     function: Callable[..., Any]
     names: tuple[int, ...]  #: indices into the expression's names
 
 
 class Logic(NamedTuple):
-    """`and`, `or` or `not` of further parts."""
+    """`and`, `or` or `not` of other parts."""
 
     kind: str
     parts: tuple[Any, ...]
@@ -92,9 +92,9 @@ class Expression:
     """
     A checked and compiled expression.
 
-    `names`: the facts and parameters that it reads, in the order in which `evaluate` takes their
-    values. `kind`: what its value will be, as far as that is known. `compiled` makes its code, as
-    a whole and as a tree of and, or, not; it is called when the expression is first evaluated.
+    `names`: the facts and parameters that it reads, in the order of the arguments of `evaluate`.
+    `kind`: the kind of its value, as far as known. `compiled()` returns its code, as a function
+    and as a tree of `and`, `or`, `not`; it is called at the first evaluation.
     """
 
     __slots__ = ('_compiled', '_fast', '_tree', 'error', 'kind', 'names', 'text')
@@ -107,10 +107,10 @@ class Expression:
         self._compiled: Callable[[], tuple[Callable[..., Any], Any]] | None = compiled
         self._fast: Callable[..., Any]
         self._tree: Any
-        self.error = ''  #: why the last evaluation was unknown though every value was known
+        self.error = ''  #: why the last result was unknown with all values known
 
     def evaluate(self, values: Sequence[Any]) -> Any:
-        """Return the value for these values of `names` (None: unknown); None when unknown."""
+        """Return the result for these values of `names`; None stands for unknown."""
         if self._compiled is not None:
             self._fast, self._tree = self._compiled()
             self._compiled = None
@@ -121,7 +121,7 @@ class Expression:
             try:
                 return self._fast(*values)
             except ERRORS:
-                pass  # which part is unknown, and whether that matters, the tree knows
+                pass  # evaluated as a tree below, as only a part may be unknown
         self.error = ''
         return self._kleene(self._tree, values)
 
@@ -145,7 +145,7 @@ class Expression:
 
 
 class AnyName(Collection[str]):
-    """Names of which nobody knows yet which there are; every name will do."""
+    """A collection that contains every name, for use before the names are known."""
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -162,11 +162,10 @@ def compile_expression(
     kinds: Mapping[str, Kind] | None = None,
 ) -> Expression:
     """
-    Compile an expression over `names` (`AnyName()`: any); `condition`: it must be true or false.
+    Compile an expression over `names` (`AnyName()`: any); `condition`: it must be boolean.
 
-    `kinds`: what is known beforehand of the values of names; what can't go together is a fault.
-    Raises DocumentError with every fault; the file of the faults is `source`, the column counts in
-    `text`.
+    `kinds`: the known kinds of the values of names; operands that do not fit are faults. Raises
+    DocumentError with all faults; their file is `source`, their columns count in `text`.
     """
     compiler = _Compiler(text, names, source)
     if not text.strip() and condition:
@@ -176,7 +175,7 @@ def compile_expression(
 
 
 class _Compiler:
-    """Checks the syntax tree and rewrites it to the code that runs."""
+    """Checks the syntax tree and rewrites it to the code that is executed."""
 
     def __init__(self, text: str, names: Collection[str], source: str) -> None:
         self.text = text
@@ -235,12 +234,12 @@ class _Compiler:
             posonlyargs=[], args=[ast.arg(arg=name) for name in names], kwonlyargs=[],
             kw_defaults=[], defaults=[])
         code = ast.fix_missing_locations(ast.Expression(ast.Lambda(arguments, body)))
-        # nothing but what rewrite() made is in this code
+        # the code only contains nodes made by rewrite()
         made: Callable[..., Any] = eval(compile(code, self.source, 'eval'), _HELPERS)
         return made
 
     def logic(self, node: ast.expr, condition: bool) -> Any:
-        """Return the tree of and, or, not with compiled leaves."""
+        """Return the tree of `and`, `or`, `not` with compiled leaves."""
         if isinstance(node, ast.BoolOp):
             kind = 'and' if isinstance(node.op, ast.And) else 'or'
             return Logic(kind, tuple(self.logic(value, True) for value in node.values))
@@ -253,7 +252,7 @@ class _Compiler:
         return Leaf(self.function(body, names), tuple(self.used[name] for name in names))
 
     def rewrite(self, node: ast.expr, truth: bool, depth: int) -> ast.expr:
-        """Return the checked code of a node; `truth`: it must be true or false."""
+        """Return the checked code of a node; `truth`: it must be boolean."""
         self.nodes += 1
         if depth > MAX_DEPTH:
             self.give_up(node.col_offset + self.offset, f'nested deeper than {MAX_DEPTH} levels')
@@ -296,16 +295,16 @@ class _Compiler:
         return self.limited('_o_' + type(node.op).__name__, left, right)
 
     def limited(self, function: str, *arguments: ast.expr) -> ast.expr:
-        """Return a call that has no value for arrays that are too large."""
+        """Return a call that raises NoValue if the arrays are too large."""
         return _call('_limited', ast.Constant(value=self.most),
                      ast.Name(function, ast.Load()), *arguments)
 
     def is_number(self, node: ast.expr) -> bool:
-        """Whether a part of the expression is surely a number, or true or false."""
+        """Whether a part of the expression is certainly a number or a boolean."""
         return is_number(node, self.kinds)
 
     def term(self, node: ast.expr, depth: int) -> ast.expr:
-        """Return an operand or argument: a truth counts 1 or 0, where numpy would take `or`."""
+        """Return an operand or argument; booleans become 1 or 0, as numpy would use `or`."""
         code = self.rewrite(node, False, depth)
         plain = isinstance(node, (ast.Constant, ast.BinOp)) or (
             isinstance(node, ast.Name) and self.kinds.get(node.id) in _NUMERIC)
@@ -328,7 +327,7 @@ class _Compiler:
         return _call('_truth', compare) if truth else compare
 
     def of_arrays(self, operators: list[ast.cmpop], operands: list[ast.expr]) -> ast.expr:
-        """Return a comparison of what may be arrays."""
+        """Return a comparison of operands that may be arrays."""
         if len(operands) == 2 and not isinstance(operators[0], (ast.In, ast.NotIn)):
             return self.limited('_o_' + type(operators[0]).__name__, *operands)
         flat: list[ast.expr] = [
@@ -336,7 +335,7 @@ class _Compiler:
         return ast.Compare(flat[0], operators, flat[1:])
 
     def operand(self, node: ast.expr, depth: int) -> ast.expr:
-        """Return an operand of a comparison: a NaN would compare as false, not as unknown."""
+        """Return an operand of a comparison; a NaN raises NoValue, else it would be false."""
         code = self.rewrite(node, False, depth)
         signed = node.operand if isinstance(node, ast.UnaryOp) else node
         plain = isinstance(signed, (ast.Name, ast.Constant, ast.Subscript))
@@ -391,7 +390,7 @@ class _Compiler:
         return _call('_truth', code) if truth else code
 
     def index(self, node: ast.expr) -> ast.expr:
-        """Return an index: whole numbers and slices of them, also several."""
+        """Return an index: an integer or a slice, or several of them."""
         if isinstance(node, ast.Tuple):
             return ast.Tuple([self.index(item) for item in node.elts], ast.Load())
         if isinstance(node, ast.Slice):
@@ -419,7 +418,7 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
 
 
 def _number(node: ast.expr) -> int | float | None:
-    """Return the number that is written here, with or without a sign."""
+    """Return the value of a literal number with an optional sign, else None."""
     sign = 1
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         sign, node = -1, node.operand

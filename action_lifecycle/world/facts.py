@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-What is known about the world, from which topics, and what stops the robot: a checked facts file.
+Loads and checks facts files: the facts, their topics, and the safety topics.
 
-How the file is written, facts_file.py says.
+facts_file.py describes the format of the file.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from ..engine.models import validate
 
 
 class _AnyField:
-    """Knows nothing of message types: where there is no ROS."""
+    """Accepts any field of any message type; used without ROS."""
 
     def __call__(self, type_name: str, path: str) -> Kind:
         return Kind.ANY
@@ -60,7 +60,7 @@ any_field = _AnyField()
 
 @dataclass(frozen=True)
 class TopicFact:
-    """A fact read from a topic, compiled."""
+    """A fact read from a topic, with its compiled readers."""
 
     name: str
     spec: FactSpec
@@ -68,12 +68,12 @@ class TopicFact:
     read: Reader
     stamp_of: Reader
     elements: str  #: reducer of a sample's elements
-    over_time: str  #: reducer of the window; empty: none
+    over_time: str  #: reducer of the window; '': none
     window: float
 
     @property
     def timing(self) -> bool:
-        """Whether it speaks of the samples' times, and so of silence too."""
+        """Whether it measures the times of samples, so that silence has a value, too."""
         return self.over_time in TIMING
 
 
@@ -88,7 +88,7 @@ class TfFact:
 
 @dataclass(frozen=True)
 class ConstantFact:
-    """A fact that is written in the file."""
+    """A constant given in the file."""
 
     name: str
     spec: FactSpec
@@ -109,14 +109,14 @@ AnyFact = Union[TopicFact, TfFact, ConstantFact, DerivedFact]
 
 @dataclass(frozen=True)
 class FactSet(Mapping[str, AnyFact]):
-    """A checked facts file: the facts by name, in an order in which each needs earlier ones."""
+    """A checked facts file: the facts by name, each after the facts that it needs."""
 
     name: str
     file: FactsFile
     facts: Mapping[str, AnyFact]
-    kinds: Mapping[str, Kind]  #: of what an expression may name: facts and constants
+    kinds: Mapping[str, Kind]  #: of facts and constants
     limits: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
-    constants: Constants = Constants({}, {})  #: of the types that facts are read from
+    constants: Constants = Constants({}, {})  #: of the message types of facts
     safety: tuple[SafetyTopic, ...] = ()  #: the e-stop first
 
     def __getitem__(self, name: str) -> AnyFact:
@@ -130,11 +130,11 @@ class FactSet(Mapping[str, AnyFact]):
 
     @property
     def estop(self) -> SafetySpec | None:
-        """Return the e-stop, None when the file says that there is none."""
+        """Return the e-stop, None if the file says `estop: none`."""
         return self.file.estop if isinstance(self.file.estop, SafetySpec) else None
 
     def bases(self, names: Iterable[str]) -> list[str]:
-        """Return the facts that these need to be read from outside, themselves included."""
+        """Return these facts and all facts that they need, directly or not."""
         found: dict[str, None] = {}
         todo = list(names)
         while todo:
@@ -148,7 +148,7 @@ class FactSet(Mapping[str, AnyFact]):
         return list(found)
 
     def topics(self, names: Iterable[str]) -> set[str]:
-        """Return the topics, as written, that these facts need."""
+        """Return the topics that these facts need, as written in the file."""
         topics: set[str] = set()
         for name in self.bases(names):
             fact = self.facts[name]
@@ -159,7 +159,7 @@ class FactSet(Mapping[str, AnyFact]):
         return topics
 
     def topic_types(self) -> dict[str, str]:
-        """Return the message type of each topic that a fact is read from."""
+        """Return the message types of the topics of facts."""
         types = {fact.topic: str(fact.spec.type)
                  for fact in self.facts.values() if isinstance(fact, TopicFact)}
         if any(isinstance(fact, TfFact) for fact in self.facts.values()):
@@ -168,12 +168,12 @@ class FactSet(Mapping[str, AnyFact]):
 
 
 def load_facts(path: str | Path, field_kind: FieldKind = any_field) -> FactSet:
-    """Load a facts file; DocumentError with every fault (file, line, column, message)."""
+    """Load a facts file; raises DocumentError with all faults (file, line, column, message)."""
     return _build(read_document(path), field_kind)
 
 
 def parse_facts(text: str, name: str = 'facts', field_kind: FieldKind = any_field) -> FactSet:
-    """Load facts from YAML text; `name` stands for the file in messages."""
+    """Load facts from YAML text; `name`: file name for messages. Raises DocumentError."""
     return _build(parse_document(text, name), field_kind)
 
 
@@ -212,7 +212,7 @@ def _build(document: Document, field_kind: FieldKind) -> FactSet:
 def _constants(
     file: FactsFile, facts: Mapping[str, AnyFact], field_kind: FieldKind
 ) -> Constants:
-    """Return the constants that may be named beside the facts; a fact of the name is meant."""
+    """Return the usable constants; facts hide constants of the same name."""
     found = collect(field_kind.constants(str(fact.spec.type), str(fact.spec.field))
                     for fact in facts.values() if isinstance(fact, TopicFact))
     return Constants(*({name: entry for name, entry in part.items()
@@ -231,7 +231,7 @@ def _add(
     document: Document, name: str, spec: FactSpec, facts: dict[str, AnyFact],
     kinds: dict[str, Kind], field_kind: FieldKind,
 ) -> Iterator[Fault]:
-    """Add a fact that is no expression, and its kind."""
+    """Add a fact (not an expression) and its kind; yields its faults."""
     where = ('facts', name)
     given = [source for source in _SOURCES if getattr(spec, source) is not None]
     if len(given) != 1:
@@ -273,7 +273,7 @@ def _add(
 
 
 def _reducers(spec: FactSpec) -> tuple[str, str, str]:
-    """Return the reducer of elements, that of the window, and what is wrong with them."""
+    """Return the reducer of elements, the reducer of the window, and a fault or ''."""
     names = [spec.reduce] if isinstance(spec.reduce, str) else list(spec.reduce)
     if names == ['age']:
         return 'latest', 'age', '' if not spec.window else "'age' takes no window"
@@ -294,7 +294,8 @@ def _reducers(spec: FactSpec) -> tuple[str, str, str]:
             return '', '', (f"reducer '{name}' is not one of {', '.join(filter(None, known))}"
                             + (hint or nearest(name, known)))
     if spec.max_rate and over_time in ('rate', 'count'):
-        return '', '', f"'{over_time}' with max_rate would count what was read, not what came"
+        return '', '', (f"'{over_time}' with max_rate would only count the samples that are read, "
+                        'not all that come')
     return elements, over_time, ''
 
 
@@ -302,7 +303,7 @@ def _derive(
     document: Document, specs: Mapping[str, FactSpec], facts: dict[str, AnyFact],
     kinds: dict[str, Kind], constants: Constants,
 ) -> Iterator[Fault]:
-    """Add the expressions, each after those it needs."""
+    """Add the expressions, each after the facts that it needs; yields their faults."""
     names = {*specs, *constants.values, *constants.unclear}
 
     def faults(name: str, error: DocumentError) -> Iterator[Fault]:
@@ -337,7 +338,7 @@ def _derive(
             break
         for name in ready:
             text = waiting.pop(name).text
-            try:  # once more, now that the kinds of what it needs are known
+            try:  # again, with the kinds of the facts it needs
                 expression = compile_expression(text, names, kinds=kinds)
             except DocumentError as error:
                 yield from faults(name, error)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a facts file says that can't be so: names, types, limits."""
+"""Checks of a facts file: names, types, limits."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ from ..engine.errors import Fault, LifecycleError
 
 
 class FieldKind(Protocol):
-    """What is known of message types."""
+    """Looks up fields and constants of message types."""
 
     def __call__(self, type_name: str, path: str) -> Kind:
         """
-        Return the kind of a field by the name of the message type and the field's path.
+        Return the kind of the field at `path` of a message type, or of an action's goal.
 
-        Of an action it is that of its goal; of an empty path of nothing. Raises PathError for the
-        path, LifecycleError for the type.
+        An empty path only checks the type. Raises PathError for the path, LifecycleError for the
+        type.
         """
 
     def constants(self, type_name: str, path: str) -> TypeConstants:
-        """Return the constants of the types that the path goes through."""
+        """Return the constants of the message types along the path."""
 
 
 def no_topic(name: str) -> str:
-    """Say that it is not the name of a topic."""
+    """Return the message for an invalid topic name."""
     return f"'{name}' is no name of a topic: letters, digits, _ and /, no digit after a /"
 
 
 def wrong_key(error: Exception) -> str:
-    """Return which key of a fact is wrong, by what reading its field raised."""
+    """Return the key of a fact that is wrong, by the error of reading its field."""
     return {PathError: 'field', TypeError: 'reduce'}.get(type(error), 'type')
 
 
 def safety_specs(file: FactsFile) -> Iterator[tuple[tuple[str | int, ...], SafetySpec]]:
-    """Yield the e-stop and the other safety topics, each with its place in the file."""
+    """Yield the e-stop and the other safety topics with their paths in the file."""
     if isinstance(file.estop, SafetySpec):
         yield ('estop',), file.estop
     for index, spec in enumerate(file.safety):
@@ -61,7 +61,7 @@ def safety_specs(file: FactsFile) -> Iterator[tuple[tuple[str | int, ...], Safet
 
 
 def clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
-    """One topic has one type."""
+    """Yield the faults of topics that are used with several types."""
     used: dict[str, dict[str, list[tuple[str | int, ...]]]] = {}
     entries: list[tuple[tuple[str | int, ...], Any]] = [
         *((('facts', name), spec) for name, spec in file.facts.items()), *safety_specs(file)]
@@ -82,7 +82,7 @@ def clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
 
 
 def limit_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
-    """Find limits that no field of a goal could keep, or that no goal has."""
+    """Yield the faults of limits: empty ranges, unknown fields, fields without numbers."""
     for goal, fields in file.limits.items():
         if '/action/' not in goal and not TOPIC.match(goal):
             yield document.fault(

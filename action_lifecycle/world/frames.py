@@ -15,9 +15,9 @@
 """
 Poses between coordinate frames, from the messages of /tf and /tf_static.
 
-Each frame keeps its newest transform to its parent; a pose between two frames is the product along
-the tree, and as old as the oldest dynamic transform in it. Nothing is interpolated: for conditions
-the newest is what counts. Quaternions are (x, y, z, w), lengths in m (REP 103).
+Each frame keeps its newest transform to its parent. A pose between two frames is the product along
+the tree; its stamp is that of the oldest dynamic transform in it. Nothing is interpolated, as
+conditions need the newest values. Quaternions are (x, y, z, w), lengths are in m (REP 103).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_CHAIN = 100
 
 
 class Transform(NamedTuple):
-    """Where a frame stands in its parent. `stamp` in s; infinite: static."""
+    """The pose of a frame in its parent; `stamp` in s, infinite if static."""
 
     parent: str
     translation: Array  #: shape (3,), m
@@ -47,13 +47,13 @@ class Frames:
         self._frames: dict[str, Transform] = {}
 
     def clear(self) -> None:
-        """Forget the dynamic transforms (time jumped back)."""
+        """Drop the dynamic transforms, after time jumped back."""
         self._frames = {
             child: transform for child, transform in self._frames.items()
             if transform.stamp == np.inf}
 
     def ingest(self, message: Any, received: float, *, static: bool) -> set[str]:
-        """Take a TFMessage; returns the child frames that it moved."""
+        """Process a TFMessage received at `received` (s); returns the changed child frames."""
         moved = set()
         for entry in message.transforms:
             stamp = entry.header.stamp
@@ -76,9 +76,9 @@ class Frames:
 
     def pose(self, target: str, source: str) -> tuple[Array, Array, float] | None:
         """
-        Return translation, rotation and stamp of `source` seen in `target`; None: not connected.
+        Return translation (m), quaternion and stamp (s) of `source` in `target`; None: no path.
 
-        The stamp is infinite when every transform between them is static.
+        The stamp is infinite if all transforms between them are static.
         """
         down = self._to_root(source)
         up = self._to_root(target)
@@ -101,7 +101,7 @@ class Frames:
             stamp = min(stamp, step.stamp)
             frame = step.parent
             if frame in poses:
-                break  # a loop: whoever published it, there is no root
+                break  # a loop, so there is no root
             poses[frame] = translation, rotation, stamp
         return poses
 
@@ -118,7 +118,7 @@ def multiply(one: Array, other: Array) -> Array:
 
 
 def rotate(rotation: Array, vector: Array) -> Array:
-    """Return the vector turned by a unit quaternion."""
+    """Return a vector rotated by a unit quaternion."""
     axis, w = rotation[:3], rotation[3]
     turned: Array = vector + 2.0 * np.cross(axis, np.cross(axis, vector) + w * vector)
     return turned

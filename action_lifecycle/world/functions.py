@@ -15,8 +15,8 @@
 """
 The values and the functions of expressions.
 
-A value is a number, a truth, a text, or a numpy array. What has no value raises one of `ERRORS`,
-and the expression is unknown. Angles in rad.
+A value is a number, a boolean, a string, or a numpy array. A function without a result raises one
+of `ERRORS`, and the expression is unknown. Angles are in rad.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class NoValue(ValueError):
 
 
 class Text(str):
-    """A text as a value: it is compared, searched and measured; it has no arithmetic."""
+    """A string value: supports comparison, `in` and `len`, but no arithmetic."""
 
     __slots__ = ()
     __mul__ = __rmul__ = __add__ = __mod__ = None  # type: ignore[assignment]
@@ -44,7 +44,7 @@ class Text(str):
 
 
 class Texts(tuple[Text, ...]):
-    """Several texts as a value; likewise without arithmetic."""
+    """A value of several strings; without arithmetic."""
 
     __slots__ = ()
     __mul__ = __rmul__ = __add__ = None  # type: ignore[assignment]
@@ -55,7 +55,7 @@ class Texts(tuple[Text, ...]):
 
 
 def known(value: Any) -> Any:
-    """Return the value unless it is, or contains, a NaN or an infinity."""
+    """Return the value; raises NoValue if it is or contains a NaN or an infinity."""
     if value.__class__ is float:
         if math.isfinite(value):
             return value
@@ -67,7 +67,7 @@ def known(value: Any) -> Any:
 
 
 def truth(value: Any) -> bool:
-    """Return a truth; what is neither true nor false has no value."""
+    """Return a boolean; raises NoValue for anything else."""
     if value is True or value is False:
         return bool(value)
     if isinstance(value, np.bool_):
@@ -76,7 +76,7 @@ def truth(value: Any) -> bool:
 
 
 def count(value: Any) -> Any:
-    """Return numbers as they are, truths as 1 and 0."""
+    """Return booleans as 1 and 0, and other values unchanged."""
     if isinstance(value, np.bool_):
         return int(value)
     if isinstance(value, np.ndarray) and value.dtype == bool:
@@ -85,13 +85,13 @@ def count(value: Any) -> Any:
 
 
 def vector(most: int, *values: Any) -> Any:
-    """Return numbers as a vector of at most so many elements."""
+    """Return numbers as a vector; raises NoValue beyond `most` elements."""
     _check_size(most, sum(getattr(value, 'size', 1) for value in values))
     return np.array(values, dtype=float)
 
 
 def limited(most: int, function: Callable[..., Any], *values: Any) -> Any:
-    """Apply a function whose result has as many elements as the arrays have together, at most."""
+    """Call a function; raises NoValue if its arrays broadcast to more than `most` elements."""
     shapes = [value.shape for value in values if isinstance(value, np.ndarray)]
     if shapes:
         whole = shapes[0] if len(shapes) == 1 else np.broadcast_shapes(*shapes)
@@ -100,7 +100,7 @@ def limited(most: int, function: Callable[..., Any], *values: Any) -> Any:
 
 
 def flat(value: Any) -> Any:
-    """Return a number, a text or a list of these; arrays of more dimensions have no value here."""
+    """Return the value; raises NoValue for an array of several dimensions."""
     if isinstance(value, np.ndarray) and value.ndim > 1:
         raise NoValue('an array of several dimensions')
     return value
@@ -112,7 +112,7 @@ def _check_size(most: int, size: int) -> None:
 
 
 def power(base: Any, exponent: float) -> Any:
-    """Return the power as a float: whole numbers would grow without bound."""
+    """Return the power as a float, since integers would grow without bound."""
     return (base.astype(float) if isinstance(base, np.ndarray) else float(base)) ** exponent
 
 
@@ -133,8 +133,8 @@ def _angle(one: Any, other: Any) -> float:
     """
     Return the angle between two directions, in rad, 0 to pi.
 
-    Numbers are angles themselves; vectors of 2 or 3 are directions; vectors of 4 are quaternions
-    (x, y, z, w), of which the angle of the rotation between them is taken.
+    Numbers are angles; vectors of 2 or 3 are directions; vectors of 4 are quaternions (x, y, z,
+    w), for which it is the angle of the rotation between them.
     """
     a, b = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
     if a.shape != b.shape or a.size not in (1, 2, 3, 4):
@@ -160,7 +160,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     'Add': operator.add, 'Sub': operator.sub, 'Mult': operator.mul, 'Div': operator.truediv,
     'FloorDiv': operator.floordiv, 'Mod': operator.mod, 'Eq': operator.eq, 'NotEq': operator.ne,
     'Lt': operator.lt, 'LtE': operator.le, 'Gt': operator.gt, 'GtE': operator.ge}
-"""Operators by the names of their syntax nodes; of numbers Python's own are used."""
+"""Operators on arrays by the names of their syntax nodes; numbers use Python's operators."""
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
     # name: function, fewest and most arguments
     'abs': (abs, 1, 1),

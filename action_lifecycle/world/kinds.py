@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-What kind of value an expression gives, as far as that is known before a sample has come.
+Type inference: the kind of an expression's value, as far as known before there are samples.
 
-So that a condition that is a number, or that compares a text with a number, is refused when it is
-loaded, not found out while the robot moves.
+So a condition that is a number, or compares a string with a number, is refused when it is loaded,
+not while the robot moves.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from .reducers import TIMING
 
 
 class Kind(Enum):
-    """The kind of a value; its value is how messages call it."""
+    """The kind of a value; the enum values are the names in messages."""
 
     ANY = 'something'  #: not known
     NUMBER = 'a number'
     VECTOR = 'a list of numbers'
-    NUMBERS = 'numbers'  #: in a shape that is not known
-    TRUTH = 'a truth'
-    TRUTHS = 'several truths'
+    NUMBERS = 'numbers'  #: of unknown shape
+    TRUTH = 'a boolean'
+    TRUTHS = 'several booleans'
     TEXT = 'a text'
     TEXTS = 'several texts'
     MESSAGE = 'a message whose fields are not all numbers'
@@ -70,7 +70,7 @@ def schema_of(kind: Kind) -> dict[str, Any]:
 
 
 def kind_of(value: Any) -> Kind:
-    """Return the kind of a value: a constant, or a parameter as YAML or JSON has it."""
+    """Return the kind of a constant or of a parameter from YAML or JSON."""
     if isinstance(value, (bool, np.bool_)):
         return _TRUTH
     if isinstance(value, (int, float)):
@@ -89,7 +89,7 @@ def kind_of(value: Any) -> Kind:
 
 
 def reduced(kind: Kind, elements: str, over_time: str) -> Kind:
-    """Return the kind of a fact from that of its field; TypeError when that can't be reduced."""
+    """Return the kind of a fact, from its field's; raises TypeError if it can't be reduced."""
     if over_time in TIMING:
         return _NUMBER
     if elements == 'count':
@@ -111,7 +111,7 @@ def _of_elements(kind: Kind, reducer: str) -> Kind:
 
 
 def _of_window(kind: Kind, reducer: str) -> Kind:
-    """Element by element."""
+    """Return the kind after a reduction over time, element by element."""
     _no_text(kind, reducer)
     if reducer in ('any', 'all'):
         return {_NUMBER: _TRUTH, _TRUTH: _TRUTH, _VECTOR: _TRUTHS, _TRUTHS: _TRUTHS}.get(
@@ -128,17 +128,16 @@ def _no_text(kind: Kind, reducer: str) -> None:
 
 def check(node: ast.expr, kinds: Mapping[str, Kind], condition: bool, tell: Tell) -> Kind:
     """
-    Return the kind of a checked syntax tree, given the kinds of names (others may be anything).
+    Return the kind of a syntax tree, given the kinds of names (other names may be of any kind).
 
-    `tell(node, message)` is called for what does not go together; `condition`: it must be true or
-    false.
+    `tell(node, message)` is called for each fault; `condition`: the result must be boolean.
     """
     walk = _Walk(kinds, tell)
     return walk.truth(node) if condition else walk.kind(node)
 
 
 def is_number(node: ast.expr, kinds: Mapping[str, Kind]) -> bool:
-    """Whether the value of a syntax tree is surely one number, or true or false."""
+    """Whether the value of a syntax tree is certainly one number or boolean."""
     if isinstance(node, ast.Constant):
         return not isinstance(node.value, str)
     if isinstance(node, ast.Name):
@@ -206,7 +205,7 @@ class _Walk:
 
     def _compare(self, node: ast.Compare) -> Kind:
         left, left_kind = node.left, self.kind(node.left)
-        kinds: set[Kind] = set()  # of what is compared one by one; in, not in: one truth
+        kinds: set[Kind] = set()  # of elementwise comparisons; `in` gives one boolean
         for operator, right in zip(node.ops, node.comparators):
             right_kind = self.kind(right)
             if isinstance(operator, (ast.In, ast.NotIn)):

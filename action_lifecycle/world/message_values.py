@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a part of a message is worth: a number, a boolean, a string, or an array."""
+"""Converts parts of messages to values: a number, a boolean, a string, or an array."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NUMBER = re.compile(r'\s*(?!0[xX])([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s
 
 
 def to_value(value: Any) -> Any:
-    """Return what a message holds as a value; NoValue says why there is none."""
+    """Return a part of a message as a value; raises NoValue with the reason if it has none."""
     if isinstance(value, (bool, int, float, np.ndarray)):
         return value
     if isinstance(value, np.generic):
@@ -69,7 +69,7 @@ def _of_list(items: list[Any]) -> Any:
 
 
 def _flatten(message: Any, numbers: list[float]) -> None:
-    """Collect the numbers of a message of numbers; a header is left out."""
+    """Collect the numbers of a message, without its header; raises NoValue for other fields."""
     fields = fields_in(message)
     if set(fields) == {'sec', 'nanosec'}:
         numbers.append(message.sec + message.nanosec / 1e9)
@@ -91,7 +91,7 @@ def _flatten(message: Any, numbers: list[float]) -> None:
 
 
 def fields_in(message: Any) -> Sequence[str]:
-    """Return the names of a message's fields, in order; of plain objects those of dataclasses."""
+    """Return the names of the fields of a message, or of a dataclass, in order."""
     of_ros = getattr(message, 'get_fields_and_field_types', None)
     if of_ros is not None:
         return tuple(of_ros())
@@ -99,11 +99,11 @@ def fields_in(message: Any) -> Sequence[str]:
 
 
 def number_in(value: Any) -> Any:
-    """Return the number that a string begins with; a unit of one word may follow."""
+    """Return the number at the start of a string; one word, the unit, may follow."""
     if isinstance(value, list):
         return [number_in(item) for item in value]
     if not isinstance(value, str):
-        return value  # a number of JSON
+        return value  # a JSON number
     match = _NUMBER.match(value)
     if match is None:
         raise NoValue(f'the string {value[:40]!r} is not a number, with or without a unit')
@@ -111,11 +111,11 @@ def number_in(value: Any) -> Any:
 
 
 class _Missing(Absent, AttributeError):
-    """A key that an object of JSON does not have."""
+    """A JSON object does not have a key."""
 
 
 class _Object(dict[str, Any]):
-    """An object of JSON whose keys are read as fields."""
+    """A JSON object whose keys can be read as attributes."""
 
     def __getattribute__(self, name: str) -> Any:
         if name.startswith('__'):
@@ -127,7 +127,7 @@ class _Object(dict[str, Any]):
 
 
 def json_in(value: Any) -> Any:
-    """Return what a string holds as JSON, so that paths go on in it."""
+    """Return a string parsed as JSON, into which a path can continue."""
     if not isinstance(value, str):
         raise NoValue('no string to be read as JSON')
     try:

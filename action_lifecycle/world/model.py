@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The world model: samples in, answers about conditions out; no thread, no clock, no ROS in it.
+The world model: takes samples and evaluates conditions; without threads, clock or ROS.
 
-All times are seconds of ROS time. The caller hands samples in with `ingest`, and calls `advance`
-when `next_deadline` has come; answers come by callback, from within these calls.
+All times are seconds of ROS time. The caller passes samples to `ingest` and calls `advance` at
+`next_deadline`; results come by callback from within these calls.
 
     model = WorldModel(load_facts('facts.yaml'))
     model.confirm([Condition('grasped', 'finger_gap > 0.01', hold=0.3, within=2.0)],
@@ -57,7 +57,7 @@ from .values import Parameters
 from .watches import combined, Confirm, Judged, Maintain, UntilKnown, Watch
 from ..engine.errors import DocumentError, Fault
 
-JUMP = 0.1  #: s; when time falls back by more, everything seen before is void
+JUMP = 0.1  #: s; if time jumps back by more, all samples are dropped
 OnResult = Callable[[Result], None]
 OnUpdate = Callable[[Watch], None]
 WatchT = TypeVar('WatchT', bound=Watch)
@@ -65,10 +65,10 @@ WatchT = TypeVar('WatchT', bound=Watch)
 
 class WorldModel:
     """
-    The facts as they are, and the open questions about them.
+    The current facts, and the open watches on conditions.
 
-    `late`: s after which somebody who judges what was due may have samples from before that wait
-    to be handed in; what is judged later than that confirms no hold, it begins anew.
+    `late`: maximum delay (s) of a due evaluation; a later one restarts the hold, since samples
+    from before may not have been passed to `ingest` yet.
     """
 
     def __init__(self, facts: FactSet, *, late: float = math.inf) -> None:
@@ -105,10 +105,10 @@ class WorldModel:
 
     def ingest(self, topic: str, message: Any, received: float, age: float = 0.0) -> None:
         """
-        Take a message of a topic (as written in the facts file) that arrived at `received`.
+        Process a message of a topic (named as in the facts file) that arrived at `received`.
 
-        `age`: s since it was published, for one that was latched; without a stamp of its own it
-        counts as measured then. What was due before is judged first, by what was known then.
+        `age`: time (s) since a latched message was published; it counts as measured then if it has
+        no stamp. Evaluations due before `received` are made first, with the earlier samples.
         """
         dues = self._dues
         if received >= self.now and not (dues and dues[0][0] <= received):
@@ -128,7 +128,7 @@ class WorldModel:
                 self._judge(watch, now)
 
     def advance(self, now: float) -> None:
-        """Let time pass: judge what was due until `now`, each at its own time."""
+        """Make all evaluations due until `now`, each for its due time."""
         if now < self.now - JUMP:
             self._restart(now)
         self.now = now = max(now, self.now)
@@ -142,18 +142,18 @@ class WorldModel:
 
     @property
     def waiting(self) -> bool:
-        """Whether there may be a next deadline."""
+        """Whether there may be a deadline."""
         return bool(self._dues)
 
     def next_deadline(self) -> float:
-        """Return when `advance` has to be called next; infinite: only samples matter."""
+        """Return when `advance` has to be called next; infinite if only samples matter."""
         dues = self._dues
         while dues and not (dues[0][2].open and dues[0][0] == dues[0][2].due):
             heapq.heappop(dues)
         return dues[0][0] if dues else math.inf
 
     def _restart(self, now: float) -> None:
-        """Time jumped back (a simulation was reset): no sample from before counts any more."""
+        """Drop all samples, as time jumped back (a simulation was reset)."""
         self.now = now
         self._frames.clear()
         for source in self._sources.values():
@@ -166,17 +166,17 @@ class WorldModel:
             watch.restart(now)
             self._schedule(watch)
 
-    # -- questions
+    # -- queries
 
     def value(self, name: str, now: float) -> FactValue:
-        """Return a fact as it is at `now`."""
+        """Return the value of a fact at `now`."""
         return self._sources[name].describe(now)
 
     def evaluate(
         self, conditions: Iterable[Condition], now: float,
         names: Mapping[str, Any] | None = None,
     ) -> tuple[Verdict, tuple[Evidence, ...]]:
-        """Judge conditions once; returns the verdict of all together, and evidence of each."""
+        """Evaluate conditions once; returns the combined verdict and the evidence of each."""
         self.advance(now)
         judged = self._compile(conditions, names)
         for entry in judged:
@@ -188,9 +188,9 @@ class WorldModel:
         self, text: str, now: float, names: Mapping[str, Any] | None = None
     ) -> tuple[Any, str]:
         """
-        Return the value of an expression over facts and `names`, and why there is none.
+        Return the value of an expression over facts and `names`, or None and the reason.
 
-        Raises DocumentError when it can't be compiled.
+        Raises DocumentError if it can't be compiled.
         """
         self.advance(now)
         parameters = Parameters.of(names)
@@ -209,34 +209,34 @@ class WorldModel:
         after: float = -math.inf, names: Mapping[str, Any] | None = None,
         on_update: OnUpdate | None = None,
     ) -> Confirm:
-        """Ask until all conditions hold or time is up; samples up to `after` don't count."""
+        """Watch until all conditions hold or time is up; samples up to `after` don't count."""
         return self._open(Confirm, conditions, now, after, names, on_result, on_update)
 
     def maintain(
         self, conditions: Iterable[Condition], now: float, on_result: OnResult, *,
         names: Mapping[str, Any] | None = None, on_update: OnUpdate | None = None,
     ) -> Maintain:
-        """Answer VIOLATED when one of the conditions no longer holds."""
+        """Watch until one of the conditions is broken; the result is VIOLATED."""
         return self._open(Maintain, conditions, now, -math.inf, names, on_result, on_update)
 
     def until_known(
         self, conditions: Iterable[Condition], now: float, on_result: OnResult, *,
         names: Mapping[str, Any] | None = None,
     ) -> UntilKnown:
-        """Answer JUDGED when every condition is known, at the latest after its `within`."""
+        """Watch until every condition is known or its `within` is over; the result is JUDGED."""
         return self._open(UntilKnown, conditions, now, -math.inf, names, on_result, None)
 
     def topics(
         self, conditions: Iterable[Condition], names: Mapping[str, Any] | None = None
     ) -> set[str]:
-        """Return the topics that conditions need; DocumentError when one can't be compiled."""
+        """Return the topics that conditions need; raises DocumentError if one is not valid."""
         needed: set[str] = set()
         for condition in conditions:
             expression = compile_condition(condition.expression, self.facts, names)
             needed.update(name for name in expression.names if name in self.facts)
         return self.facts.topics(needed)
 
-    # -- inside
+    # -- internal
 
     def _open(
         self, kind: type[WatchT], conditions: Iterable[Condition], now: float, after: float,

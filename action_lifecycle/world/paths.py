@@ -15,20 +15,20 @@
 """
 Paths into messages: `position[name=elbow]`, `ranges[10:20]`, `status[*].level`, `data|json.on`.
 
-A path is field names joined by dots; a field may be followed by selectors in brackets:
+A path consists of field names joined by dots; a field may have selectors in brackets:
 
-- `[3]`, `[-1]`, `[2:8]`, `[::2]`: index and slice; several, joined by commas, for images;
-- `[*]`: every element; what follows is read of each of them, and those that do not have it are
-  left out. Of several in one path, the elements are put one after the other into one list;
-- `[name=elbow]`: of an array of numbers, the element at the place where the array `name` beside it
-  holds `elbow`; of an array of messages, the first whose field `name` is `elbow`. The field may
-  itself be a path (`[results[0].hypothesis.class_id=cup]`); a path to several values
-  (`[results[*].hypothesis.class_id=cup]`) must have the value among them. A number may be given
-  by the name of a constant of its message (`[level=ERROR]`);
-- `[name=elbow,wrist]`: several elements, in this order. A value with a comma stands in quotes.
+- `[3]`, `[-1]`, `[2:8]`, `[::2]`: index and slice; for images several, joined by commas;
+- `[*]`: every element. The rest of the path is read from each element; elements without it are
+  left out. Several `[*]` in one path give one flat list;
+- `[name=elbow]`: in an array of numbers, the element at the index at which the array `name` of the
+  same message has `elbow`; in an array of messages, the first one whose field `name` is `elbow`.
+  The field may be a path (`[results[0].hypothesis.class_id=cup]`); a path to several values
+  (`[results[*].hypothesis.class_id=cup]`) matches if one of them has the value. A number may be
+  given by the name of a constant of its message (`[level=ERROR]`);
+- `[name=elbow,wrist]`: several elements, in this order. Put a value with a comma in quotes.
 
-At the end, `|number` reads the number that a string begins with (a unit may follow), and `|json`
-reads a string as JSON; what follows are keys and selectors of that.
+At the end, `|number` reads the number at the start of a string (a unit may follow), and `|json`
+parses a string as JSON; keys and selectors may follow it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from ..engine.errors import LifecycleError, nearest
 
 
 class PathError(LifecycleError):
-    """A field path that can't be read; `column` counts from 1."""
+    """A field path is not valid; `column` counts from 1."""
 
     def __init__(self, message: str, column: int = 1) -> None:
         self.column = column
@@ -54,7 +54,7 @@ class FieldStep(NamedTuple):
 
 
 class IndexStep(NamedTuple):
-    """Indices and slices; `every`: `[*]`."""
+    """An index, a slice, or several; `every`: `[*]`."""
 
     index: Any
     every: bool = False
@@ -77,14 +77,14 @@ Step = Union[FieldStep, IndexStep, MatchStep, ConvertStep]
 CONVERSIONS = ('number', 'json')
 MAX_LENGTH = 500
 _FIELD = re.compile(r'[A-Za-z][A-Za-z0-9_]*')
-_KEY = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')  # of JSON
+_KEY = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')  # JSON key
 _WHOLE = re.compile(r'[-+]?[0-9]+\Z')
 _MATCH = re.compile(r'[A-Za-z]')
 _LISTED = re.compile(r"""\s*("[^"]*"|'[^']*'|[^,]*?)\s*(?:,|\Z)""")
 
 
 def parse_path(path: str) -> tuple[Step, ...]:
-    """Return the steps of a field path; PathError with the column of what is wrong."""
+    """Return the steps of a field path; raises PathError with the column of the fault."""
     if len(path) > MAX_LENGTH:
         raise PathError(f'a field path of {len(path)} characters; expected at most {MAX_LENGTH}')
     steps: list[Step] = []
@@ -127,7 +127,7 @@ def _field(path: str, position: int, name: re.Pattern[str], steps: list[Step]) -
 
 
 def _closing(path: str, start: int) -> int:
-    """Return where the bracket that opens at `start` is closed; -1: nowhere."""
+    """Return the position of the bracket that closes the one at `start`; -1 if none."""
     depth, quote = 0, ''
     for position in range(start, len(path)):
         sign = path[position]
@@ -170,7 +170,7 @@ def _selector(text: str, path: str, column: int) -> Step:
 
 
 def _split(text: str) -> tuple[str, str, str]:
-    """Return key, '=' and value of a selector; without a key, nothing of them."""
+    """Return key, '=' and value of a selector; three empty strings if it has no key."""
     depth = 0
     for position, sign in enumerate(text):
         depth += (sign == '[') - (sign == ']')

@@ -15,8 +15,8 @@
 """
 Reducers: one number from the elements of a sample, or from the samples of a time window.
 
-Elements that are NaN are left out (a LaserScan's missing returns); with nothing left, the fact is
-unknown. `count` counts elements of a sample, `rate` and `age` speak of the samples themselves.
+NaN elements (such as missing returns of a LaserScan) are left out; if no element is left, the fact
+is unknown. `count` counts the elements of a sample; `rate` and `age` measure the samples.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ ELEMENT_REDUCERS = (
     'latest', 'min', 'max', 'mean', 'median', 'norm', 'std', 'sum', 'count', 'any', 'all')
 WINDOW_REDUCERS = (
     'latest', 'min', 'max', 'mean', 'median', 'std', 'sum', 'count', 'any', 'all', 'rate', 'age')
-TIMING = ('count', 'rate', 'age')  # over a window: valid also when the topic is silent
+TIMING = ('count', 'rate', 'age')  # over a window; valid also without new samples
 
-_PLAIN: dict[str, Callable[..., Any]] = {  # reduce's own loops: np.min and the like wrap them
+_PLAIN: dict[str, Callable[..., Any]] = {  # faster than np.min etc., which wrap these
     'min': np.minimum.reduce, 'max': np.maximum.reduce, 'sum': np.add.reduce, 'mean': np.mean,
     'median': np.median, 'std': np.std, 'any': np.logical_or.reduce,
     'all': np.logical_and.reduce,
@@ -41,7 +41,7 @@ _OF_NOTHING = {'any': False, 'all': True, 'sum': 0.0}
 
 
 def reduce_elements(name: str, value: Any) -> Any:
-    """Reduce the elements of one sample; None when nothing is left. `count` is counted before."""
+    """Reduce the elements of one sample; None if no element is left. Not for `count`."""
     if name == 'latest':
         return value
     elements = value if value.__class__ is np.ndarray else np.asarray(value)
@@ -52,12 +52,12 @@ def reduce_elements(name: str, value: Any) -> Any:
     result = _PLAIN[name](elements, axis=None)
     if result == result:
         return result.item()
-    left = elements[~np.isnan(elements)]  # the slow way, only when there is a NaN
+    left = elements[~np.isnan(elements)]  # slow; only if there is a NaN
     return _number(_PLAIN[name](left)) if left.size else None
 
 
 def reduce_window(name: str, values: Sequence[Any]) -> Any:
-    """Reduce the values of a window, element by element when they are vectors; None: nothing."""
+    """Reduce the values of a window, vectors element by element; None if there are none."""
     if name == 'count':
         return len(values)
     if not values:

@@ -13,18 +13,18 @@
 # limitations under the License.
 
 """
-Whether motions may run: the e-stop and the other safety topics. It fails closed.
+Decides by the e-stop and the other safety topics whether motions may run; it fails closed.
 
-Not ready: a topic was not heard as it has to be, and nothing has moved yet. Nothing starts; it is
-ready again by itself. Stopped: a topic says stop, or was not heard after something has moved.
-That is latched with the first reason until somebody clears it; only a topic that says stop takes
-the place of another reason. This is a software guard against mistakes, not a certified safety
-function; an emergency stop is wired.
+NOT_READY: a topic is not received as required, and nothing has moved yet. No motion starts; the
+state becomes READY by itself. STOPPED: a topic says stop, or is not received after something has
+moved. STOPPED is latched with its first reason until a person clears it; only a topic that says
+stop replaces another reason. This is a software guard against mistakes, not a certified safety
+function; an emergency stop must be wired.
 
-A message does not tell who published it, so a safety topic has one publisher. With a second one,
-nobody knows whose stop was taken back, or who fell silent.
+A message does not tell its publisher, so a safety topic must have only one. With two publishers it
+would be unknown which one has released its stop or has gone silent.
 
-Times are seconds of a steady clock: a watchdog must not stand still with a paused simulation.
+Times are seconds of a steady clock, as a watchdog must also run while a simulation is paused.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from .safety_topics import SafetyTopic
 from .selectors import compile_path, header_stamp, Reader
 from ..lifecycle.states import ErrorCode
 
-BEATS = 3  #: heartbeats in a row after which a topic counts as heard
-APART = 0.05  #: s between two heartbeats that count; what was queued comes at once
-LATE = 0.02  #: s by which a judgement is late when this process was held up
-LISTEN = 0.1  #: s in which a process that was held up reads what has come meanwhile
+BEATS = 3  #: consecutive heartbeats after which a topic counts as received
+APART = 0.05  #: minimum time (s) between two counted heartbeats; queued ones come at once
+LATE = 0.02  #: delay (s) of an evaluation from which on this process counts as blocked
+LISTEN = 0.1  #: extra time (s) for a process that was blocked to read waiting messages
 
 
 class Safety(IntEnum):
@@ -57,7 +57,7 @@ class Safety(IntEnum):
 
 @dataclass(frozen=True)
 class SafetyStatus:
-    """The state, and the first reason for it."""
+    """The safety state and the first reason for it."""
 
     state: Safety
     code: ErrorCode = ErrorCode.NONE
@@ -66,8 +66,8 @@ class SafetyStatus:
 
     @property
     def told(self) -> str:
-        """Return the reason, of a stop with what is to be done about it."""
-        latched = '; latched: look, then call clear_stop with an actor'
+        """Return the reason; for a stop, with what to do about it."""
+        latched = '; latched: check the robot, then call clear_stop with an actor'
         return self.reason + (latched if self.state is Safety.STOPPED else '')
 
 
@@ -81,7 +81,7 @@ class _Guard:
         self.spec = spec = given.spec
         self.topic = topic
         self._given = given
-        self.unseen = True  #: nothing that counts has come from the present publisher
+        self.unseen = True  #: no valid message from the current publisher yet
         self._name = f"{given.label} topic '{topic}'"
         self._read: Reader | None = \
             None if spec.field is None else compile_path(spec.field, spec.type)[0]
@@ -91,16 +91,16 @@ class _Guard:
         self._says_stop = False
         self._said_stop = -math.inf
         self._lost = False
-        self._fault = ''  #: why what has come does not count
+        self._fault = ''  #: why the last message does not count
         self._seen = -math.inf
         self._beats = 0
         self._counted = -math.inf
-        self._spared = -math.inf  #: until when silence is not judged, for this process was late
+        self._spared = -math.inf  #: silence does not count until then
 
-    # -- what comes
+    # -- input
 
     def set_publishers(self, publishers: Collection[bytes]) -> bool:
-        """Take the publishers there are now; whether it is not known any more what they say."""
+        """Update the publishers; returns whether one has gone, so that its value is unknown."""
         before, self._publishers = self._publishers, frozenset(publishers)
         lost = bool(frozenset(before) - self._publishers)
         if lost:
@@ -115,7 +115,7 @@ class _Guard:
             self._says_stop, self._said_stop = True, now
         else:
             self._fault = self._fault_of(message, published, latched)
-            if self._fault or (latched and not self.unseen):  # what came live is newer
+            if self._fault or (latched and not self.unseen):  # a live message is newer
                 return
             self._says_stop = False
         self.unseen = self._lost = False
@@ -132,7 +132,7 @@ class _Guard:
         try:
             return self._given.stops(self._read(message))
         except (LookupError, AttributeError, ValueError, TypeError):
-            return True  # what can't be read does not permit anything
+            return True  # an unreadable value stops
 
     def _fault_of(self, message: Any, published: float | None, latched: bool) -> str:
         """Return why a message that permits motions does not count."""
@@ -144,17 +144,17 @@ class _Guard:
         how = 'older than' if stamp < published else 'ahead of ROS time by more than'
         return f'its stamps are {how} {self.spec.max_age:g} s'
 
-    # -- what is so
+    # -- state
 
     def expiry(self) -> float:
-        """Return when silence begins to count; infinite when it does already, or never does."""
+        """Return when silence begins to count; infinite if it counts already, or never."""
         return self._expiry() if self._heartbeat and self._beats else math.inf
 
     def _expiry(self) -> float:
         return max(self._seen + self.spec.max_age, self._spared)
 
     def pass_time(self, now: float, *, spare: bool) -> None:
-        """Count the heartbeats anew after a silence; `spare`: unless this process was late."""
+        """Reset the heartbeats after silence; `spare`: allow more if this process was late."""
         expiry = self.expiry()
         if now < expiry:
             return
@@ -164,7 +164,7 @@ class _Guard:
             self._beats = 0
 
     def stop_reason(self, now: float) -> str:
-        """Return that it says stop, or said it just now; else an empty text."""
+        """Return why the topic stops, now or within the last `max_age`; '' if it does not."""
         if self._says_stop:
             return f'{self._name} says stop'
         if now < self._said_stop + self.spec.max_age:
@@ -172,7 +172,7 @@ class _Guard:
         return ''
 
     def doubt(self) -> str:
-        """Return why it is not known to permit motions; else an empty text."""
+        """Return why it is unknown whether the topic permits motions; '' if it is known."""
         count = len(self._publishers)
         why = f': {self._fault}' if self._fault else ''
         if count > 1:
@@ -191,14 +191,14 @@ class _Guard:
 
 class SafetyMonitor:
     """
-    The latch; `on_change(status)` is called when the status changes.
+    Monitors all safety topics and latches stops; calls `on_change(status)` on each change.
 
-    `before`: the stop that was latched when whoever was here before has ended. `full_name` gives
-    the topics as they are told of. `moved`: whether a motion is under way or was since the node
-    was activated; from then on, a topic that is not heard is latched as a stop.
+    `before`: the stop that was latched before a restart. `full_name` returns the topic names for
+    messages. `moved`: whether a motion has run since activation; from then on, a topic that is not
+    received latches a stop.
 
-    A judgement that comes late shows that this process was held up and could not listen. Silence
-    then counts when what has come meanwhile was read, `LISTEN` s later, at most one `max_age`.
+    A late evaluation shows that this process was blocked and could not receive. Silence then
+    counts `LISTEN` s later, after waiting messages were read, but at most one `max_age` later.
     """
 
     def __init__(
@@ -212,11 +212,11 @@ class SafetyMonitor:
         self.status = before or self._judge(-math.inf)
 
     def specs(self) -> list[SafetySpec]:
-        """Return the topics that have to be subscribed."""
+        """Return the topics to subscribe to."""
         return [guard.spec for guard in self._guards]
 
     def unseen(self, topic: str) -> bool:
-        """Return whether nothing that counts has come on a topic, by its full name."""
+        """Return whether a topic (full name) has had no valid message yet."""
         return any(guard.unseen for guard in self._guards if guard.topic == topic)
 
     def ingest(
@@ -224,12 +224,12 @@ class SafetyMonitor:
         latched: bool = False,
     ) -> None:
         """
-        Take a message of the topic of `spec`.
+        Process a message of the topic of `spec` at steady time `now`.
 
-        `published`: ROS time at which it was published (of a live one, at which it came); None:
-        not known. `latched`: it was published before it was asked for.
+        `published`: ROS time (s) of its publication, for a live message of its arrival; None: not
+        known. `latched`: it was published before the subscription.
         """
-        self.advance(now)  # a silence that ends now was one
+        self.advance(now)  # counts a silence that this message ends
         for guard in self._guards:
             if guard.spec is spec:
                 guard.take(message, now, published, latched)
@@ -237,16 +237,16 @@ class SafetyMonitor:
 
     def set_publishers(self, spec: SafetySpec, publishers: Collection[bytes], now: float) -> bool:
         """
-        Take the publishers that the topic of `spec` has now.
+        Update the publishers of the topic of `spec`.
 
-        Returns whether one has gone: what was latched has to be fetched anew.
+        Returns whether one has gone; then the latched message has to be fetched again.
         """
         lost = [guard.set_publishers(publishers) for guard in self._guards if guard.spec is spec]
         self.advance(now)
         return any(lost)
 
     def advance(self, now: float) -> None:
-        """Judge the topics at `now`."""
+        """Evaluate the topics at `now`."""
         for guard in self._guards:
             guard.pass_time(now, spare=self.status.state is Safety.READY)
         if self.status.state is not Safety.STOPPED:
@@ -257,13 +257,13 @@ class SafetyMonitor:
                 self._set(status)
 
     def next_deadline(self) -> float:
-        """Return when silence would begin to count; infinite while the robot is stopped."""
+        """Return when silence would begin to count; infinite while stopped."""
         if self.status.state is Safety.STOPPED:
             return math.inf
         return min((guard.expiry() for guard in self._guards), default=math.inf)
 
     def clear(self, now: float) -> str:
-        """Release the latch; returns why that is not possible, empty if it was."""
+        """Clear a latched stop; returns why this is not possible, '' if it is cleared."""
         self.advance(now)
         if self.status.state is Safety.STOPPED:
             status = self._judge(now)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The topics without which nothing moves, with the values that stop or permit."""
+"""The safety topics, with the values that stop or permit motions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ALLOWED: dict[Kind, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class SafetyTopic:
-    """A topic; `values`: those of its field that stop, or that alone permit if `permits`."""
+    """A safety topic; `values` of its field stop, or if `permits`, only they permit motions."""
 
     label: str
     spec: SafetySpec
@@ -43,7 +43,7 @@ class SafetyTopic:
     permits: bool
 
     def stops(self, value: Any) -> bool:
-        """Whether a value of the field stops; whatever is no number or nothing known does."""
+        """Whether a value of the field stops; NaN does, and with `permits` any unlisted value."""
         if value != value:  # a NaN
             return True
         listed = any(bool(value) is one if isinstance(one, bool) else bool(value == one)
@@ -54,7 +54,7 @@ class SafetyTopic:
 def safety_topics(
     document: Document, file: FactsFile, field_kind: FieldKind
 ) -> Iterator[SafetyTopic | Fault]:
-    """Yield the e-stop and the others, and what could never be seen to stop or to permit."""
+    """Yield the e-stop and the other safety topics, and the faults of their fields and values."""
     for path, spec in safety_specs(file):
         label = 'e-stop' if path == ('estop',) else 'safety'
         if spec.field is None and path == ('estop',):

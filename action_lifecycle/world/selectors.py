@@ -13,7 +13,7 @@
 # limitations under the License.
 
 # flake8: noqa: A005
-"""Readers of messages: what a field path (see paths.py) selects, as a value, and its stamp."""
+"""Compiles field paths (see paths.py) to functions that read value and stamp of a message."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ Reader = Callable[[Any], Any]
 
 def compile_path(path: str, type_name: str, *, count: bool = False) -> tuple[Reader, Reader]:
     """
-    Return two functions of a message: the value at `path`, and the stamp of its sample in s.
+    Return two functions of a message: the value at `path`, and the stamp of its sample (s).
 
-    `count`: how many elements it has, instead of the value.
-    The first raises Absent when the message does not hold it, NoValue when that has no value. The
-    stamp is that of the message's header, else of the selected element's, None when there is none.
+    `count`: the number of elements instead of the value. The first function raises Absent if the
+    message does not have the path, NoValue if the part has no value. The stamp is that of the
+    message's header, else of the selected element's header, else None.
 
-    Numbers are read as Python numbers, arrays as numpy views without a copy, strings as they are;
-    a message of numbers (Point, Quaternion, Pose, Twist) as the vector of its numbers in the order
-    of its definition, a time or duration as seconds. Of a PointCloud2, `data.z` is the cloud's
-    field `z`; of an Image, `data` has the shape (height, width) or (height, width, channels).
+    Numbers become Python numbers, arrays numpy views without a copy; strings stay. A message of
+    numbers (Point, Quaternion, Pose, Twist) becomes the vector of its numbers in the order of its
+    definition, a time or duration becomes seconds. For a PointCloud2, `data.z` is the field `z` of
+    the cloud; for an Image, `data` has the shape (height, width) or (height, width, channels).
     """
     steps = parse_path(path)
     finish = _counted if count else _converted
@@ -74,12 +74,12 @@ def _indices(path: str, steps: Sequence[Step]) -> list[Reader]:
 
 
 def is_every(step: Step) -> bool:
-    """Whether a step takes every element."""
+    """Whether a step is `[*]`."""
     return isinstance(step, IndexStep) and step.every
 
 
 def is_several(step: Step) -> bool:
-    """Whether a step selects several elements by their names."""
+    """Whether a step selects several elements by name."""
     return isinstance(step, MatchStep) and len(step.texts) > 1
 
 
@@ -121,7 +121,7 @@ def _chain(readers: Sequence[Reader]) -> Reader:
 
 
 def _each(steps: Sequence[Step], leave_out: bool) -> Reader:
-    """Read the steps of each element; `leave_out`: elements that do not have them are no fault."""
+    """Return a reader of the steps in each element; `leave_out`: skip elements without them."""
     reader = _read(steps)
     flat = any(map(is_every, steps))
 
@@ -157,20 +157,20 @@ def _step(step: Step) -> Reader:
             return items[index] if single else _view(items)[index]
         except IndexError as error:
             raise Absent(str(error)) from None
-        except (KeyError, TypeError):  # of JSON, which may hold anything
+        except (KeyError, TypeError):  # JSON of another structure
             raise Absent('no list') from None
     return read
 
 
 def _view(items: Any) -> Any:
-    """Return an array as numpy sees it, lists of messages as they are."""
+    """Return an array as a numpy view, and lists of messages unchanged."""
     if isinstance(items, array.array):
         return np.frombuffer(items, dtype=items.typecode)
     return items
 
 
 def _match(field: str, step: MatchStep) -> Reader:
-    """Read `field[key=text]`: by the array `key` beside the field, else by the elements' key."""
+    """Return a reader of `field[key=text]`: by the array `key`, else by the elements' `key`."""
     items_of = operator.attrgetter(field)
     by_element = _match_element(step)
     key, texts = step
@@ -187,7 +187,7 @@ def _match(field: str, step: MatchStep) -> Reader:
         if names is None or isinstance(names, str):
             return by_element(items_of(message))
         try:
-            if names[place] == text:  # where it was in the message before
+            if names[place] == text:  # same index as in the last message
                 return items_of(message)[place]
         except IndexError:
             pass
@@ -231,7 +231,7 @@ def _match_element(step: MatchStep) -> Reader:
 
 
 def _is(value: Any, text: str) -> bool:
-    """Whether a field of an element is what a path says."""
+    """Whether the field of an element equals the text in a path."""
     if isinstance(value, bool):
         return str(value).lower() == text.lower()
     if isinstance(value, bytes) and len(value) == 1:
@@ -240,7 +240,7 @@ def _is(value: Any, text: str) -> bool:
 
 
 def header_stamp(message: Any) -> float | None:
-    """Return the stamp of a message's header (or of its field `stamp`) in s; None without one."""
+    """Return the stamp (s) of a message's header, or its field `stamp`; None without one."""
     try:
         stamp = message.header.stamp
     except AttributeError:
@@ -249,11 +249,11 @@ def header_stamp(message: Any) -> float | None:
         seconds: float = stamp.sec + stamp.nanosec / 1e9
     except AttributeError:
         return None
-    return seconds or None  # zero: the publisher did not set it
+    return seconds or None  # zero means not set
 
 
 def _stamp_reader(steps: Sequence[Step]) -> Reader:
-    """Return a function for the stamp; elements that a path selects may have their own header."""
+    """Return a reader of the stamp, which may be in the header of a selected element."""
     end = next((place for place, step in enumerate(steps) if isinstance(step, ConvertStep)),
                len(steps))
     last = max((place for place, step in enumerate(steps[:end])
@@ -284,7 +284,7 @@ def _counted(reader: Reader) -> Reader:
 
 
 def _in_json(reader: Reader) -> Reader:
-    """Return the reader of a path into JSON, which may hold anything."""
+    """Return a reader that raises Absent for missing keys of JSON."""
     def read(message: Any) -> Any:
         try:
             return reader(message)
@@ -294,7 +294,7 @@ def _in_json(reader: Reader) -> Reader:
 
 
 def _converted(reader: Reader) -> Reader:
-    """Return the reader with its result as a value of a fact."""
+    """Return the reader with its result converted to a value."""
     def read(message: Any) -> Any:
         value = reader(message)
         kind = value.__class__

@@ -14,11 +14,11 @@
 
 # ruff: noqa: D102 (what overrides is documented at its base)
 """
-What is known of each fact now: the newest samples, and whether they still count.
+The current state of each fact: its newest samples and their validity.
 
-Every source answers the same questions. `now`, `after` and `max_age` are seconds of ROS time: only
-samples stamped later than `after` count, and a sample is valid until its stamp plus `max_age` (or
-the fact's own, when `max_age` is 0).
+All sources have the same methods. `now`, `after` and `max_age` are seconds of ROS time: only
+samples with a stamp later than `after` count, and a sample is valid until its stamp plus `max_age`
+(0: the fact's own `max_age`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .functions import known
 from .message_values import to_value
 from .reducers import reduce_elements, reduce_window
 
-AGE_STEP = 0.05  #: s; an age grows by itself, so whoever waits for it looks again after this time
+AGE_STEP = 0.05  #: interval (s) at which conditions on a growing age are evaluated again
 
 
 class Source:
@@ -52,25 +52,25 @@ class Source:
         self.max_age = max_age
 
     def read(self, now: float, after: float, max_age: float) -> Any:
-        """Return the value, None when it is not known."""
+        """Return the value; None if it is unknown."""
         raise NotImplementedError
 
     def stamp_at(self, now: float) -> float:
-        """Return the stamp of the newest sample; -inf: none, inf: does not age."""
+        """Return the stamp of the newest sample; -inf: no sample, inf: it does not age."""
         raise NotImplementedError
 
     def changes(self, now: float, max_age: float) -> float:
-        """Return the time at which, without a further sample, its value may change next."""
+        """Return the next time at which the value may change without a new sample."""
         stamp = self.stamp_at(now)
         expiry = stamp + (max_age or self.max_age)
         return expiry if expiry > now else math.inf
 
     def last(self, now: float) -> Any:
-        """Return the value as it was last seen, however old."""
+        """Return the newest value, however old."""
         return self.read(now, -math.inf, math.inf)
 
     def clear(self) -> None:
-        """Forget all samples: time jumped back."""
+        """Drop all samples, after time jumped back."""
 
     def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
         """Return value, stamp and validity for evidence."""
@@ -88,7 +88,7 @@ class Source:
             self.why_not() if value is None else '')
 
     def why_not(self) -> str:
-        """Return why the newest sample has no value; empty: it has one, or there is no sample."""
+        """Return why the newest sample has no value; '' if it has one or there is no sample."""
         return ''
 
 
@@ -111,13 +111,13 @@ class TopicSource(Source):
 
     def take(self, message: Any, latest: float) -> None:
         """
-        Take a message that was measured at `latest` at the latest.
+        Process a message that was measured at or before `latest`.
 
-        What does not hold the fact, or is older than the last, is no sample.
+        A message without the fact, or older than the last sample, is ignored.
         """
         try:
             stamp = self._stamp_of(message)
-            if stamp is None or stamp > latest:  # nothing is measured after it was sent
+            if stamp is None or stamp > latest:  # a measurement can't be later than its message
                 stamp = latest
             if stamp < self.stamp:
                 return
@@ -129,7 +129,7 @@ class TopicSource(Source):
                         self.problem = 'no element is a number'
                 elif value.__class__ is not int:
                     value = known(value)
-            except (ValueError, TypeError) as error:  # not finite, or it can't be reduced
+            except (ValueError, TypeError) as error:  # not finite, or not reducible
                 value = None
                 self.problem = str(error)
         except Absent:
@@ -139,7 +139,7 @@ class TopicSource(Source):
         self.keep()
 
     def keep(self) -> None:
-        """Keep what the window needs."""
+        """Keep the sample for a window."""
 
     def read(self, now: float, after: float, max_age: float) -> Any:
         stamp = self.stamp
@@ -155,7 +155,7 @@ class TopicSource(Source):
 
 
 class AgeSource(TopicSource):
-    """For how long nothing has come."""
+    """The time since the last sample."""
 
     __slots__ = ()
 
@@ -220,7 +220,7 @@ class TfSource(Source):
         self._pose: Any = None
 
     def refresh(self) -> None:
-        """Look the pose up anew: a transform has come."""
+        """Update the pose after a new transform."""
         pose = self._frames.pose(self._target, self._source)
         self._pose = None if pose is None or _finite(pose[0]) is None else pose
 
@@ -242,7 +242,7 @@ class TfSource(Source):
 
 
 class ConstantSource(Source):
-    """What does not change: a constant of the facts file, or a parameter of a request."""
+    """A constant of the facts file, or a parameter of a request."""
 
     __slots__ = ('_value',)
 
@@ -263,7 +263,7 @@ class ConstantSource(Source):
 
 
 class DerivedSource(Source):
-    """An expression over other facts; as old as the oldest of them."""
+    """An expression over other facts; its stamp is the oldest of theirs."""
 
     __slots__ = ('_expression', 'parts')
 
@@ -294,7 +294,7 @@ class DerivedSource(Source):
 
 
 def _finite(value: Any) -> Any:
-    """Return the value; None if it is, or contains, a NaN or an infinity."""
+    """Return the value; None if it is or contains a NaN or an infinity."""
     try:
         return known(value)
     except ValueError:

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-The file that keeps a latched stop, so that whoever takes over after a crash does not forget it.
+The file that keeps a latched stop over a crash or restart of the bridge.
 
-It is there from the stop until somebody clears it, and holds the first reason.
+It exists from the stop until it is cleared, and contains the first reason.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..lifecycle.states import ErrorCode
 
 
 class StopFile:
-    """One file; raises `LifecycleError` when its folder can't be made, `OSError` otherwise."""
+    """One file; raises `LifecycleError` if its folder can't be created, else `OSError`."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
@@ -42,7 +42,7 @@ class StopFile:
                 f"parameter 'stop_file': {self.path}: {error.strerror}") from error
 
     def read(self) -> SafetyStatus | None:
-        """Return the stop from before, None when there is none; what can't be read is a stop."""
+        """Return the kept stop, None if there is none; an unreadable file counts as a stop."""
         try:
             data = json.loads(self.path.read_text(encoding='utf-8'))
             return SafetyStatus(Safety.STOPPED, ErrorCode[data['code']],
@@ -55,7 +55,7 @@ class StopFile:
                 f'so there may have been a stop before the restart ({error!r})')
 
     def write(self, status: SafetyStatus, now: float) -> None:
-        """Keep a stop of `now` (s since 1970); after a crash it is there whole or not at all."""
+        """Write a stop at `now` (s since 1970), atomically."""
         text = json.dumps({
             'code': status.code.name, 'reason': status.reason, 'topic': status.topic,
             'time': datetime.fromtimestamp(now).astimezone().isoformat(timespec='seconds')})
@@ -68,7 +68,7 @@ class StopFile:
         self._sync_folder()
 
     def remove(self) -> None:
-        """Forget the stop: somebody has looked."""
+        """Remove the file, as the stop was cleared."""
         if self.path.exists():
             self.path.unlink()
             self._sync_folder()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Values that people write down: constants of a facts file, and parameters of a request."""
+"""Converts constants of a facts file and parameters of a request to values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .kinds import Kind, kind_of
 
 
 def as_value(data: Any) -> Any:
-    """Return a constant or parameter as a value: number, bool, text, vector or several texts."""
+    """Return a constant or parameter as a value; raises ValueError if it has none."""
     if isinstance(data, (bool, int, float)):
         if isinstance(data, float) and not math.isfinite(data):
             raise ValueError(
@@ -47,15 +47,15 @@ def as_value(data: Any) -> Any:
         else:
             if np.isfinite(array).all():
                 return array
-    raise ValueError('expected a number, a truth, a text, or a list of numbers or of texts')
+    raise ValueError('expected a number, a boolean, a text, or a list of numbers or of texts')
 
 
 class Parameters(dict[str, Any]):
     """
-    Parameters of a request as values of expressions, converted once.
+    Parameters of a request, converted to values of expressions.
 
-    `kinds`: of each value. `unusable`: why a parameter has no value, by name; it is an error
-    only if an expression reads it, since a goal may use it as it stands.
+    `kinds`: the kind of each value. `unusable`: why a parameter has no value, by name; this is an
+    error only if an expression reads it, since a goal may use the parameter unconverted.
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
@@ -70,5 +70,5 @@ class Parameters(dict[str, Any]):
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> Parameters:
-        """Return parameters as values; those that are converted already are returned as is."""
+        """Return converted parameters; a `Parameters` object is returned unchanged."""
         return given if isinstance(given, cls) else cls(given or {})

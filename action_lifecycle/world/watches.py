@@ -14,11 +14,11 @@
 
 # ruff: noqa: D102 (what overrides is documented at its base)
 """
-Questions to the sensors that stay open: confirm, maintain, and wait until known.
+Watches evaluate conditions over time: confirm, maintain, and wait until known.
 
-A watch is judged when a sample of one of its facts arrives, and at the times at which its answer
-may change without one: a hold that is through, a time that is up, a sample that grows too old.
-Each such time is judged as it was then, however late the caller drives it.
+A watch is evaluated when a sample of one of its facts arrives, and when its result may change
+without one: at the end of a hold, at a time limit, or when a sample becomes too old. Each
+evaluation is made for its due time, even if the caller is late.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _VERDICTS = {None: Verdict.UNKNOWN, True: Verdict.TRUE, False: Verdict.FALSE}
 
 
 class Judged:
-    """One condition of a watch, as it was judged last."""
+    """One condition of a watch with its last verdict."""
 
     __slots__ = ('condition', 'expression', 'parts', 'since', 'verdict')
 
@@ -46,10 +46,10 @@ class Judged:
         self.expression = expression
         self.parts = tuple(parts)
         self.verdict = Verdict.UNKNOWN
-        self.since = math.inf  #: since when the verdict has been what it is
+        self.since = math.inf  #: time of the last change of the verdict
 
     def judge(self, now: float, after: float) -> bool:
-        """Judge it again; whether the verdict changed."""
+        """Evaluate the condition; returns whether the verdict changed."""
         max_age = self.condition.max_age
         value = self.expression.evaluate(
             [part.read(now, after, max_age) for part in self.parts])
@@ -61,18 +61,18 @@ class Judged:
         return True
 
     def changes(self, now: float) -> float:
-        """Return when its verdict may change next without a further sample."""
+        """Return when the verdict may change next without a new sample."""
         max_age = self.condition.max_age
         return min((part.changes(now, max_age) for part in self.parts), default=math.inf)
 
     def stale(self, now: float, after: float) -> bool:
-        """Whether a fact of it has fallen silent."""
+        """Whether a fact of the condition is stale."""
         max_age = self.condition.max_age
         return any(part.describe(now, after, max_age).validity == Validity.STALE
                    for part in self.parts)
 
     def evidence(self, now: float, after: float) -> Evidence:
-        """Return what it was judged on."""
+        """Return the evidence of the last verdict."""
         seen: dict[str, Source] = {}
         todo = list(self.parts)
         for part in todo:
@@ -89,9 +89,9 @@ class Judged:
 
 class Watch:
     """
-    An open question; `cancel` closes it without an answer.
+    A watch on conditions; `cancel` closes it without a result.
 
-    `on_result(result)` is called once, `on_update(watch)` after each judgement that left it open.
+    `on_result(result)` is called once, `on_update(watch)` after each evaluation without a result.
     """
 
     def __init__(
@@ -102,27 +102,27 @@ class Watch:
         self.start = now
         self.after = after
         self.open = True
-        self.due = -math.inf  #: when it has to be judged, if no sample comes before
+        self.due = -math.inf  #: time of the next evaluation if no sample comes before
         self.on_cancel: Callable[[], None] = lambda: None
         self._on_result = on_result
         self._on_update = on_update
 
     def cancel(self) -> None:
-        """Close it; it never answers."""
+        """Close the watch; it gives no result."""
         if self.open:
             self.open = False
             self.on_cancel()
 
     def evidence(self, now: float) -> tuple[Evidence, ...]:
-        """Return what each condition was judged on last."""
+        """Return the evidence of all conditions."""
         return tuple(judged.evidence(now, self.after) for judged in self.conditions)
 
     def verdict(self) -> Verdict:
-        """Return the verdict of all conditions together."""
+        """Return the combined verdict of all conditions."""
         return combined(judged.verdict for judged in self.conditions)
 
     def restart(self, now: float) -> None:
-        """Begin anew: time jumped back, so neither samples nor deadlines mean anything."""
+        """Restart at `now` without samples, after time jumped back."""
         self.start = now
         self.after = min(self.after, now)
         self.due = now
@@ -130,10 +130,10 @@ class Watch:
             judged.verdict, judged.since = Verdict.UNKNOWN, math.inf
 
     def begin_anew(self, now: float) -> None:
-        """Count what must last from `now`: what came before may not be known yet."""
+        """Restart the hold times at `now`, since earlier samples may be missing."""
 
     def judge(self, now: float) -> None:
-        """Judge every condition, and answer if that is possible now."""
+        """Evaluate all conditions; calls `on_result` if there is a result."""
         changed = now >= self.due
         for judged in self.conditions:
             if judged.judge(now, self.after):
@@ -149,24 +149,24 @@ class Watch:
             self._on_update(self)
 
     def decide(self, now: float) -> Outcome | None:
-        """Return the answer, None while there is none."""
+        """Return the outcome, None while there is none."""
         raise NotImplementedError
 
     def next_due(self, now: float) -> float:
-        """Return when it has to be judged again."""
+        """Return the time of the next evaluation."""
         return min(min(judged.changes(now), self.limit(judged, now))
                    for judged in self.conditions)
 
     def limit(self, judged: Judged, now: float) -> float:
-        """Return when a time of this condition is up next."""
+        """Return the next time limit of this condition after `now`; infinite if none."""
         return _later(self.start + judged.condition.within, now)
 
 
 class Confirm(Watch):
     """
-    Waits until all conditions are true at once, each for its `hold`.
+    Waits until all conditions are true at the same time, each for its `hold`.
 
-    At the `within` of a condition, it and those whose time was up before must be.
+    At the `within` of a condition, this condition and those with an earlier `within` must be true.
     """
 
     def begin_anew(self, now: float) -> None:
@@ -180,7 +180,7 @@ class Confirm(Watch):
             return Outcome.CONFIRMED
         limits = [self.start + judged.condition.within for judged in self.conditions]
         late = [judged for judged in missing if now >= self.start + judged.condition.within]
-        if not late or now not in limits:  # what is not held between two limits may come back
+        if not late or now not in limits:  # decide at limits only: it may hold at the next one
             return None
         if any(judged.verdict is Verdict.FALSE for judged in late):
             return Outcome.REFUTED
@@ -201,7 +201,7 @@ class Confirm(Watch):
 
 
 class Maintain(Watch):
-    """Answers when a condition is false, or unknown for longer than its `within`."""
+    """Ends when a condition is false, or unknown for longer than its `within`."""
 
     def decide(self, now: float) -> Outcome | None:
         for judged in self.conditions:
@@ -218,7 +218,7 @@ class Maintain(Watch):
 
 
 class UntilKnown(Watch):
-    """Answers when no condition is unknown any more, or their `within` is up."""
+    """Ends when no condition is unknown, or at their `within`."""
 
     def decide(self, now: float) -> Outcome | None:
         if all(judged.verdict is not Verdict.UNKNOWN
@@ -228,7 +228,7 @@ class UntilKnown(Watch):
 
 
 def combined(verdicts: Any) -> Verdict:
-    """Return the verdict of conditions that must all be true."""
+    """Return the verdict of the conjunction of conditions."""
     found = set(verdicts)
     if Verdict.FALSE in found:
         return Verdict.FALSE

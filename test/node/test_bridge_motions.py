@@ -377,7 +377,8 @@ def test_estop_stops_motions_and_stays_until_somebody_clears_it(own: Rig, how: s
     own.until(lambda: own.safety[-1].state == SafetyState.STOPPED)
     assert (own.safety[-1].error_code, own.safety[-1].topic) == (code, '/estop')
     for told in (result.error_msg, own.safety[-1].reason):
-        assert "topic '/estop'" in told and 'latched: look, then call clear_stop with' in told
+        assert "topic '/estop'" in told
+        assert 'latched: check the robot, then call clear_stop with' in told
 
     own.beating = True
     own.spin(0.3)  # good again, and still latched

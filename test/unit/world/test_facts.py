@@ -81,7 +81,7 @@ def test_no_estop_has_to_be_written_out() -> None:
     ('{expression: other + unknown_one}', "unknown name 'unknown_one'"),
     ('{expression: bad + 1}', 'needs itself'),
     ('{expression: first.x}', 'attribute'),
-    ('{constant: {a: 1}}', 'expected a number, a truth, a text'),
+    ('{constant: {a: 1}}', 'expected a number, a boolean, a text'),
     ('{constant: .nan}', 'NaN is no value'),
     (f'{{constant: {10 ** 50}}}', 'beyond 64 bits'),
     ('{topic: a b, type: std_msgs/msg/Bool, field: data}', "'a b' is no name of a topic"),
