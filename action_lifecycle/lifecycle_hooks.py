@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-Action states by session and action id, for code that records what it does itself.
+Action states by session and action id, for programs that execute the actions themselves.
 
-A session is named by its user and prompt, `f'{user_id}_{prompt_id}'`. Nothing here moves a robot
-or supplies evidence: the functions record states, and refuse what config/graphs/action.yaml does
-not admit. `configure(journal=PATH)` makes the states durable; without it they are kept in memory.
-Any thread may call; of two that change one action at once the second is judged by what the first
-has made of it.
+A session is named by its user and prompt, `f'{user_id}_{prompt_id}'`. The functions only record
+states and refuse transitions that config/graphs/action.yaml does not permit; they do not move a
+robot or collect evidence. `configure(journal=PATH)` makes the states durable; without it they are
+kept in memory. The functions are thread-safe; concurrent changes of one action are made one after
+the other.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ _sessions = Sessions(_graph('action'))
 
 def configure(journal: str | os.PathLike[str] | None = None) -> None:
     """
-    Keep all states in this journal from now on, and read back those that it holds.
+    Keep all states in this journal from now on, and restore the states in it; None: in memory.
 
-    Comes before the first change, for what is in memory only would be lost: that raises
-    `LifecycleError`. None: in memory. Raises JournalError if the journal can't be used.
+    Must be called before the first change, since states in memory would be lost; raises
+    `LifecycleError` otherwise. Raises JournalError if the journal can't be used.
     """
     global _sessions
     if journal is not None and _sessions.journal is None and _sessions.actions:
@@ -71,7 +71,7 @@ def configure(journal: str | os.PathLike[str] | None = None) -> None:
 
 
 def register_ledger_for_session(user_prompt: str, ledger: SessionLedger) -> None:
-    """Keep this ledger in step with the session's actions; it is told of those there are."""
+    """Keep a ledger in sync with the session's actions, including the existing ones."""
     with _sessions.lock:
         _sessions.ledgers[user_prompt] = ledger
         for (session, _), action in _sessions.actions.items():
@@ -80,12 +80,12 @@ def register_ledger_for_session(user_prompt: str, ledger: SessionLedger) -> None
 
 
 def get_registered_ledger(user_prompt: str) -> SessionLedger | None:
-    """Return the ledger of a session, or None."""
+    """Return the registered ledger of a session, or None."""
     return _sessions.ledgers.get(user_prompt)
 
 
 def forget_session(user_prompt: str) -> None:
-    """Drop the ledger and the actions of an ended session from memory; a journal keeps its own."""
+    """Drop the ledger and the actions of an ended session from memory, not from a journal."""
     with _sessions.lock:
         _sessions.ledgers.pop(user_prompt, None)
         for key in [key for key in _sessions.actions if key[0] == user_prompt]:
@@ -93,7 +93,7 @@ def forget_session(user_prompt: str) -> None:
 
 
 def get_action_state(user_prompt: str, action_id: str | int) -> ActionState:
-    """Return where an action is; one that nobody has touched is assigned."""
+    """Return the state of an action; an unknown action is assigned."""
     return _sessions.action(user_prompt, action_id).state
 
 
@@ -103,13 +103,13 @@ def set_action_state(
     evidence: list[dict[str, Any]] | None = None,
 ) -> None:
     """
-    Record that an action is in another state now; nothing happens if it is the present one.
+    Record a new state of an action; does nothing if it is the current one.
 
-    `outcome` says how a terminated action ended: skipped or canceled, and a must, for one that
-    never started; after work succeeded if and only if this attempt was completed, else failed or
-    canceled. `evidence` must come with status_verification_requested after sensor_confirm.
-    `StateTransitionError` when the graph does not admit it or the journal can't take it; then
-    nothing has changed.
+    `outcome`: how a terminated action ended. It is required, and skipped or canceled, for an
+    action that never started. After work it is succeeded if and only if this attempt was
+    completed, else failed or canceled. `evidence` is required for status_verification_requested
+    after sensor_confirm. Raises `StateTransitionError` if the graph does not permit the change or
+    the journal write fails; then nothing has changed.
     """
     with _sessions.lock:
         _sessions.set_state(_sessions.action(user_prompt, action_id), state, reason,
@@ -120,7 +120,7 @@ def safe_set_state(
     user_prompt: str, action_id: str | int, state: ActionState | str, reason: str = '',
     **details: Any,
 ) -> bool:
-    """Do what `set_action_state` does, but return False where that raises."""
+    """Do the same as `set_action_state`, but return False instead of raising."""
     try:
         set_action_state(user_prompt, action_id, state, reason, **details)
     except StateTransitionError as error:
@@ -132,7 +132,7 @@ def safe_set_state(
 def validate_state_transition(
     user_prompt: str, action_id: str | int, new_state: ActionState | str
 ) -> bool:
-    """Say whether `set_action_state` would take this state now, without further details."""
+    """Return whether `set_action_state` would accept this state now, without details."""
     with _sessions.lock:
         machine = _sessions.action(user_prompt, action_id).machine
         possible = machine.possible_events()
@@ -146,11 +146,11 @@ def force_state_through_valid_path(
     through_completed: bool = False,
 ) -> bool:
     """
-    Record the shortest legal path to a state; False when there is none.
+    Record the shortest legal path to a state; returns False if there is none.
 
-    It enters completed only if `through_completed`, never goes from sensor_confirm to
-    verification, for that takes evidence, and never on from a new attempt. If the journal refuses
-    a step, False, and the action stands where the last recorded step left it.
+    The path enters completed only if `through_completed`. It never goes from sensor_confirm to
+    verification, which needs evidence, and never beyond a new attempt. If a journal write fails,
+    it returns False, and the action keeps the state of the last recorded step.
     """
     with _sessions.lock:
         return _sessions.walk(_sessions.action(user_prompt, action_id), [target], reason,
@@ -161,7 +161,7 @@ def block_for_user_input(user_prompt: str, action_id: str | int, reason: str = '
     """
     Record that an action waits for its user: pending, or fallback_requested after an error.
 
-    The ledger's status is BLOCKED then. False when the action can't wait where it is.
+    The ledger's status is then BLOCKED. Returns False if the action can't wait in its state.
     """
     with _sessions.lock:
         return _sessions.walk(
@@ -172,7 +172,7 @@ def block_for_user_input(user_prompt: str, action_id: str | int, reason: str = '
 
 
 def resume_from_user_input(user_prompt: str, action_id: str | int, reason: str = '') -> bool:
-    """Record that the user has answered: in_progress again. False when it was not blocked."""
+    """Record that the user has answered: in_progress again; False if it was not blocked."""
     with _sessions.lock:
         action = _sessions.action(user_prompt, action_id)
         return action.state in (ActionState.PENDING, ActionState.FALLBACK_REQUESTED) \
@@ -182,9 +182,9 @@ def resume_from_user_input(user_prompt: str, action_id: str | int, reason: str =
 
 def restore_action_states_from_ledger(user_prompt: str, ledger: SessionLedger) -> int:
     """
-    Take over the states of actions that nothing is known of; return how many.
+    Restore the states of unknown actions from a ledger; returns their number.
 
-    What the journal or this process knows of an action counts more than the ledger.
+    Actions that the journal or this process knows are not changed.
     """
     with _sessions.lock:
         return _sessions.restore(user_prompt, ledger.tasks)
@@ -192,26 +192,26 @@ def restore_action_states_from_ledger(user_prompt: str, ledger: SessionLedger) -
 
 class ActionRetryTracker:
     """
-    Bounds how often a verifier may answer `pending` in a row.
+    Limits the number of `pending` answers of a verifier per attempt.
 
-    The count follows from the journaled changes, so it survives a restart.
+    The count is derived from the journaled changes, so it survives a restart.
     """
 
     def __init__(self, max_pending: int = 3) -> None:
         self.max_pending = max_pending
 
     def count(self, user_prompt: str, action_id: str | int) -> int:
-        """Return how many pendings stand since the attempt began."""
+        """Return the number of pending answers in the current attempt."""
         return _sessions.action(user_prompt, action_id).pendings
 
     def increment_pending(
         self, user_prompt: str, action_id: str | int, reason: str = ''
     ) -> bool:
         """
-        Record that the verifier answered pending; return whether that was once too often.
+        Record that the verifier answered pending; returns whether the limit is exceeded.
 
-        Up to `max_pending` times the action goes to pending and the verifier is asked again; then
-        it is in error with the code RETRY_EXHAUSTED. Raises as `set_action_state`.
+        Up to `max_pending` times the action goes to pending and back to verification. After that
+        it goes to error with RETRY_EXHAUSTED. Raises the same as `set_action_state`.
         """
         with _sessions.lock:
             if self.count(user_prompt, action_id) >= self.max_pending:
@@ -224,7 +224,7 @@ class ActionRetryTracker:
 
 
 class FlowState(str, Enum):
-    """What happens to a flow before its actions run, and what is kept of it."""
+    """The stages of a flow before and after its actions run."""
 
     DEPENDENCY_ANALYSIS = 'dependency_analysis'  #: the dependencies between actions are read
     TOPOLOGICAL_SORT = 'topological_sort'  #: the actions are put into an order
@@ -233,18 +233,18 @@ class FlowState(str, Enum):
 
 
 class FlowLifecycleState:
-    """The state of one flow, kept in memory; it goes on one step at a time."""
+    """The stage of one flow, kept in memory."""
 
     def __init__(self, name: str = 'flow') -> None:
         self._machine = Machine(_graph('flow'), name=name)
 
     @property
     def state(self) -> FlowState:
-        """Where the flow is."""
+        """The current stage."""
         return FlowState(self._machine.state)
 
     def set_state(self, state: FlowState | str) -> None:
-        """Go on to the next state; `StateTransitionError` for any but that and the present one."""
+        """Set the stage; raises `StateTransitionError` unless it is the next or current one."""
         if state != self.state:
             step = step_to(self._machine, state)
             self._machine.fire(step.event, expect=step.source)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The engine: graphs and the machines that run on them; imports nothing else of the package."""
+"""Graphs and the state machines that run on them; imports nothing else of the package."""
 
 from . import builtin_states  # noqa: F401  (registers the built-in types)
 from .chooser import by_priority, ByRule, Choice, ChoiceError, Chooser, first_ready

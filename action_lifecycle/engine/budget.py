@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-A limit on the work that one input may cause, counted in steps.
+Limits the work that one input may cause, counted in steps.
 
-`with budget(steps, what):` sets a limit for all that is done inside; `spend(count)` takes steps
-from it and raises `BudgetExceeded` once they are used up. Budgets may stand inside each other: an
-inner one has no more than what is left of the outer one, and what it uses is taken from both.
-Steps are counted, not measured, so the same input is refused or taken on every machine.
+`with budget(steps, what):` sets a limit for the code inside; `spend(count)` takes steps from it
+and raises `BudgetExceeded` when they are used up. Budgets may be nested: an inner one has at most
+the remaining steps of the outer one, and its steps are taken from both. Steps do not depend on the
+speed of the machine, so an input is accepted or refused on every machine alike.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from typing import Any
 from .errors import LifecycleError
 
 TEXT_STEP = 8
-"""Characters of text that are produced or copied in one step."""
+"""Number of characters that are produced or copied in one step."""
 MAX_DEPTH = 64
-"""Levels of lists and mappings, one inside the other, in any data from outside."""
+"""Maximum nesting depth of lists and mappings in any input."""
 
 
 class BudgetExceeded(LifecycleError):
-    """An input asks for more work than it may cause."""
+    """An input causes more work than allowed."""
 
 
 class Budget:
-    """The steps that are left; `what` says what they are for."""
+    """A number of remaining steps; `what` names the work in messages."""
 
     __slots__ = ('left', 'steps', 'what')
 
@@ -51,19 +51,19 @@ class Budget:
         self.left = steps
 
     def spend(self, count: int = 1) -> None:
-        """Take steps; `BudgetExceeded` when there are not enough."""
+        """Take steps; raises `BudgetExceeded` if there are not enough."""
         if count > self.left:
             raise self.exceeded()
         self.left -= count
 
     def exceeded(self) -> BudgetExceeded:
-        """Return the error that says so; nothing is left then."""
+        """Return the error for an exceeded budget, and leave no steps."""
         self.left = -1
         return BudgetExceeded(f'{self.what} takes more than {self.steps} steps')
 
     @property
     def used(self) -> int:
-        """Return the steps that were taken."""
+        """Return the number of steps taken."""
         return self.steps - self.left
 
 
@@ -72,7 +72,7 @@ _current: ContextVar[Budget | None] = ContextVar('budget', default=None)
 
 @contextmanager
 def budget(steps: int, what: str) -> Iterator[Budget]:
-    """Limit the work inside to so many steps, or to what is left of a budget around this one."""
+    """Limit the work inside to `steps`, or to the remaining steps of an outer budget."""
     outer = _current.get()
     if outer is not None and outer.left < steps:
         made = Budget(outer.steps, outer.what)
@@ -90,14 +90,14 @@ def budget(steps: int, what: str) -> Iterator[Budget]:
 
 
 def spend(count: int) -> None:
-    """Take steps from the budget that is in force, if there is one."""
+    """Take steps from the current budget, if there is one."""
     made = _current.get()
     if made is not None:
         made.spend(count)
 
 
 def afford(count: int) -> bool:
-    """Take steps for what is only a help, if there are enough; return whether there are."""
+    """Take steps for optional work; returns False, without taking any, if there are too few."""
     made = _current.get()
     if made is None:
         return True
@@ -108,14 +108,14 @@ def afford(count: int) -> bool:
 
 
 def spend_on(value: Any, each: int = 1) -> None:
-    """Take the steps that going through a value costs: `each` an element, and its text."""
+    """Take the steps for traversing a value: `each` per element, plus its text."""
     made = _current.get()
     if made is not None:
         walk(made, value, each)
 
 
 def walk(made: Budget, value: Any, each: int = 1, depth: int = 0) -> None:
-    """Take the steps of a value from this budget; data that is nested too deeply is refused."""
+    """Take the steps for traversing a value; raises `BudgetExceeded` also for deep nesting."""
     made.left -= each
     if made.left < 0:
         raise made.exceeded()

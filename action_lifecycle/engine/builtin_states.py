@@ -13,10 +13,9 @@
 # limitations under the License.
 
 """
-The built-in state types: agent, user, decision, terminal, motion, confirm (and tool, apart).
+The built-in state types agent, user, decision, terminal, motion, confirm (tool is in tool_state).
 
-What they need, they ask of the agent that the session runs for. Each class says which methods;
-these may be sync or async.
+They call methods of the session's agent, which each class names; these may be sync or async.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from .states import Pause, register_state, State
 
 
 class NoFields(StrictModel):
-    """The type adds nothing to the fields of every state."""
+    """The model of a type without fields of its own."""
 
 
 class _ReadyState(State):
-    """A state that has done its part when `run` returns."""
+    """A state that is done when `run` returns."""
 
     def check_transition_ready(self, context: Any) -> bool:
         return True
@@ -45,7 +44,7 @@ class _ReadyState(State):
 
 @register_state
 class AgentState(_ReadyState):
-    """Lets the agent answer: `agent.call_llm(context)`; its output is the update."""
+    """Calls `agent.call_llm(context)`; the output is the update."""
 
     type = 'agent'  # noqa: A003
     Fields = NoFields
@@ -57,9 +56,9 @@ class AgentState(_ReadyState):
 @register_state
 class UserState(_ReadyState):
     """
-    Waits for the user: `agent.get_user_input(context)`; what it returns is the update.
+    Waits for the user: calls `agent.get_user_input(context)`; the result is the update.
 
-    An agent that has no such method makes the session pause; the answer comes with its `resume`.
+    If the agent has no such method, the session pauses; the answer is passed to `resume`.
     """
 
     type = 'user'  # noqa: A003
@@ -73,7 +72,7 @@ class UserState(_ReadyState):
 
 @register_state
 class DecisionState(_ReadyState):
-    """Does nothing; it stands where a chooser decides."""
+    """Does nothing; the chooser decides on the next state."""
 
     type = 'decision'  # noqa: A003
     Fields = NoFields
@@ -95,7 +94,7 @@ class TerminalState(_ReadyState):
 
 
 class MotionFields(StrictModel):
-    """A motion, and where its end leads."""
+    """A motion, and the next states after success and failure."""
 
     motion: dict[str, Any]
     succeeded: Optional[StrictStr] = None
@@ -105,9 +104,9 @@ class MotionFields(StrictModel):
 @register_state
 class MotionState(_ReadyState):
     """
-    Moves the robot: `agent.execute_motion(motion, context)`, true when the motion was executed.
+    Calls `agent.execute_motion(motion, context)`, which returns True if the motion was executed.
 
-    A failure leads to `failed`; where there is none, it is an error.
+    A failure leads to the state in `failed`; without `failed` it is an error.
     """
 
     type = 'motion'  # noqa: A003
@@ -131,7 +130,7 @@ class MotionState(_ReadyState):
 
 
 class ConfirmFields(StrictModel):
-    """A condition on the world, and where its verdict leads."""
+    """A condition, and the next states for its verdicts."""
 
     condition: StrictStr
     within: StrictFloat | StrictInt | None = Field(None, description='time limit in s')
@@ -142,9 +141,9 @@ class ConfirmFields(StrictModel):
 @register_state
 class ConfirmState(_ReadyState):
     """
-    Asks the sensors: `agent.confirm(condition, within)` gives True, False or None (not known).
+    Calls `agent.confirm(condition, within)`, which returns True, False or None (unknown).
 
-    Only True confirms. All else leads to `refuted`; where there is none, it is an error.
+    Only True confirms. Anything else leads to the state in `refuted`; without it, it is an error.
     """
 
     type = 'confirm'  # noqa: A003

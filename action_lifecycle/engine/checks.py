@@ -13,10 +13,9 @@
 # limitations under the License.
 
 """
-What is asked of a graph before a machine may run on it.
+Checks of a graph as a whole.
 
-Each check is a generator of findings: the state (by name) or the transition that is at fault, and
-what is wrong with it.
+Each check yields findings: the name of a state or the transition at fault, and a message.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def findings(
     transitions: Collection[Transition],
     invariants: Iterable[Invariant],
 ) -> Iterator[Finding]:
-    """Yield what every check finds; without an initial state only what needs none."""
+    """Yield the findings of all checks; without an initial state, of those that need none."""
     yield from clashing_names(states, transitions)
     yield from ambiguous(transitions)
     yield from traps(states, transitions)
@@ -48,7 +47,7 @@ def findings(
 def clashing_names(
     states: Iterable[str], transitions: Iterable[Transition]
 ) -> Iterator[Finding]:
-    """Names that would give two hooks one name."""
+    """Yield names for which two hooks would have the same name."""
     taken = {f'{side}_{state}' for side in ('enter', 'exit') for state in (*states, 'state')}
     taken.add('transition')
     if 'state' in states:
@@ -60,7 +59,7 @@ def clashing_names(
 
 
 def ambiguous(transitions: Iterable[Transition]) -> Iterator[Finding]:
-    """Two unguarded transitions for one event, or two defaults, of one state."""
+    """Yield second unguarded transitions of a state and event, and second defaults of a state."""
     always: dict[tuple[str, str], Transition] = {}
     defaults: dict[str, Transition] = {}
     for transition in transitions:
@@ -80,7 +79,7 @@ def ambiguous(transitions: Iterable[Transition]) -> Iterator[Finding]:
 def unreachable(
     initial: str, states: Iterable[str], transitions: Iterable[Transition]
 ) -> Iterator[Finding]:
-    """States that no sequence of events leads to."""
+    """Yield states that no sequence of events reaches."""
     found = reachable([initial], _targets(transitions))
     for state in states:
         if state not in found:
@@ -90,7 +89,7 @@ def unreachable(
 def traps(
     states: Mapping[str, GraphState], transitions: Iterable[Transition]
 ) -> Iterator[Finding]:
-    """States without a way to a final one; a graph without any final state has no traps."""
+    """Yield states without a path to a final state, if the graph has a final state."""
     final = [name for name, state in states.items() if state.final]
     sources: dict[str, list[str]] = {}
     for transition in transitions:
@@ -104,7 +103,7 @@ def traps(
 def evaded(
     initial: str, transitions: Iterable[Transition], invariant: Invariant
 ) -> Iterator[Finding]:
-    """Invariants that don't hold: the state is reached with the must-pass state taken away."""
+    """Yield violated invariants: the state is reachable without its must-pass state."""
     open_ways = (
         transition for transition in transitions
         if not any(guard in transition.unless for guard in invariant.given)

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Choosing between several ways out of a state.
+Choosers select one of several transitions from a state.
 
-A chooser is any callable that takes a `Choice` and returns a name, or an awaitable of one: a rule,
-a service client, a language model's adapter. What it answers is checked; an answer that is none
-of the names is never followed.
+A chooser is a callable that takes a `Choice` and returns a name or an awaitable of one: a rule, a
+service client, an adapter of a language model. An answer that is none of the names is never
+followed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ChoiceError(LifecycleError):
-    """No usable answer of a chooser, and no default transition to take instead."""
+    """The chooser gave no usable answer and the state has no default transition."""
 
     def __init__(self, state: str, names: Sequence[str], reason: str) -> None:
         self.state = state
@@ -49,10 +49,10 @@ class ChoiceError(LifecycleError):
 @dataclass(frozen=True)
 class Choice:
     """
-    What a chooser is asked: names of next states, what each stands for, and the context.
+    The question to a chooser: the next states with descriptions, and the context.
 
-    A tool state asks too: for a tool (`names` are those of tools), and for its arguments (no
-    names; the answer is an object of `schema`).
+    A tool state uses it to ask for a tool (`names` are tools) and for its arguments (no names; the
+    answer is an object of `schema`).
     """
 
     state: str
@@ -60,39 +60,39 @@ class Choice:
     names: tuple[str, ...]
     descriptions: tuple[str, ...]
     context: Any = None
-    answer: Mapping[str, Any] | None = None  #: JSON Schema, when it is not a next state
+    answer: Mapping[str, Any] | None = None  #: JSON Schema of another answer than a next state
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """Return the JSON Schema of a structured answer; by default it admits only the names."""
+        """Return the JSON Schema of a structured answer; by default, of one of the names."""
         return one_of('next_state', self.names) if self.answer is None else self.answer
 
 
 class Chooser(Protocol):
-    """Answers a choice with one of its names, or with an object (or JSON) of its schema."""
+    """Answers a choice with one of its names, or with an object (or JSON text) of its schema."""
 
     def __call__(self, choice: Choice) -> Any | Awaitable[Any]:
         """Return the answer, or an awaitable of it."""
 
 
 def first_ready(choice: Choice) -> str:
-    """Choose the first whose guards hold, in the order of the graph file."""
+    """Choose the first transition in the order of the graph file."""
     return choice.names[0]
 
 
 def by_priority(choice: Choice) -> str:
-    """Choose the transition of the highest `priority`; the first of those that share it."""
+    """Choose the transition with the highest `priority`; of equal ones the first."""
     return max(choice.transitions, key=lambda transition: transition.priority).target
 
 
 class ByRule:
-    """Chooses the first name whose condition on the context is true; none: no answer."""
+    """Chooses the first name whose condition on the context is True; else gives no answer."""
 
     def __init__(self, conditions: Mapping[str, Callable[[Any], Any]]) -> None:
         self.conditions = conditions
 
     def __call__(self, choice: Choice) -> str | None:
-        """Return the first name of the rule that is among the choice's and true."""
+        """Return the first name of the choice whose condition is True, else None."""
         for name, condition in self.conditions.items():
             if name in choice.names and condition(choice.context) is True:
                 return name
@@ -101,10 +101,10 @@ class ByRule:
 
 async def choose(choice: Choice, chooser: Chooser | None, timeout: float | None) -> Transition:
     """
-    Return the chosen transition; a single one is taken without a question.
+    Return the chosen transition; a single one is taken without asking.
 
-    An answer that is none of the names, no answer within `timeout` s and a chooser that fails all
-    lead to the state's default transition, or to `ChoiceError` where there is none.
+    If the answer is none of the names, does not come within `timeout` s, or the chooser fails, the
+    default transition of the state is taken. Raises `ChoiceError` if there is none.
     """
     if len(choice.transitions) == 1:
         return choice.transitions[0]
@@ -123,7 +123,7 @@ async def choose(choice: Choice, chooser: Chooser | None, timeout: float | None)
 def follow(
     choice: Choice, name: str | None, reason: str, error: Exception | None = None
 ) -> Transition:
-    """Return the transition to `name`; if it is none of the choice's, the default or an error."""
+    """Return the transition to `name`, else the default one; raises `ChoiceError` without it."""
     if name in choice.names:
         return choice.transitions[choice.names.index(name)]
     for transition in choice.transitions:
@@ -135,7 +135,7 @@ def follow(
 
 
 def one_of(field: str, names: Sequence[str]) -> dict[str, Any]:
-    """Return the JSON Schema of an object whose only field has one of these names."""
+    """Return the JSON Schema of an object with one field, whose value is one of `names`."""
     return {
         'type': 'object',
         'properties': {field: {'type': 'string', 'enum': list(names)}},
@@ -145,7 +145,7 @@ def one_of(field: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def chosen_name(answer: Any, field: str) -> str | None:
-    """Return the name in an answer: itself, or the field of an object or of its JSON text."""
+    """Return the name in an answer: a string, or the field of an object or its JSON text."""
     answer = read_answer(answer)
     if isinstance(answer, Mapping):
         answer = answer.get(field)
@@ -153,7 +153,7 @@ def chosen_name(answer: Any, field: str) -> str | None:
 
 
 def read_answer(answer: Any) -> Any:
-    """Return what the JSON text of an object stands for, and anything else as it is."""
+    """Return the object of a JSON text, and any other answer unchanged."""
     if not isinstance(answer, str) or not answer.lstrip().startswith('{'):
         return answer
     try:

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-YAML documents whose every value knows the line and column it was written at.
+YAML documents with the line and column of every value.
 
-Scalars follow the YAML 1.2 core schema (`on`, `no` and `1:30` are strings) and keys are always
-strings. Anchors, aliases and merge keys work; what they expand to is limited. Everything that is
-wrong is reported at once, as far as the syntax allows to go on.
+Scalars follow the YAML 1.2 core schema (`on`, `no` and `1:30` are strings); keys are always
+strings. Anchors, aliases and merge keys work; their expansion is bounded. All faults are reported
+at once, as far as the syntax permits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .yaml_hints import hint, is_template, UNQUOTED_TEMPLATE
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NODES = 4_000_000
 MAX_DIGITS = 64
-"""Longest number, in characters."""
+"""Maximum length of a number, in characters."""
 
 Key = Union[str, int]
 Position = tuple[int, int]
@@ -57,7 +57,7 @@ _STR = 'tag:yaml.org,2002:str'
 
 
 class Document:
-    """A parsed document: `name` of the file, plain `data`, and where each value stands."""
+    """A parsed document: `name` of the file, plain `data`, and the positions of all values."""
 
     def __init__(
         self, name: str, data: Any, start: Position, marks: dict[int, dict[Key, Position]]
@@ -69,10 +69,10 @@ class Document:
 
     def mark(self, path: typing.Sequence[Key] = ()) -> Position:
         """
-        Return line and column of the entry at `path`, or of the nearest one above it.
+        Return line and column (from 1) of the entry at `path`, or of its nearest known parent.
 
-        Keys that the document does not have are passed over: a model may see more levels than
-        were written (a list around a single entry, the member of a union).
+        Unknown keys are skipped, since a model may have more levels than the file (a list around a
+        single entry, the member of a union).
         """
         here, position = self.data, self._start
         for key in path:
@@ -82,12 +82,12 @@ class Document:
         return position
 
     def fault(self, path: typing.Sequence[Key], message: str) -> Fault:
-        """Return a fault that points at the entry at `path` (or the nearest above it)."""
+        """Return a fault with the position of the entry at `path`, see `mark`."""
         return Fault(self.name, *self.mark(path), message)
 
 
 def read_document(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Document:
-    """Read a YAML file; `DocumentError` with every fault when it can't be used."""
+    """Read a YAML file; raises `DocumentError` with all faults."""
     name = str(path)
     try:
         with open(path, 'rb') as file:
@@ -100,7 +100,7 @@ def read_document(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Document:
 
 
 def parse_document(text: str | bytes, name: str, *, max_bytes: int = MAX_BYTES) -> Document:
-    """Parse YAML text; `name` stands for the file in messages."""
+    """Parse YAML text; `name`: file name for messages. Raises `DocumentError`."""
     content = text.encode('utf-8', 'surrogatepass') if isinstance(text, str) else text
     if len(content) > max_bytes:
         raise DocumentError([Fault(name, 1, 1, f'larger than the limit of {max_bytes} bytes')])
@@ -117,16 +117,16 @@ def parse_document(text: str | bytes, name: str, *, max_bytes: int = MAX_BYTES) 
 
 
 class _Extent(typing.NamedTuple):
-    """The data of a node, and what it amounts to with its aliases written out."""
+    """The data of a node, and its size with aliases expanded."""
 
     data: Any
     nodes: int
     characters: int
-    height: int  #: levels of lists and mappings
+    height: int  #: nesting depth of lists and mappings
 
     @classmethod
     def around(cls, data: Any, parts: list[_Extent]) -> _Extent:
-        """Return the extent of a list or mapping of these parts."""
+        """Return the extent of a list or mapping with these parts."""
         return cls(data, 1 + sum(part.nodes for part in parts),
                    sum(part.characters for part in parts),
                    1 + max((part.height for part in parts), default=0))
@@ -144,7 +144,7 @@ class _Builder:
         self.anchors: dict[str, _Extent] = {}
         self.open: set[str] = set()
         self.nodes = 0
-        self.characters = 0  # of the texts, aliases written out
+        self.characters = 0  # of all texts, with aliases expanded
 
     def build(self) -> Document:
         loader = None
@@ -181,7 +181,7 @@ class _Builder:
         return Document(self.name, data, _position(first), self.marks)
 
     def _node(self, loader: Any, depth: int) -> _Extent:
-        """Return the next node's data, and what it stands for."""
+        """Return the extent of the next node."""
         event = loader.get_event()
         if depth > MAX_DEPTH:
             self._give_up(event, f'nested deeper than {MAX_DEPTH} levels')
@@ -294,7 +294,7 @@ class _Builder:
                     marks[key] = self.marks[id(source)].get(key, _position(event))
 
     def _count(self, event: Any, nodes: int, characters: int) -> None:
-        """Count a node, or what an alias stands for as if it were written out."""
+        """Count the nodes and characters of a node or of an expanded alias."""
         self.nodes += nodes
         self.characters += characters
         if self.nodes > MAX_NODES:

@@ -36,7 +36,7 @@ def render_graph(graph: Graph, format: str = 'mermaid') -> str:  # noqa: A002
 
 
 def _mermaid(graph: Graph) -> Iterator[str]:
-    """Yield a state diagram; a name that Mermaid would not take stands for itself as a label."""
+    """Yield a state diagram; names that are not valid in Mermaid become labels."""
     ids = mermaid_ids(graph.states)
     yield 'stateDiagram-v2'
     for name, key in ids.items():
@@ -51,7 +51,7 @@ def _mermaid(graph: Graph) -> Iterator[str]:
 
 
 def mermaid_ids(names: Iterable[str]) -> dict[str, str]:
-    """Return what each name is called in a diagram; those that Mermaid would not take: s0, …."""
+    """Return the Mermaid id of each name; names that are not valid ids get s0, s1, …."""
     return {name: name if re.fullmatch(r'[A-Za-z_]\w*', name) and name not in _KEYWORDS
             else f's{number}' for number, name in enumerate(names)}
 
@@ -97,12 +97,12 @@ def _guards(transition: Transition) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text without what would end a label of Mermaid."""
+    """Return text without characters that end a Mermaid label."""
     return re.sub(r'[\s"#;:]+', ' ', text).strip()
 
 
 def quoted(text: str) -> str:
-    """Return text as a string of Graphviz."""
+    """Return text as a quoted Graphviz string."""
     return '"' + re.sub(r'\s+', ' ', text).replace('\\', '\\\\').replace('"', '\\"') + '"'
 
 

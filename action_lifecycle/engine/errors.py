@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-Every error that the package raises on purpose.
+The errors that the package raises, with the base class `LifecycleError`.
 
-One root; each subclass carries the facts and builds its own message from them.
+Each subclass has its data as attributes and builds its message from them.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from itertools import islice
 from typing import NamedTuple
 
 MAX_FAULTS = 200
-"""Faults that one check tells of."""
+"""Maximum number of faults that one check reports."""
 MAX_CANDIDATES = 500
-"""Names among which the nearest is looked for."""
+"""Maximum number of names that are searched for the nearest one."""
 NEAREST_STEPS = 20
-"""Steps that it takes to compare a name with another one."""
+"""Budget steps for the comparison of two names."""
 MAX_NAME = 100
-"""Longest name, in characters, for which a near one is looked for."""
+"""Maximum length of a name that is compared, in characters."""
 
 
 class LifecycleError(Exception):
-    """The root of all errors of this package."""
+    """The base class of all errors of this package."""
 
 
 class Fault(NamedTuple):
-    """One fault of a document: where it stands (line and column from 1) and what is wrong."""
+    """One fault of a document: file, line and column (from 1), and message."""
 
     file: str
     line: int
@@ -52,7 +52,7 @@ class Fault(NamedTuple):
 
 
 class DocumentError(LifecycleError):
-    """A file or a text that can't be used; `faults` has all that is wrong with it."""
+    """A file or a text is not valid; `faults` has all its faults."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         found = sorted(faults)
@@ -63,15 +63,15 @@ class DocumentError(LifecycleError):
 
 
 class GraphError(DocumentError):
-    """A graph file that can't be used."""
+    """A graph file is not valid."""
 
 
 class ContentRefused(LifecycleError):
-    """Something that can never be recorded as it is; trying again is of no use."""
+    """A content can't be recorded; trying again does not help."""
 
 
 class TransitionNotAllowed(LifecycleError):
-    """An event that the current state (or a guard of its transition) does not admit."""
+    """The current state, or a guard of its transition, does not permit an event."""
 
     def __init__(
         self, event: str, state: str, possible: Iterable[str], reason: str = ''
@@ -89,7 +89,7 @@ class TransitionNotAllowed(LifecycleError):
 
 
 class StateTransitionError(LifecycleError):
-    """A wanted state that can't be reached from the current one in one step."""
+    """A state can't be reached from the current one in one step."""
 
     def __init__(self, subject: str, state: str, target: str, reason: str = '') -> None:
         self.subject = subject
@@ -104,12 +104,12 @@ class StateTransitionError(LifecycleError):
 
 def nearest(name: object, candidates: Iterable[str]) -> str:
     """
-    Return `; did you mean 'x'?` for the candidate nearest to `name`, or an empty text.
+    Return `; did you mean 'x'?` for the candidate nearest to `name`, or ''.
 
-    Among very many candidates, or of a very long name, none is looked for: it would take longer
-    than it helps. Nor is it when too little is left of the budget that is in force.
+    To bound the time, there is no search among very many candidates, for a very long name, or with
+    too few steps left in the current budget.
     """
-    from .budget import afford  # here, for it needs the errors above
+    from .budget import afford  # here, since budget imports this module
     wanted = str(name)
     names = [candidate for candidate in islice(candidates, MAX_CANDIDATES)
              if len(candidate) <= MAX_NAME]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Graphs of states and transitions: immutable tables that any number of machines share."""
+"""Graphs of states and transitions: immutable, so that any number of machines can share them."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class GraphState:
     """
     One state of a graph.
 
-    `enter` and `exit` name hooks beside the ones found by convention. `config` is the state's
-    whole mapping as it stands in the file, with the fields that its type declares.
+    `enter` and `exit` name hooks in addition to those found by convention. `config` is the state's
+    whole mapping in the file, including the fields of its type.
     """
 
     name: str
@@ -46,10 +46,10 @@ class GraphState:
 @dataclass(frozen=True, eq=False, slots=True)
 class Transition:
     """
-    One way out of one state.
+    One transition from one state.
 
-    `cond`, `unless`, `validators` and the hooks `before`, `on`, `after` are names that the
-    machine looks up on its listeners. `priority` and `default` are for choosers.
+    `cond`, `unless`, `validators` and the hooks `before`, `on`, `after` are names that the machine
+    looks up on its listeners. `priority` and `default` are used by choosers.
     """
 
     event: str
@@ -76,7 +76,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class Invariant:
-    """`state` is reached only through `must_pass`, when the guards in `given` hold."""
+    """`state` can be reached only through `must_pass` if the guards in `given` hold."""
 
     state: str
     must_pass: str
@@ -86,7 +86,7 @@ class Invariant:
 @dataclass(frozen=True, eq=False)
 class Graph:
     """
-    A checked graph. Nothing in it changes after it was loaded.
+    A checked, immutable graph.
 
     `table[state][event]` has the transitions to try, in the order of the file.
     """
@@ -114,7 +114,7 @@ class Graph:
         return tuple(dict.fromkeys(transition.event for transition in self.transitions))
 
     def state(self, name: str) -> GraphState:
-        """Return a state; `LifecycleError` when the graph has none of this name."""
+        """Return a state; raises `LifecycleError` if the graph has none of this name."""
         try:
             return self.states[name]
         except KeyError:
@@ -122,7 +122,7 @@ class Graph:
                                  + nearest(name, self.states)) from None
 
     def transitions_from(self, state: str) -> tuple[Transition, ...]:
-        """Return the ways out of a state, in the order of the file."""
+        """Return the transitions from a state, in the order of the file."""
         self.state(state)
         return tuple(one for found in self.table[state].values() for one in found)
 
@@ -132,7 +132,7 @@ class Graph:
         target: str,
         allowed: Callable[[Transition], bool] = lambda transition: True,
     ) -> tuple[Transition, ...] | None:
-        """Return the shortest way over allowed transitions; None when there is none."""
+        """Return the shortest path over allowed transitions; None if there is none."""
         self.state(target)
         came_by: dict[str, Transition | None] = {source: None}
         waiting = deque([source])
@@ -154,7 +154,7 @@ class Graph:
 def reachable(
     starts: Iterable[str], neighbours: Mapping[str, Iterable[str]], without: str | None = None
 ) -> set[str]:
-    """Return what can be reached from `starts` (they too), never going through `without`."""
+    """Return all nodes reachable from `starts`, which are included, without passing `without`."""
     found = {start for start in starts if start != without}
     waiting = list(found)
     while waiting:

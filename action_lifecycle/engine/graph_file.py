@@ -15,8 +15,8 @@
 """
 The models of graph files, and their JSON Schema.
 
-States stand under `states:`, or flat at the top of the file; then the first is the initial one
-unless `initial` says otherwise.
+States are listed under `states:`, or at the top level of the file; then the first one is the
+default of `initial`.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ class StateModel(StrictModel):
 
 
 class InvariantModel(StrictModel):
-    """What a state may be reached by."""
+    """A state that must be passed before another."""
 
     must_pass: StrictStr
     given: Names = Field(
         default_factory=list,
-        description='guards taken to hold: `unless` them is taken away')
+        description='guards assumed to hold: transitions with `unless` of them do not count')
 
 
 class GraphModel(StrictModel):
@@ -84,7 +84,7 @@ class GraphModel(StrictModel):
     initial: StrictStr
     fields: dict[str, list[Any]] = Field(
         default_factory=dict,
-        description='fields that states may have beside, with their values ([]: any)')
+        description='further fields of states, with their allowed values ([]: any)')
     states: dict[str, StateModel]
     transitions: list[TransitionModel] = Field(default_factory=list)
     invariants: dict[str, InvariantModel] = Field(default_factory=dict)
@@ -100,7 +100,7 @@ def graph_schema(types: Mapping[str, type[State]] = REGISTRY) -> dict[str, Any]:
     key = '$defs' if '$defs' in nested else 'definitions'
     definitions = nested.pop(key)
     state = definitions['StateModel']
-    state['additionalProperties'] = True  # what its type or the graph's `fields` declare
+    state['additionalProperties'] = True  # declared by its type or by the graph's `fields`
     by_type = []
     for name, cls in sorted(types.items()):
         if cls.Fields is not None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A graph of typed states: what its states do and where they may lead."""
+"""A graph of typed states, which creates the states of sessions."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from .states import REGISTRY, State
 
 class StateHandler:
     """
-    The states of a graph file, ready to run; sessions may share it.
+    The typed states of a graph file; sessions may share it.
 
-    `states_folder` has files `state_<name>.py` with further types. Every state that is asked for
-    is a new object with its own copy of its configuration.
+    `states_folder` has files `state_<name>.py` with further types. Each call of `get_state`
+    returns a new object with its own copy of the configuration.
     """
 
     def __init__(
@@ -56,22 +56,22 @@ class StateHandler:
         self.graph = graph
 
     def get_initial_state(self) -> State:
-        """Return the state where a session starts."""
+        """Return a new object of the initial state."""
         return self.get_state(self.graph.initial)
 
     def get_state(self, name: str) -> State:
-        """Return a new object of the state's type; `LifecycleError` for an unknown name."""
+        """Return a new object of a state; raises `LifecycleError` for an unknown name."""
         state = self.graph.state(name)
         return REGISTRY[state.type](name, copy.deepcopy(dict(state.config)))
 
     def get_transitions(self, state: State | str, messages: Any = None) -> dict[str, list[str]]:
-        """Return the names of the next states as `tt` and what they stand for as `td`."""
+        """Return the names of the next states as `tt` and their descriptions as `td`."""
         name = state.name if isinstance(state, State) else state
         choice = self.choice(name, self.graph.transitions_from(name), messages)
         return {'tt': list(choice.names), 'td': list(choice.descriptions)}
 
     def choice(self, state: str, transitions: Iterable[Transition], context: Any) -> Choice:
-        """Return what a chooser is asked; of transitions to one state only the first counts."""
+        """Return the choice for a chooser; of transitions to the same state, the first counts."""
         ways: dict[str, Transition] = {}
         for transition in transitions:
             ways.setdefault(transition.target, transition)

@@ -13,16 +13,16 @@
 # limitations under the License.
 
 """
-Hooks and guards: found on the listeners of a machine once, then called by every transition.
+Hooks and guards: methods of a machine's listeners, looked up once per transition.
 
-A listener is any object. Its methods named by convention are called, in the order of `machine`,
-and those of any name that the graph file gives. A method `validators`, `cond` or `unless` is asked
-about every transition. A guard that the file names may be an attribute too; if several listeners
-have it, all must agree.
+A listener is any object. Its methods with conventional names are called in the order given in
+`machine`, and the methods that the graph file names. Methods `validators`, `cond` and `unless` are
+called for every transition. A guard named in the file may also be an attribute; if several
+listeners have it, all must agree.
 
-Parameters are filled by name: `event`, `source`, `target`, `state` (the source until the state
-update, the target from then on), `machine`, `change`, and all data of the event. A guard that
-needs data gives it a default, for it is also asked without an event.
+Parameters are passed by name: `event`, `source`, `target`, `state` (the source until the state
+update, then the target), `machine`, `change`, and all data of the event. A guard must have
+defaults for event data, since it is also called without an event.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ Guard = tuple[Hook, bool, str]
 
 class Hooks(NamedTuple):
     """
-    What one transition calls.
+    The hooks and guards of one transition.
 
-    `is_async`: some of it must be awaited. `scoped`: some of it takes parameters.
+    `is_async`: at least one is a coroutine function. `scoped`: at least one has parameters.
     """
 
     validators: tuple[Hook, ...]
@@ -58,7 +58,7 @@ class Hooks(NamedTuple):
 
 
 def find_hooks(graph: Graph, transition: Transition, listeners: Iterable[object]) -> Hooks:
-    """Find all that a transition calls; `LifecycleError` when a name in the file leads nowhere."""
+    """Look up the hooks of a transition; raises `LifecycleError` for an unknown name."""
     event, source, target = transition.event, transition.source, transition.target
     methods = partial(_methods, listeners)
     named = partial(_named, listeners, transition)
@@ -130,7 +130,7 @@ def _nowhere(
 
 
 def _by_name(call: Callable[..., Any]) -> Hook:
-    """Return a function that calls `call` with those values of a scope that it declares."""
+    """Return a function that calls `call` with the values of a scope for its parameters."""
     parameters = _parameters(call)
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return lambda scope: call(**scope)
@@ -141,7 +141,7 @@ def _by_name(call: Callable[..., Any]) -> Hook:
 
 
 def _parameters(call: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
-    """Return what a callable declares; of a method, known once for all objects of its class."""
+    """Return the parameters of a callable; cached for methods, for all objects of a class."""
     if isinstance(call, MethodType) and isinstance(call.__func__, FunctionType):
         return _of_method(call.__func__)
     return tuple(inspect.signature(call).parameters.values())

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Judging values by a JSON Schema: arguments of tools, answers of language models."""
+"""Validates values by a JSON Schema: arguments of tools, answers of language models."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from . import schema_judge
 from .errors import LifecycleError
 
 MAX_SCHEMA = 65_536
-"""Longest schema, in characters of JSON."""
+"""Maximum length of a schema, in characters of JSON."""
 TIME_LIMIT = 5.0
-"""s that a judgement may take."""
-_QUICK_SCHEMA = 4096  # characters of a schema that is surely judged at once
-_QUICK_VALUE = 4_000_000  # the same for a value: its characters times those of the schema
+"""Maximum time (s) of a validation."""
+_QUICK_SCHEMA = 4096  # maximum length of a schema that is checked in this process
+_QUICK_VALUE = 4_000_000  # the same for a value: its length times that of the schema
 _SLOW = ('$ref', '$dynamicRef', 'pattern', 'patternProperties', 'uniqueItems')
-"""What may take a time that grows faster than the value: exponentially, at its worst."""
+"""Keywords whose validation time may grow exponentially with the value."""
 
 
 class SchemaError(LifecycleError):
-    """A JSON Schema that can't be used."""
+    """A JSON Schema is not usable."""
 
 
 def check_schema(schema: Any) -> None:
     """
-    Raise `SchemaError` unless `schema` is one of an object that needs nothing from elsewhere.
+    Raise `SchemaError` unless `schema` is a valid JSON Schema without outside references.
 
-    A reference to another document is refused: looking it up would ask the network.
+    References to other documents are refused, since resolving them would use the network.
     """
     if not isinstance(schema, Mapping):
         raise SchemaError(f'a JSON Schema is a mapping, not {type(schema).__name__}')
@@ -64,10 +64,10 @@ def check_schema(schema: Any) -> None:
 
 def schema_faults(value: Any, schema: Mapping[str, Any]) -> list[str]:
     """
-    Return what of a value the schema doesn't admit, each as `place: what`; empty: nothing.
+    Return the faults of a value, each as `path: message`; an empty list if it is valid.
 
-    What may take long is judged by a process of its own, for at most `TIME_LIMIT` s; then, and for
-    a schema that makes no sense, `SchemaError`.
+    A validation that may take long runs in a process of its own. Raises `SchemaError` after
+    `TIME_LIMIT` s, and for a schema that is not usable.
     """
     try:
         text, known = json.dumps(value), json.dumps(schema)
@@ -84,13 +84,13 @@ def schema_faults(value: Any, schema: Mapping[str, Any]) -> list[str]:
 
 
 def _apart(*asked: Any) -> list[str]:
-    """Have a process judge that is ended when it takes too long."""
+    """Validate in another process, which is killed after `TIME_LIMIT` s."""
     try:
         done = subprocess.run(
             [sys.executable, str(Path(schema_judge.__file__))], input=json.dumps(asked),
             capture_output=True, text=True, timeout=TIME_LIMIT, check=False)
     except subprocess.TimeoutExpired:
-        raise SchemaError(f'the schema takes longer than {TIME_LIMIT:g} s to judge by') from None
+        raise SchemaError(f'validation by the schema takes longer than {TIME_LIMIT:g} s') from None
     try:
         answer = json.loads(done.stdout)
     except ValueError:

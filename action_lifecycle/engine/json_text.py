@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""JSON that comes from outside: read within the same limits as YAML documents."""
+"""Parses JSON from outside, with the same limits as for YAML documents."""
 
 from __future__ import annotations
 
@@ -24,19 +24,18 @@ from .budget import MAX_DEPTH
 from .errors import LifecycleError
 
 MAX_JSON = 4 * 1024 * 1024
-"""Longest text, in characters."""
+"""Maximum length of a text, in characters."""
 MAX_DIGITS = 64
-"""Longest whole number, in characters."""
+"""Maximum length of an integer, in characters."""
 _SURROGATE = re.compile(r'\\u[dD][89a-fA-F]')
 
 
 def read_json(text: str | bytes, what: str) -> Any:
     """
-    Return what a JSON text stands for; `LifecycleError`, which begins with `what`, if it can't.
+    Parse a JSON text; raises `LifecycleError` with a message that begins with `what`.
 
-    Refused are texts longer than MAX_JSON, whole numbers with more than 64 digits, more than 64
-    levels, and lone surrogates: what JSON can express, and neither messages nor the journal can
-    hold.
+    Texts longer than MAX_JSON, integers with more than 64 digits, more than 64 levels, and lone
+    surrogates are refused, since messages and the journal can't store them.
     """
     if len(text) > MAX_JSON:
         raise LifecycleError(f'{what}: longer than {MAX_JSON} characters')
@@ -56,7 +55,7 @@ def read_json(text: str | bytes, what: str) -> Any:
 
 
 def read_object(text: str | bytes, what: str) -> dict[str, Any]:
-    """Return the JSON object that a text stands for, an empty one for no text; as `read_json`."""
+    """Parse a JSON object; '' gives an empty one. Raises `LifecycleError` as `read_json`."""
     value = read_json(text, what) if text else {}
     if not isinstance(value, dict):
         raise LifecycleError(f'{what}: expected an object, with names and values')

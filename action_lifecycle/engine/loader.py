@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Loading graph files, with every fault reported at once."""
+"""Loads graph files and reports all faults at once."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def load_graph(
     source: str | Path, *, name: str = '', types: StateRegistry = REGISTRY
 ) -> Graph:
     """
-    Load a graph from a file, or from YAML text when `name` is given or it has several lines.
+    Load a graph from a file, or from YAML text if `name` is given or `source` has several lines.
 
-    `types` are the known state types. `GraphError` has every fault, with file, line and column.
+    `types` are the known state types. Raises `GraphError` with all faults (file, line, column).
     """
     try:
         if isinstance(source, str) and (name or '\n' in source):
@@ -64,7 +64,7 @@ def load_graph(
 
 
 class _Loading:
-    """One document on its way to be a graph."""
+    """The loading of one graph document."""
 
     def __init__(self, document: Document, types: StateRegistry) -> None:
         self.document = document
@@ -138,7 +138,7 @@ class _Loading:
         self, path: Place, extra: dict[str, Any], fields: Mapping[str, list[Any]],
         cls: type[State] | None,
     ) -> None:
-        """Check the fields that the graph or the state's type declares."""
+        """Check the fields that the graph or the state's type declares, and report others."""
         of_type = {}
         for key, value in extra.items():
             if key not in fields:
@@ -196,7 +196,7 @@ class _Loading:
             self.invariants[Invariant(name, model.must_pass, _names(model.given))] = path
 
     def _references(self) -> None:
-        """Leave out transitions from or to nowhere."""
+        """Drop transitions from or to unknown states, and report them."""
         for transition, path in list(self.places.items()):
             for key, state in (('from', transition.source), ('to', transition.target)):
                 if state not in self.states:
@@ -205,7 +205,7 @@ class _Loading:
                     self.places.pop(transition, None)
 
     def _whole(self, initial: str | None) -> None:
-        """Look at the graph as a whole."""
+        """Check the graph as a whole."""
         self._leads()
         for subject, message in findings(
             initial, self.states, self.places, self.invariants
@@ -217,7 +217,7 @@ class _Loading:
                 (), 'no state is final: whatever runs on this graph ends by its step limit'))
 
     def _leads(self) -> None:
-        """Fields of states that name next states must name some that there are."""
+        """Check that state fields with next states name existing next states."""
         targets: dict[str, list[str]] = {name: [] for name in self.states}
         for transition in self.places:
             targets[transition.source].append(transition.target)

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The machine: one state on a shared graph, moved by events, with hooks around each move.
+The machine: a current state on a shared graph, changed by events, with hooks and guards.
 
 A transition runs in this order::
 
@@ -21,7 +21,7 @@ A transition runs in this order::
     on_transition, on_<event>, journal commit, STATE UPDATE, publish,
     on_enter_state, on_enter_<state>, after_<event>, after_transition
 
-See `hooks` for how these are found on the machine's listeners.
+`hooks` describes how these are looked up on the machine's listeners.
 """
 
 from __future__ import annotations
@@ -54,32 +54,32 @@ class Change(NamedTuple):
 
     @property
     def event(self) -> str:
-        """Return the event that is named in the graph file."""
+        """Return the name of the event."""
         return self.transition.event
 
     @property
     def source(self) -> str:
-        """Return the state that is left."""
+        """Return the name of the state before."""
         return self.transition.source
 
     @property
     def target(self) -> str:
-        """Return the state that is entered."""
+        """Return the name of the state after."""
         return self.transition.target
 
 
 class Machine:
     """
-    A state on a graph; threads and asyncio tasks may share it.
+    A current state on a graph; threads and asyncio tasks may share a machine.
 
-    Hooks that fire events of a second machine are fine as long as no hook of that machine fires
-    events of the first from another thread: each would wait for the other.
+    Hooks may fire events of a second machine, unless a hook of that machine fires events of the
+    first one from another thread, which would deadlock.
 
-    `commit(change)` is called when all hooks before it agreed; if it raises, nothing happened.
-    `publish(change)` is called when the state is updated. An exception after the commit leaves
-    the state advanced; it goes to `on_error(change, error)` if given, else to the caller of
-    `fire`. `state` starts the machine there; no hook is called for it. The last `history_limit`
-    transitions are remembered; it is the journal, not the machine, that has all.
+    `commit(change)` is called after all hooks before it; if it raises, nothing has changed.
+    `publish(change)` is called after the state update. An exception after the commit does not undo
+    the change; it goes to `on_error(change, error)` if given, else to the caller of `fire`.
+    `state`: the initial state of this machine; no hook is called for it. `history` has the last
+    `history_limit` transitions; the journal has all.
     """
 
     __slots__ = ('graph', 'name', '_state', '_listeners', '_hooks', '_commit', '_publish',
@@ -124,22 +124,22 @@ class Machine:
 
     @property
     def history(self) -> tuple[Transition, ...]:
-        """Return the latest transitions, the oldest first, at most `history_limit`."""
+        """Return the last transitions, oldest first, at most `history_limit`."""
         return tuple(self._history)
 
     def add_listener(self, listener: object) -> None:
-        """Add an object whose methods are hooks and guards; it counts from the next event on."""
+        """Add an object whose methods are hooks and guards, from the next event on."""
         self._listeners = (*self._listeners, listener)
         self._hooks = {}
 
     def fire(self, event: str, /, expect: str | None = None, **data: Any) -> Transition | None:
         """
-        Make the transition of this event; the data reach every hook that declares them.
+        Make the transition of an event; its data are passed to hooks that declare them.
 
-        `expect` makes it a compare-and-set: it is refused unless that is the current state.
-        Raises `TransitionNotAllowed`, or what a hook raised. Another thread's transition is
-        waited for. Inside a hook the event queues behind the transition that runs, and None is
-        returned; what goes wrong with it then reaches the caller of the first `fire`.
+        `expect`: refuse the event unless this is the current state (compare-and-set). Raises
+        `TransitionNotAllowed`, or the exception of a hook. The call waits for the transition of
+        another thread. If called in a hook, the event is queued until the current transition is
+        done, and None is returned; its errors are raised by the first `fire`.
         """
         owner = threading.get_ident()
         if self._owner == owner:
@@ -170,9 +170,9 @@ class Machine:
         self, event: str, /, expect: str | None = None, **data: Any
     ) -> Transition | None:
         """
-        Do what `fire` does, and await hooks and guards that are async.
+        Do the same as `fire`, with async hooks and guards.
 
-        `fire`, called from the same thread while this awaits a hook, queues its event too.
+        If `fire` is called from the same thread while a hook is awaited, its event is queued, too.
         """
         if self._running in _RUNNING.get():
             self._queue.append((event, expect, data))
@@ -204,11 +204,11 @@ class Machine:
         return transition
 
     def possible_events(self, **data: Any) -> tuple[str, ...]:
-        """Return the events that the guards admit now; guards may declare the data."""
+        """Return the events that the guards permit now; `data` is passed to guards."""
         return tuple(one.event for one in _at_once(self.possible_transitions(**data)))
 
     async def possible_transitions(self, **data: Any) -> tuple[Transition, ...]:
-        """Return the transition that each event would take now, and await async guards."""
+        """Return the transition that each possible event would take now; awaits async guards."""
         found = []
         for transitions in self.graph.table[self._state].values():
             for transition in transitions:
@@ -254,7 +254,7 @@ class Machine:
     async def _move_async(
         self, event: str, expect: str | None, data: dict[str, Any]
     ) -> Transition:
-        """Do what `_move` does, step by step; apart from it because awaiting costs time."""
+        """Do the same as `_move` with awaits; separate, since awaiting costs time."""
         source = self._state
         if expect is not None and expect != source:
             raise await self._refusal(event, data, f"expected state '{expect}'")
@@ -290,20 +290,20 @@ class Machine:
             del history[0]
 
     def _failed(self, transition: Transition, data: dict[str, Any], error: Exception) -> None:
-        """Report what went wrong after the commit."""
+        """Report an exception after the commit."""
         if self._on_error is None:
             raise error
         self._on_error(Change(transition, data, self), error)
 
     def _hooks_of(self, transition: Transition) -> Hooks:
-        known = self._hooks  # before the listeners, for add_listener replaces it after them
+        known = self._hooks  # read before the listeners, as add_listener replaces it after them
         hooks = known.get(transition)
         if hooks is None:
             known[transition] = hooks = find_hooks(self.graph, transition, self._listeners)
         return hooks
 
     def _scope(self, transition: Transition, data: dict[str, Any]) -> dict[str, Any]:
-        """Return all that hooks may declare."""
+        """Return the values for all parameters that hooks may declare."""
         if data and not RESERVED.isdisjoint(data):
             names = ', '.join(sorted(RESERVED.intersection(data)))
             raise LifecycleError(f"event '{transition.event}': {names} can't name data")
@@ -316,7 +316,7 @@ class Machine:
     ) -> TransitionNotAllowed:
         try:
             possible = tuple(one.event for one in await self.possible_transitions(**data))
-        except Exception:  # a guard of another event, that needs other data
+        except Exception:  # a guard of another event that needs other data
             possible = tuple(self.graph.table[self._state])
         return TransitionNotAllowed(event, self._state, possible, reason)
 
@@ -332,16 +332,17 @@ class Machine:
             raise
 
     def _first(self, failure: Exception | None, error: Exception) -> Exception:
-        """Return the failure that the caller gets; a later one is logged."""
+        """Return the first failure, for the caller; log a later one."""
         if failure is None:
             return error
         _LOG.error('%s: a queued event failed too: %s', self, error)
         return failure
 
     def _drop_queue(self) -> None:
-        """Forget what hooks fired in a turn that was interrupted or canceled."""
+        """Drop the queued events after an interrupt or a cancellation."""
         for event, _, _ in self._queue:
-            _LOG.warning("%s: event '%s' is dropped: its turn was interrupted", self, event)
+            _LOG.warning("%s: event '%s' is dropped: the transition before it was interrupted",
+                         self, event)
         self._queue.clear()
 
     def __repr__(self) -> str:
@@ -363,7 +364,7 @@ async def _call_async(hooks: Iterable[Hook], scope: Mapping[str, Any]) -> None:
 
 
 def _hold(guards: Iterable[Guard], scope: Mapping[str, Any]) -> str | None:
-    """Return None when all guards hold, else which refuses."""
+    """Return None if all guards agree, else why one does not."""
     for guard, wanted, name in guards:
         answer = guard(scope)
         if answer is not wanted:
@@ -395,7 +396,7 @@ def _refuse_awaitable(result: object) -> None:
 
 
 def _at_once(steps: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that has nothing to wait for."""
+    """Run a coroutine that does not wait."""
     try:
         steps.send(None)
     except StopIteration as stop:

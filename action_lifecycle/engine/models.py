@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-pydantic models of documents: checked with marks, exported as JSON Schema.
+pydantic models of documents: validated with positions, exported as JSON Schema.
 
-This is the one place that knows which pydantic is installed (1.10 or 2).
+This is the only module that depends on the version of pydantic (1.10 or 2).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from .errors import DocumentError, Fault, LifecycleError, MAX_FAULTS, nearest
 _PYDANTIC_1 = pydantic.VERSION.startswith('1.')
 SCHEMA_DIALECT = ('http://json-schema.org/draft-07/schema#' if _PYDANTIC_1
                   else 'https://json-schema.org/draft/2020-12/schema')
-"""The `$schema` of what json_schema() returns: pydantic 1 and 2 write tuples differently."""
+"""The `$schema` of the results of json_schema(); pydantic 1 and 2 write tuples differently."""
 
 if _PYDANTIC_1:
     class StrictModel(pydantic.BaseModel):
-        """A model that refuses unknown fields and can't be changed after it was checked."""
+        """An immutable model that refuses unknown fields."""
 
         class Config:
-            """What pydantic 1 calls its settings."""
+            """Settings of pydantic 1."""
 
             extra = 'forbid'
             frozen = True
@@ -57,7 +57,7 @@ if _PYDANTIC_1:
         return copy.deepcopy(schema)  # pydantic 1 gives all callers the same object
 else:
     class StrictModel(pydantic.BaseModel):  # type: ignore[no-redef]
-        """A model that refuses unknown fields and can't be changed after it was checked."""
+        """An immutable model that refuses unknown fields."""
 
         model_config = pydantic.ConfigDict(extra='forbid', frozen=True)
 
@@ -82,13 +82,13 @@ _TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(_SECONDS)})\Z")
 _NAME = re.compile(r'[\w.-]*\Z')
 
 LONGEST = 31_536_000.0
-"""Longest duration (s) that a document may ask for: a year."""
+"""Maximum duration (s) in documents: one year."""
 
 ModelT = TypeVar('ModelT', bound=pydantic.BaseModel)
 
 
 def as_written(model: pydantic.BaseModel) -> dict[str, Any]:
-    """Return what was given to a model as plain data, what it added itself left out."""
+    """Return the given values of a model as plain data, without defaults."""
     dump = model.dict if _PYDANTIC_1 else model.model_dump
     return dump(exclude_unset=True)
 
@@ -102,9 +102,9 @@ def validate(
     error: type[DocumentError] = DocumentError,
 ) -> ModelT:
     """
-    Check the document against a pydantic model; all faults at once, each with its mark.
+    Validate a document by a pydantic model; raises `error` with all faults and their positions.
 
-    `data` and `path`: check only this part of the document, which stands at `path`.
+    `data` and `path`: validate only this part of the document, which is at `path`.
     """
     subject = document.data if data is None else data
     if not isinstance(subject, dict):
@@ -119,12 +119,12 @@ def validate(
 
 
 def field_names(model: type[pydantic.BaseModel]) -> list[str]:
-    """Return the names that the fields of a model have in a document."""
+    """Return the names of a model's fields in documents."""
     return list(_hints(model))
 
 
 def read_back(model: type[ModelT], data: Any) -> ModelT:
-    """Check data that was written by a program; `LifecycleError` names the fields at fault."""
+    """Validate data without positions; raises `LifecycleError` with the fields at fault."""
     try:
         return validate(Document('', data, (1, 1), {}), model)
     except DocumentError as error:
@@ -135,9 +135,9 @@ def seconds(
     default: float, description: str, *, most: float = LONGEST, more: bool = False
 ) -> Any:
     """
-    Return a field for a duration in s, from 0 to `most`; `more`: more than 0.
+    Return a field for a duration in s, from 0 to `most`; `more`: greater than 0.
 
-    Infinities and NaN are refused, and no time that is computed with the duration overflows.
+    Infinities and NaN are refused; the bound prevents overflows in computed times.
     """
     if most > LONGEST:
         raise ValueError(f'most: expected at most {LONGEST:.0f} s, got {most:g}')
@@ -148,14 +148,14 @@ def seconds(
 def _faults(
     document: Document, model: type[Any], base: tuple[Key, ...], data: Any, entries: Any
 ) -> list[Fault]:
-    """Turn pydantic's errors into faults, and those of the members of a union into one."""
+    """Convert pydantic's errors to faults; those of the members of a union become one."""
     faults: list[Fault] = []
-    refused: dict[tuple[Key, ...], list[str]] = {}  # what was expected where something else is
+    refused: dict[tuple[Key, ...], list[str]] = {}  # expectations of the members, by place
     places: set[tuple[Key, ...]] = set()
     for entry in entries:
         kind = str(entry['type']).removeprefix('value_error.')
         location = tuple(entry['loc'])
-        field = location[-1] if location else ''  # a key that is no valid text
+        field = location[-1] if location else ''  # '': a key is no valid text
         if kind in ('extra', 'extra_forbidden'):
             place = _place(data, location[:-1])
             known = _fields_at(model, place)
@@ -187,7 +187,7 @@ def _faults(
 
 
 def _place(data: Any, location: tuple[Key, ...]) -> tuple[Key, ...]:
-    """Return where in the data it is; pydantic 2 also names the member of a union it tried."""
+    """Return the path in the data; pydantic 2 adds the members of unions to locations."""
     place: tuple[Key, ...] = ()
     for key in location:
         try:
@@ -199,7 +199,7 @@ def _place(data: Any, location: tuple[Key, ...]) -> tuple[Key, ...]:
 
 
 def _dotted(document: Document, base: tuple[Key, ...], place: tuple[Key, ...]) -> str:
-    """Return the name of a field, as far as it is written."""
+    """Return the dotted name of a field, as written in the document."""
     written, dotted = functools.reduce(_entry, base, document.data), ''
     for key in place:
         if isinstance(key, int) and isinstance(written, (dict, str, bool, int, float)):
@@ -210,7 +210,7 @@ def _dotted(document: Document, base: tuple[Key, ...], place: tuple[Key, ...]) -
 
 
 def _expected(kind: str, entry: Any) -> str:
-    """Say in YAML's words what one of pydantic's errors expected; else what pydantic says."""
+    """Return what an error of pydantic expected, in terms of YAML; else pydantic's message."""
     context = entry.get('ctx') or {}
     if found := _TYPE.match(kind):
         return f'expected {_TYPES[found[1]]}'
@@ -231,7 +231,7 @@ def _one_of(names: list[str]) -> str:
 
 
 def _hint(value: Any, expected: str) -> str:
-    """Return the nearest of the names that were expected, or the seconds that were meant."""
+    """Return a hint: the nearest expected name, or the seconds for a time with a unit."""
     if not isinstance(value, str):
         return ''
     time = _TIME.match(value)
@@ -248,7 +248,7 @@ def _entry(data: Any, key: Key) -> Any:
 
 
 def _fields_at(model: Any, location: tuple[Key, ...]) -> set[str]:
-    """Return the field names of the model that stands at `location` inside `model`."""
+    """Return the field names of the model at `location` inside `model`."""
     if not location:
         if isinstance(model, type) and issubclass(model, pydantic.BaseModel):
             return set(_hints(model))
@@ -269,14 +269,14 @@ def _fields_at(model: Any, location: tuple[Key, ...]) -> set[str]:
 
 
 def _hints(model: type[pydantic.BaseModel]) -> dict[str, Any]:
-    """Return the type of each field, by the name that it has in a document."""
+    """Return the type of each field by its name in documents."""
     hints = typing.get_type_hints(model)
     fields: dict[str, Any] = getattr(model, '__fields__' if _PYDANTIC_1 else 'model_fields')
     return {field.alias or name: hints[name] for name, field in fields.items()}
 
 
 def _kind(value: Any) -> str:
-    """Say what a value is, in YAML's words."""
+    """Describe a value in terms of YAML."""
     if isinstance(value, dict):
         return 'a mapping'
     if isinstance(value, list):

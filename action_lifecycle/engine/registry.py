@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What other code and other packages offer by name."""
+"""A registry of objects by name, which other packages can extend."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ T = TypeVar('T')
 
 
 class Registry(Generic[T]):
-    """Things known by name: registered by a decorator, or by an entry point of `group`."""
+    """Objects by name, registered by a decorator or by an entry point of `group`."""
 
     def __init__(self, group: str, missing: str) -> None:
         self._group = group
-        self._missing = missing  #: how an error begins that ends with the name
+        self._missing = missing  #: start of the error message for an unknown name
         self._registered: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Register the decorated thing under this name."""
+        """Return a decorator that registers an object under this name."""
         def register(thing: T) -> T:
             self._registered[name] = thing
             return thing
@@ -46,7 +46,7 @@ class Registry(Generic[T]):
         return {entry.name: entry.load() for entry in entry_points(group=self._group)}
 
     def find(self, name: str) -> T:
-        """Return what has this name; `LifecycleError` names the nearest when there is none."""
+        """Return the object of this name; raises `LifecycleError` with the nearest known name."""
         known = {**self._installed, **self._registered}
         if name not in known:
             raise LifecycleError(f"{self._missing} '{name}'" + nearest(name, known))

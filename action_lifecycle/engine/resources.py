@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where the package's own configuration files are, in a checkout or installed."""
+"""Finds the package's configuration files, in a checkout or installed."""
 
 from __future__ import annotations
 

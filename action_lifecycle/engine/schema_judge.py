@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Judges schemas and values by JSON Schema; also a program, so that it can be ended when it hangs.
+Validates schemas and values by JSON Schema; also a program, which can be killed if it hangs.
 
-It reads a list of a schema, and a value if one is to be judged, and writes the faults, all JSON.
-It imports nothing of ours, so it starts quickly.
+The program reads a JSON list of a schema and an optional value, and writes the faults as JSON. It
+imports nothing of this package, so that it starts quickly.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ import sys
 from typing import Any
 
 MEMORY_LIMIT = 1024 ** 3
-"""Bytes of memory that a judging process may take."""
+"""Memory limit of the program, in bytes."""
 MAX_FAULTS = 20
-"""Most faults that are told of one value."""
+"""Maximum number of faults reported for one value."""
 
 
 def faults_of_schema(schema: Any) -> list[str]:
-    """Return what keeps a schema from being one."""
+    """Return the faults of a schema."""
     import jsonschema  # here, not above: only tools and language models need its 3 MB
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -45,7 +45,7 @@ def faults_of_schema(schema: Any) -> list[str]:
 
 
 def faults_of_value(schema: Mapping[str, Any], value: Any) -> list[str]:
-    """Return what of a value a schema doesn't admit; `ValueError` for a schema of no use."""
+    """Return the faults of a value; raises `ValueError` if the schema is not usable."""
     import jsonschema
     try:
         faults = [f'{path}: {found} is not finite' for path, found in _infinite(value, '')]
@@ -56,7 +56,7 @@ def faults_of_value(schema: Mapping[str, Any], value: Any) -> list[str]:
                 break
     except RecursionError:
         return ['.: it is nested too deeply']
-    except Exception as error:  # an unresolvable reference, a pattern that is none
+    except Exception as error:  # e.g. an unresolvable reference or an invalid pattern
         raise ValueError(f'the schema can not be used: {error!s:.300}') from error
     return faults
 
@@ -77,7 +77,7 @@ def _infinite(value: Any, path: str) -> Iterator[tuple[str, float]]:
 
 
 def main() -> None:
-    """Judge what comes on the standard input."""
+    """Validate the input from stdin."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     schema, *values = json.load(sys.stdin)
     try:
@@ -88,5 +88,5 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    del sys.path[0]  # this folder, whose modules are not meant to be found without their package
+    del sys.path[0]  # this folder: its modules must not be imported without their package
     main()

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Typed states: what a state of a graph does while it is the current one.
+Typed states: the behaviour of a graph's states.
 
-A type is a subclass of `State`, made known with `@register_state`, as a file `state_<name>.py` of
-a folder, or by a package's entry point in the group `action_lifecycle.states`.
+A type is a subclass of `State`. It is registered with `@register_state`, as a file
+`state_<name>.py` of a folder, or by an entry point in the group `action_lifecycle.states`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class State:
     One state with behaviour; subclasses override `run` and `check_transition_ready`.
 
     `Fields` is a pydantic model of the fields that the type adds to a state in a graph file; a
-    type without it takes any. `leads_to` names those of them whose values are next states.
+    type without it accepts any fields. `leads_to`: names of the fields whose values are next
+    states.
     """
 
     type: ClassVar[str] = ''  # noqa: A003
@@ -59,19 +60,19 @@ class State:
             self.is_terminal = True
 
     def check_transition_ready(self, context: Any) -> bool:
-        """Say whether the state is done and a transition may be chosen."""
+        """Return whether the state is done and a transition may be chosen."""
         raise NotImplementedError(f'{type(self).__name__} has no check_transition_ready()')
 
     def run(self, context: Any, agent: Any = None) -> Any:
         """
-        Do what the state is there for; return the update of the context, or None.
+        Do the work of the state; returns the update of the context, or None.
 
-        May be a coroutine function.
+        It may be a coroutine function.
         """
         raise NotImplementedError(f'{type(self).__name__} has no run()')
 
     def next_state(self, context: Any) -> str | None:
-        """Return the next state if this one decides it; None leaves it to the chooser."""
+        """Return the next state if this state decides it; None: the chooser decides."""
         return None
 
     def __repr__(self) -> str:
@@ -79,7 +80,7 @@ class State:
 
 
 class Pause(NamedTuple):
-    """What `run` returns to stop the session until somebody outside did or said something."""
+    """Returned by `run` to pause the session until an answer or event from outside."""
 
     message: str
     link: str = ''
@@ -105,7 +106,7 @@ class StateRegistry(Mapping[str, 'type[State]']):
 
     def register(self, cls: StateT) -> StateT:
         """
-        Add a type; without `type` it is named after its file or its class.
+        Register a type; without `type`, its name comes from its file or class.
 
         `state_greeting.py`, `GreetingState` and `StateGreeting` all give `greeting`.
         """
@@ -113,13 +114,13 @@ class StateRegistry(Mapping[str, 'type[State]']):
         known = self._types.get(name)
         if known is not None and _origin(known) != _origin(cls):
             raise LifecycleError(
-                f"state type '{name}' of {_origin(cls)} is already that of {_origin(known)}")
+                f"state type '{name}' of {_origin(cls)} is already registered by {_origin(known)}")
         cls.type = name
         self._types[name] = cls
         return cls
 
     def load_folder(self, folder: str | Path) -> None:
-        """Run every `state_<name>.py` of a folder; what it registers is then known."""
+        """Import every `state_<name>.py` of a folder, which register their types."""
         if not Path(folder).is_dir():
             raise LifecycleError(f"'{folder}' is not a folder of state types")
         for path in sorted(Path(folder).resolve().glob('state_*.py')):
@@ -139,7 +140,7 @@ class StateRegistry(Mapping[str, 'type[State]']):
                 raise LifecycleError(f'{path}: {type(error).__name__}: {error}') from error
 
     def find(self, name: str) -> type[State] | None:
-        """Return a type by name, from an installed package if it isn't registered yet."""
+        """Return a type by name, also from the entry points; None if unknown."""
         if name not in self._types:
             for entry in entry_points(group=ENTRY_POINTS, name=name):
                 cls = entry.load()
@@ -150,7 +151,7 @@ class StateRegistry(Mapping[str, 'type[State]']):
         return self._types.get(name)
 
     def unknown(self, name: str) -> str:
-        """Return the message for a type that isn't registered."""
+        """Return the message for an unknown type."""
         return (f"unknown state type '{name}'" + nearest(name, self)
                 + f" (known: {', '.join(sorted(self))})")
 

@@ -33,10 +33,10 @@ MAX_ITER = 50
 @dataclass(frozen=True)
 class StepsResult:
     """
-    Why a session stopped.
+    The reason why a session stopped.
 
-    `reason`: `terminal`; `paused` (see `pause`); `max_steps`; `blocked`: no guard lets it out of
-    the state. `steps` counts the states that were run by this call.
+    `reason`: `terminal`; `paused` (see `pause`); `max_steps`; `blocked`: the guards permit no
+    transition. `steps`: number of states run by this call.
     """
 
     reason: str
@@ -48,12 +48,12 @@ class StepsResult:
 
 class Session:
     """
-    One walk over the states of a handler.
+    One run over the states of a handler.
 
-    `context` is a list, or a mapping, that each update is added to; a mapping takes an update
-    that is no mapping under the name of its state. `machine` may be given with listeners, a
-    journal or a state to go on from; the default one asks `agent` for guards and hooks. Without a
-    `chooser` the agent's `choose_transition(transitions, context)` is asked, if it has one.
+    `context` is a list or a mapping to which each update is added; in a mapping, an update that is
+    no mapping gets the name of its state as key. `machine` may be given with listeners, a journal
+    or an initial state; the default one uses `agent` as its listener. Without a `chooser`, the
+    agent's `choose_transition(transitions, context)` is called, if it has one.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class Session:
 
     @property
     def state(self) -> State:
-        """Return the current state; it stays the same object for the whole session."""
+        """Return the object of the current state; a session has one object per state."""
         name = self.machine.state
         if name not in self._states:
             self._states[name] = self.handler.get_state(name)
         return self._states[name]
 
     async def run(self, max_iter: int = MAX_ITER) -> StepsResult:
-        """Go on until a terminal state, a pause, or `max_iter` states have been run."""
+        """Run states until a terminal state, a pause, or `max_iter` states."""
         for step in range(max_iter):
             state = self.state
             if state.is_terminal:
@@ -103,10 +103,10 @@ class Session:
 
     async def resume(self, answer: Any = None, max_iter: int = MAX_ITER) -> StepsResult:
         """
-        Go on after a pause.
+        Continue after a pause.
 
-        An answer is the update that the paused state was waiting for, so the session leaves the
-        state; without one the state is run again.
+        `answer` is the update of the paused state, which is then left; without it, the state runs
+        again.
         """
         if answer is not None:
             self._add(self.machine.state, answer)
@@ -155,5 +155,5 @@ async def run_steps(
     chooser: Chooser | None = None,
     max_iter: int = MAX_ITER,
 ) -> StepsResult:
-    """Run a new session; one that may pause is better made as a `Session`, which can resume."""
+    """Run a new session; for one that may pause, use `Session`, which has `resume`."""
     return await Session(handler, context, agent, chooser=chooser).run(max_iter)

@@ -31,31 +31,31 @@ from .models import StrictModel
 from .states import Pause, register_state, State
 
 TRIES = 3
-"""How often arguments are asked for, each time with what was wrong before."""
+"""Maximum number of requests for arguments; each one has the faults of the last answer."""
 _ANY = {'type': 'object', 'properties': {}}
 
 
 class ToolError(LifecycleError):
-    """A tool that is not there, is called with unfit arguments, or fails."""
+    """A tool does not exist, is called with invalid arguments, or fails."""
 
 
 class ToolManager(Protocol):
-    """Where tools are: `agent.tool_manager`. A spec has `description` and `inputSchema`."""
+    """The interface of `agent.tool_manager`; a spec has `description` and `inputSchema`."""
 
     def list_all_tools(self) -> Any:
         """Return the specs of all tools: {server: {tool: spec}}."""
 
     def call_tool(self, tool_name: str, arguments: Mapping[str, Any], user_id: Any) -> Any:
         """
-        Call a tool.
+        Call a tool and return its result.
 
-        An error that has a `connect_url` says that the user has to authorise it first; its
-        `service` and `service_info['name']` say what.
+        An error with a `connect_url` means that the user has to authorise the tool first; its
+        `service` and `service_info['name']` name the service.
         """
 
 
 class ToolFields(StrictModel):
-    """A tool by name; without it the agent chooses one."""
+    """The fields of a tool state; without `tool`, the agent chooses one."""
 
     tool: Optional[StrictStr] = None
     arguments: Optional[dict[str, Any]] = Field(
@@ -69,10 +69,10 @@ class ToolState(State):
     """
     Calls a tool of `agent.tool_manager` for `agent.current_user_id`; its result is the update.
 
-    Tool and arguments that the file does not give are asked of `agent.call_llm(context,
-    json_schema)` or, without that, of the chooser `agent.chooser`. Arguments that the tool's
-    schema does not admit never reach the tool. A tool that needs authorisation pauses the session
-    with the link; when it resumes, the same call is made again.
+    If the file does not give the tool or its arguments, `agent.call_llm(context, json_schema)` is
+    asked for them, or without that the chooser `agent.chooser`. Arguments are validated by the
+    tool's schema before the call. If a tool needs authorisation, the session pauses with the link;
+    on resume the same call is repeated.
     """
 
     type = 'tool'  # noqa: A003
@@ -139,7 +139,7 @@ class ToolState(State):
     async def _arguments(
         self, tool: str, spec: Mapping[str, Any], context: Any, agent: Any
     ) -> Mapping[str, Any]:
-        """Return arguments that the tool's schema admits; who fills them in sees the faults."""
+        """Return valid arguments for the tool; asks again with the faults, up to `TRIES` times."""
         schema = spec.get('inputSchema') or _ANY
         given = self.config.get('arguments')
         faults: list[str] = []

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-What to write instead, where a text is not YAML.
+Hints for YAML syntax errors: the likely cause and what to write instead.
 
-The parser's own messages differ with its version and name its grammar; these name the usual causes
-and their cure. They go by the text around the place, not by the words of the parser.
+The parser's own messages differ by version and refer to its grammar. The hints mainly use the text
+around the position of the error.
 """
 
 from __future__ import annotations
@@ -25,42 +25,42 @@ from collections.abc import Callable, Sequence
 import re
 from typing import Any, NamedTuple
 
-_BREAK = re.compile('\r\n|[\n\r\x85\u2028\u2029]')  #: of lines, as YAML has it
+_BREAK = re.compile('\r\n|[\n\r\x85\u2028\u2029]')  #: line breaks of YAML
 _TEMPLATE = re.compile(r"""(?<!['"{])\{\{""")
 _PAIR = re.compile(r"""[^\s#'"][^#]*?:(\s|$)""")
 
 
 class Trouble(NamedTuple):
-    """Where the parser gave up; positions from 0."""
+    """The position of a syntax error and its context; positions from 0."""
 
     lines: Sequence[str]
     line: int
     column: int
-    began: tuple[int, int] | None  #: where what it was reading begins
-    reading: str  #: what that was, in words of the parser
+    began: tuple[int, int] | None  #: start of the construct that was being read
+    reading: str  #: name of that construct in the parser's message
 
     def line_at(self, number: int) -> str:
-        """Return a line; '' behind the last one."""
+        """Return a line; '' after the last one."""
         return self.lines[number] if number < len(self.lines) else ''
 
     @property
     def text(self) -> str:
-        """Return the line at fault."""
+        """Return the line of the error."""
         return self.line_at(self.line)
 
     @property
     def before(self) -> str:
-        """Return what stands in that line before the place."""
+        """Return the text of that line before the error."""
         return self.text[:self.column]
 
     @property
     def indent(self) -> int:
-        """Return by how many spaces that line is indented."""
+        """Return the number of spaces by which that line is indented."""
         return len(self.text) - len(self.text.lstrip(' '))
 
 
 class Hint(NamedTuple):
-    """A cause in words, and its line and column from 0."""
+    """The message of a likely cause, with its line and column from 0."""
 
     line: int
     column: int
@@ -84,7 +84,7 @@ def hint(text: str, error: Any) -> Hint | None:
 
 
 def is_template(text: str, start: int) -> bool:
-    """Whether the mapping that begins at this character is a template without quotes."""
+    """Whether the mapping that begins at `start` is an unquoted template."""
     return start > 0 and text[start - 1:start + 1] == '{{'
 
 
@@ -133,7 +133,7 @@ def _begins_with(line: int, column: int, text: str) -> Hint:
 
 
 def _in_braces(at: Trouble, problem: str) -> str | None:
-    """Explain what goes wrong inside {…} and […]."""
+    """Explain an error inside {…} or […]."""
     if 'flow mapping' not in at.reading and 'flow sequence' not in at.reading:
         return None
     opening = '{' if 'mapping' in at.reading else '['

@@ -95,7 +95,7 @@ def test_two_classes_of_one_type_are_refused() -> None:
     types = StateRegistry()
     types.register(type('One', (State,), {'type': 'x'}))
     types.register(type('One', (State,), {'type': 'x'}))  # the same one, loaded again
-    with pytest.raises(LifecycleError, match="'x' of .*Other is already that of .*One"):
+    with pytest.raises(LifecycleError, match="'x' of .*Other is already registered by .*One"):
         types.register(type('Other', (State,), {'type': 'x'}))
 
 
