@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The action lifecycle on the engine: states, guards, retries, and what each state sets going."""
+"""The lifecycle of actions: states, guards, retries, and the work of each state."""

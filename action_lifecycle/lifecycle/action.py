@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-One action: its state machine, and what must be known of it to go on after a restart.
+One action: its state machine and its data.
 
-Everything an action knows follows from the changes in the journal: `apply` takes them in, live
-and when they are read back, so that memory and journal can't tell different stories.
+All data of an action are derived from its journaled changes by `apply`, both live and when they
+are restored, so memory and journal always agree.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Action:
     """
     An action of a flow.
 
-    `attempt` counts the entries into `in_progress`; `tries` those since the parameters last
-    changed; `next_fallback` is the index of the strategy that comes next. `fields` are those that
-    a fallback has put in place of the spec's. `failed_with` is the error of the action itself,
-    while `error_code` may be that of a fallback.
+    `attempt` counts the entries into `in_progress`; `tries` counts the retries since the
+    parameters last changed; `next_fallback` is the index of the next strategy. `fields`: fields of
+    the spec that a fallback has replaced. `failed_with` is the error of the action itself;
+    `error_code` may be the error of a fallback.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class Action:
         self.interrupted = False
         self.pendings = 0
         self.motion_ended = 0.0
-        self.goals: dict[str, Any] = {}  #: by the index of the step, as they were sent
+        self.goals: dict[str, Any] = {}  #: goals as sent, by index of the step
         self.required: list[Evidence] = []
-        self.completed_after = 0.0  #: s from the start of the attempt
+        self.completed_after = 0.0  #: s from the start of the attempt to `completed`
         self.fragment: dict[str, Any] = {}  #: its part of a recipe
         self.controller_said = ''
         self.sensors_said = ''
@@ -78,22 +78,22 @@ class Action:
         self.outcome: Outcome | None = None
         self.changed_at = 0.0
         self.started_at = 0.0
-        self.begun_seq = 0  #: where its first change stands in the journal
+        self.begun_seq = 0  #: journal row of its first change
         self.spent: dict[str, float] = {}  #: s in each state
-        self.waited = 0.0  #: s for resources, ready to start
+        self.waited = 0.0  #: s that the ready action waited for resources
         self.fallbacks = 0
         self.result: Any = None  #: of the last motion
-        self.seen: dict[str, Any] = {}  #: what its templates read when it started
-        self.last = False  #: nothing comes after its error
+        self.seen: dict[str, Any] = {}  #: values that its templates read at its start
+        self.last = False  #: no retry or fallback follows its next error
 
     @property
     def state(self) -> ActionState:
-        """Where it is."""
+        """The current state."""
         return ActionState(self.machine.state)
 
     @property
     def ledger_status(self) -> LedgerTaskStatus:
-        """Return what the ledger calls it."""
+        """Return the status in the ledger."""
         outcome = self.outcome
         if outcome is None and self.passed_completed:
             outcome = Outcome.SUCCEEDED
@@ -101,7 +101,7 @@ class Action:
 
     @property
     def blocked_reason(self) -> str:
-        """Why it is blocked, or empty."""
+        """Why the action is blocked; '' if it is not."""
         if self.state is ActionState.FALLBACK_REQUESTED:
             return 'input_required'
         return 'approval_required' if self.state is ActionState.PENDING else ''
@@ -109,15 +109,15 @@ class Action:
     # Guards that the graph names; they read the event's data.
 
     def physical(self) -> bool:
-        """Whether it moves something."""
+        """Whether the action has a motion."""
         return self.spec.physical
 
     def has_evidence(self, evidence: Any = None) -> bool:
-        """Whether the event brings the sensors' evidence."""
+        """Whether the event has evidence of the sensors."""
         return bool(evidence)
 
     def outcome_without_work(self, outcome: str = '') -> bool:
-        """Whether the outcome is one that an action that never started may have."""
+        """Whether the outcome is possible for an action that never started."""
         return outcome in (Outcome.SKIPPED, Outcome.CANCELED)
 
     def _commit(self, change: Any) -> None:
@@ -128,11 +128,11 @@ class Action:
         self.recorder.published(self, change)
 
     def attempt_after(self, event: str) -> int:
-        """Return the number of the attempt that a change by `event` belongs to."""
+        """Return the attempt number of a change by `event`."""
         return self.attempt + (event in ATTEMPT_EVENTS)
 
     def apply(self, event: str, target: str, data: Mapping[str, Any]) -> None:
-        """Take in a change that stands in the journal."""
+        """Apply a journaled change to the data."""
         self.attempt = self.attempt_after(event)
         if event in ('start', 'apply_fallback'):
             self.tries = 0
@@ -200,7 +200,7 @@ class Action:
         self.sensors_said = str(data.get('sensors_said', self.sensors_said))
 
     def dated(self, seq: int, stamp: float, state: str) -> None:
-        """Note where the last change, to `state`, stands in the journal; its ROS time in s."""
+        """Record journal row and ROS time (s) of the last change, to `state`."""
         if self.seq:
             self.spent[self._was] = self.spent.get(self._was, 0.0) + max(
                 0.0, stamp - self.changed_at)
@@ -213,7 +213,7 @@ class Action:
             self.completed_after = max(0.0, stamp - self.started_at)
 
     def _forget_attempt(self) -> None:
-        """Nothing of an earlier attempt counts for the next one."""
+        """Reset the data of an attempt."""
         self.goal_id = ''
         self.interrupted = False
         self.pendings = 0
@@ -225,6 +225,6 @@ class Action:
         self.passed_completed = False
 
     def restore(self, state: str) -> None:
-        """Put the machine where the last applied change left it."""
+        """Create the machine in this state."""
         self.machine = Machine(self.machine.graph, listeners=(self,), commit=self._commit,
                                publish=self._publish, name=self.machine.name, state=state)

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 """
-The times of an RFC 5545 rule, one day at a time, with bounded work.
+The times of an RFC 5545 rule, day by day, with bounded work.
 
-python-dateutil finds the days. It looks for the next one until year 9999, so the rule is evaluated
-7600 years later: the Gregorian calendar repeats every 400 years, and the search ends soon.
+python-dateutil finds the days. It searches until year 9999, so the rule is evaluated 7600 years
+later, which keeps the search short; the Gregorian calendar repeats every 400 years.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ import re
 from dateutil import rrule
 
 LAST_YEAR = 2100
-"""No rule has times in this year or later."""
+"""Times in this year and later are ignored."""
 MAX_RULE = 200
-"""Longest rule, in characters."""
+"""Maximum length of a rule, in characters."""
 MAX_A_DAY = 1440
-"""Most times a day."""
+"""Maximum number of times per day."""
 MAX_POSITIONS = 31
-"""Most numbers of BYSETPOS."""
+"""Maximum number of values of BYSETPOS."""
 LATER = 7600
-"""Years by which dateutil evaluates a rule later; a multiple of 400."""
+"""Shift (years) with which dateutil evaluates a rule; a multiple of 400."""
 _PARTS = re.compile(r'(RRULE:)?[A-Z]+=[A-Z0-9,+:-]+(;[A-Z]+=[A-Z0-9,+:-]+)*\Z')
 _NUMBER = re.compile(r'[+-]?[0-9]{1,9}\Z')
 _UNTIL = re.compile(r'[0-9]{8}(T[0-9]{6})?\Z')
 _BY_DAY = frozenset({'BYMONTHDAY', 'BYYEARDAY', 'BYWEEKNO', 'BYSETPOS'})
-"""Parts that may leave a rule without any day; then only months and years are gone through."""
+"""Parts with which a rule may have no days; allowed with MONTHLY and YEARLY only."""
 _OF_DAY = {'BYHOUR': 23, 'BYMINUTE': 59, 'BYSECOND': 59}
-"""Parts for the time of day, each with its largest number."""
+"""Parts for the time of day, each with its maximum."""
 _RANGES = {'INTERVAL': (1, 1000), 'COUNT': (1, 1_000_000), 'BYMONTH': (1, 12),
            **{name: (0, most) for name, most in _OF_DAY.items()}}
 _PERIOD = {'DAILY': 1, 'WEEKLY': 7}
@@ -53,11 +53,11 @@ Day = tuple[datetime.date, tuple[datetime.time, ...]]
 
 
 def rule_fault(text: str) -> str:
-    """Return what is wrong with a rule, or nothing."""
+    """Return the fault of a rule; '' if it is valid."""
     if len(text) > MAX_RULE:
         return f'longer than {MAX_RULE} characters'
     if not _PARTS.match(text):
-        return f'{text!r} is no rule: expected such as FREQ=DAILY;BYHOUR=6;BYMINUTE=0;BYSECOND=0'
+        return f'{text!r} is no rule: expected e.g. FREQ=DAILY;BYHOUR=6;BYMINUTE=0;BYSECOND=0'
     parts = _parts(text)
     frequency = parts.get('FREQ')
     if frequency not in ('DAILY', 'WEEKLY', 'MONTHLY', 'YEARLY'):
@@ -84,7 +84,7 @@ def _parts(text: str) -> dict[str, str]:
 
 
 def _times(parts: Mapping[str, str], start: datetime.time) -> tuple[datetime.time, ...]:
-    """Return the times of a day, those that the rule leaves open as `start` has them."""
+    """Return the times of a day; parts that the rule does not give come from `start`."""
     present = (start.hour, start.minute, start.second)
     numbers = [sorted({int(number) for number in parts[name].split(',')}) if name in parts
                else [now] for name, now in zip(_OF_DAY, present)]
@@ -93,7 +93,7 @@ def _times(parts: Mapping[str, str], start: datetime.time) -> tuple[datetime.tim
 
 
 class CalendarRule:
-    """A rule without faults that counts from `start`, a local time in whole seconds."""
+    """A valid rule that starts at `start`, a local time in whole seconds."""
 
     def __init__(self, text: str, start: datetime.datetime) -> None:
         parts = _parts(text)
@@ -103,19 +103,19 @@ class CalendarRule:
         until = parts.pop('UNTIL', '')
         self._until = datetime.datetime.strptime(
             until, '%Y%m%dT%H%M%S' if 'T' in until else '%Y%m%d') if until else None
-        self._picks = 'BYSETPOS' in parts  # among the times of all days of a month or year
+        self._picks = 'BYSETPOS' in parts  # selects among all times of a month or year
         if not self._picks:
             parts.update(dict.fromkeys(_OF_DAY, '0'))
         period = 0 if self._count else _PERIOD.get(parts['FREQ'], 0)
         self._period = period * int(parts.get('INTERVAL', 1))
         self._text = ';'.join(f'{name}={value}' for name, value in parts.items())
-        self._rule(start)  # that dateutil takes it
+        self._rule(start)  # raises if dateutil does not accept it
 
     def days(self, since: datetime.date | None = None) -> Iterator[Day]:
         """
-        Yield each day that has times, with these in order.
+        Yield each day that has times, with its times in order.
 
-        `since`: days before it are of no interest; some of them may come all the same.
+        `since`: earlier days are not needed, but some of them may be yielded.
         """
         start, left = self._start, self._count
         if since is not None and self._period and since > start.date():
@@ -137,7 +137,7 @@ class CalendarRule:
                 return
 
     def _found(self, start: datetime.datetime) -> Iterator[Day]:
-        """Yield the days that dateutil finds, as long as it finds any."""
+        """Yield the days that dateutil finds."""
         try:
             for date, moments in groupby(self._rule(start), datetime.datetime.date):
                 day = date.replace(year=date.year - LATER)
@@ -145,7 +145,7 @@ class CalendarRule:
                     return
                 yield day, tuple(moment.time() for moment in moments) if self._picks \
                     else self._times
-        except (IndexError, ValueError, OverflowError):  # 53MO in a month; the end of year 9999
+        except (IndexError, ValueError, OverflowError):  # e.g. 53MO in a month
             return
 
     def _rule(self, start: datetime.datetime) -> rrule.rrule:

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Checkers: Python callables that say whether an action is done.
+Checkers: Python callables that verify whether an action is done.
 
-Registered by `@register_checker('name')`, or by another package through the entry-point group
-`action_lifecycle.checkers`. A checker gets a `VerifyRequest` and returns a `Verdict`. It runs in a
-thread of its own, so it may take its time, up to the `timeout` of the flow.
+A checker is registered by `@register_checker('name')`, or by another package through the
+entry-point group `action_lifecycle.checkers`. It gets a `VerifyRequest` and returns a `Verdict`.
+It runs in a thread of its own and may take up to the `timeout` in the flow.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ find_checker = _CHECKERS.find
 
 def check(name: str, request: VerifyRequest) -> Verdict:
     """
-    Return the verdict of a checker.
+    Call a checker and return its verdict.
 
-    What it raises is the verdict `error`; a result that is no verdict gives one without a word,
-    whose reason says what was returned and what was expected.
+    An exception gives the verdict `error`. An invalid result gives a `Verdict` with an empty
+    `verdict`, whose reason says what was returned and what was expected.
     """
     try:
         found = find_checker(name)(request)
@@ -50,7 +50,7 @@ def check(name: str, request: VerifyRequest) -> Verdict:
 
 
 def _fault(found: object) -> str:
-    """Return what is wrong with the result of a checker; empty for a verdict."""
+    """Return the fault of a checker's result; '' if it is a valid verdict."""
     if not isinstance(found, Verdict):
         return (f'returned {found!r:.200} ({type(found).__name__}); expected a Verdict, such as '
                 "Verdict('completed', 'the reason')")

@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-What every state of an action needs: changes that are recorded, answers that may come too late.
+The base of the runner: records changes and drops late answers.
 
-The parts of the runner build on it; each has a few states of the action as its subject.
+The parts of the runner are subclasses; each handles some states of the action.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from ..engine import LifecycleError, TransitionNotAllowed
 from ..engine.errors import ContentRefused
 
 RECORD_AGAIN = 1.0
-"""Seconds until a change that the journal refused is tried again."""
+"""Delay (s) before a failed journal write is repeated."""
 
 _CONFIRM_CODES = {
     'refuted': ErrorCode.REFUTED,
@@ -54,7 +54,7 @@ _CONFIRM_CODES = {
 
 
 class Driver:
-    """Fires events of one action; what comes back after the state has changed is dropped."""
+    """Fires events of one action; answers that come after the state has changed are dropped."""
 
     def __init__(
         self, action: Action, world: World, clock: Clock, operator: Operator, verifier: Verifier,
@@ -67,19 +67,19 @@ class Driver:
         self.verifier = verifier
         self.specs = specs
         self.rng = rng or random.Random()
-        self.recipe = recipe  #: what worked is kept in a recipe
+        self.recipe = recipe  #: the action contributes to a recipe
         self.log = logging.getLogger('action_lifecycle')
         self._under_way: list[Handle] = []
         self._motion: Handle | None = None
         self._changes = 0
         self._canceled_by: tuple[ErrorCode, str, str] | None = None
-        self._last = False  #: nothing is to come after its next error
+        self._last = False  #: no retry or fallback follows the next error
 
     def fire(self, event: str, **data: Any) -> None:
         """
-        Change the state and set going what the new state asks for.
+        Change the state and start the work of the new state.
 
-        `TransitionNotAllowed` and the journal's errors pass through; nothing has changed then.
+        Raises `TransitionNotAllowed` or a journal error; then nothing has changed.
         """
         action = self.action
         before = action.state
@@ -88,7 +88,7 @@ class Driver:
         except Exception as error:
             if action.state is before:
                 raise
-            # A listener failed after the change was recorded: it stands, and the action errs.
+            # A listener failed after the change was recorded: the change stays, the action fails.
             self._left()
             self._internal(error)
             return
@@ -109,7 +109,7 @@ class Driver:
             self._internal(error)
 
     def _render(self) -> None:
-        """Bring the spec up to what fallbacks have changed."""
+        """Render the spec with the changes by fallbacks and the values seen."""
         action = self.action
         if action.parameters or action.fields or action.seen:
             action.spec = self.specs.render(action.parameters, action.fields)
@@ -129,7 +129,7 @@ class Driver:
                    actor='sensors')
 
     def _fire(self, event: str, **data: Any) -> None:
-        """Fire what must happen; when the journal refuses, say so and try again until it does."""
+        """Fire an event; if the journal write fails, log it and repeat until it succeeds."""
         try:
             self.fire(event, **data)
         except (TransitionNotAllowed, ContentRefused) as error:
@@ -145,10 +145,10 @@ class Driver:
         self._fire('fail', error_code=code.name, error_msg=reason, cause=reason, **data)
 
     def _internal(self, error: Exception) -> None:
-        """Turn a fault of the software into an error of the action, if its state admits one."""
+        """Turn an internal error into an error of the action, if its state permits it."""
         self.log.exception('%s: %s', self.action.machine.name, error, exc_info=error)
         if 'fail' in self.action.machine.possible_events():
-            # In a fallback no further one is tried, it might fail in the same way for ever.
+            # No further fallback is tried, as it might fail in the same way again and again.
             last = {'next_fallback': len(self.action.spec.fallback)} \
                 if self.action.state is ActionState.FALLBACK_REQUESTED else {}
             self._fail(ErrorCode.INTERNAL, f'{type(error).__name__}: {error}', **last)
@@ -168,7 +168,7 @@ class Driver:
         return when_still
 
     def _left(self) -> None:
-        """Drop what the state before had under way."""
+        """Cancel the work of the state before."""
         self._changes += 1
         self._motion = None
         under_way, self._under_way = self._under_way, []

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What comes after an error: the same again, what the flow has for it, or what a person says."""
+"""The states after an error: retries, the fallbacks of the flow, questions to a person."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class FallingBack(Driver):
                       'do not show its outcome. Execute the motion again?', action.next_fallback)
             return
         index = next_strategy(action)
-        # A person may ask for a fallback when there is none left: then a person is asked, too.
+        # If a person requests a fallback and none is left, a person is asked.
         strategy = FallbackSpec(strategy='ask') if index is None else action.spec.fallback[index]
         following = action.next_fallback if index is None else index + 1
         if strategy.strategy == 'ask':
@@ -73,7 +73,7 @@ class FallingBack(Driver):
                 following))))
 
     def _take(self, strategy: StrategySpec, following: int, actor: str, answer: str) -> None:
-        """Take a strategy; one that can't be used fails as if it had been tried."""
+        """Apply a strategy; one that is not valid counts as failed."""
         action = self.action
         try:
             fields = dict(self.specs.fields(strategy))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a verified action contributes to a recipe: the fields that worked, and what was seen."""
+"""The part of a recipe from one verified action: its fields and the ranges of its facts."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from ..engine.models import as_written
 
 def fragment_of(action: Action) -> dict[str, Any]:
     """
-    Return an action's part of a recipe, as JSON holds it.
+    Return an action's part of a recipe, as JSON-compatible data.
 
-    `fields`: those of the action in a flow file, with the goals as they were sent. `evidence` and
-    `required`: for each fact that the conditions read, `min` and `max` of each of its numbers, or
-    the `values` it had. `duration`: shortest and longest time (s) from its start to `completed`.
+    `fields`: the fields of the action in a flow file, with the goals as sent. `evidence` and
+    `required`: for each fact of the conditions, `min` and `max` of each of its numbers, or its
+    `values`. `duration`: shortest and longest time (s) from its start to `completed`.
     """
     fields = {**as_written(action.spec), 'parameters': dict(action.spec.parameters)}
     if action.goals:
@@ -44,7 +44,7 @@ def fragment_of(action: Action) -> dict[str, Any]:
 
 
 def ranges(evidence: Iterable[Evidence]) -> dict[str, Any]:
-    """Return the range of each fact that some evidence holds."""
+    """Return the range of each valid fact in the evidence."""
     found: dict[str, Any] = {}
     for item in evidence:
         for fact in item.get('facts', ()):
@@ -63,7 +63,7 @@ def ranges(evidence: Iterable[Evidence]) -> dict[str, Any]:
 
 
 def widened(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a range that covers both; the second's where they can't be compared."""
+    """Return a range that covers both; if they can't be compared, the second one."""
     if 'values' in one and 'values' in other:
         return {'values': one['values'] + [value for value in other['values']
                                            if value not in one['values']]}

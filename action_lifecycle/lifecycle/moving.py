@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The motion of an action: sent once, followed or stopped, and its outcome seen by the sensors."""
+"""The motion of an action: sent once, followed or stopped, and confirmed by the sensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .states import ActionState, ErrorCode
 from .words import in_words, joined
 
 MAX_RESULT = 16_384
-"""Characters of JSON of a motion's result that are journaled; a longer one is left out."""
+"""Maximum length of a journaled motion result, in characters of JSON; longer ones are dropped."""
 
 
 class Moving(Driver):
@@ -35,10 +35,10 @@ class Moving(Driver):
 
     _halted: Callable[[], None] | None = None
     _following = False
-    _sent = True  #: the goal may have left; another process may have sent it
+    _sent = True  #: the goal may have been sent, maybe by an earlier process
 
     def _go(self, required: Sequence[Evidence] = ()) -> None:
-        # Under a name of its own: it shows that the action may begin, not that it is done.
+        # Kept apart from `evidence`, as it does not show that the action is done.
         kept: dict[str, Any] = {'required': list(required)} if self.recipe and required else {}
         if self.action.seen:
             kept['seen'] = self.action.seen
@@ -61,7 +61,7 @@ class Moving(Driver):
             maintain=spec.maintain, confirm=spec.confirm, stopped=spec.stopped,
             stop_timeout=spec.stop_timeout, resume=resume,
         ), self._unless_changed(self._moved))
-        if self._canceled_by is not None:  # before the motion could be followed
+        if self._canceled_by is not None:  # canceled before the motion was followed
             self._cancel_motion(self._motion)
 
     def _moved(self, result: MotionResult) -> None:
@@ -81,7 +81,7 @@ class Moving(Driver):
             self._fire('motion_done', ended=result.ended, cause=result.note, **said)
         elif self._interrupted(result):
             self._fire('motion_done', ended=self.clock.now(), interrupted=True,
-                       controller_said=result.controller_said or 'knows nothing of the goal',
+                       controller_said=result.controller_said or 'does not know the goal',
                        cause=joined('the motion was interrupted; the sensors are asked',
                                     result.note))
         else:
@@ -92,7 +92,7 @@ class Moving(Driver):
                 result, code, joined(result.error_msg, result.note), 'controller')
 
     def _interrupted(self, result: MotionResult) -> bool:
-        """Whether nobody wanted this end: our side stopped the motion, or lost sight of it."""
+        """Whether the motion ended by a shutdown or restart of our nodes."""
         return result.stopped and (
             result.outcome == 'not_running' or result.error_code is ErrorCode.INTERRUPTED
             or (self._following and result.outcome == 'canceled'))
@@ -112,7 +112,7 @@ class Moving(Driver):
     def _fail_stopped(
         self, result: MotionResult, code: ErrorCode, reason: str, actor: str
     ) -> None:
-        """End a motion in error; if it was not seen to stop, that is the error."""
+        """Fail the action; with STOP_UNCONFIRMED if the motion was not seen to stop."""
         data: dict[str, Any] = {
             'controller_said': result.controller_said, 'cancel': code is ErrorCode.CANCELED}
         if result.evidence:
@@ -125,7 +125,7 @@ class Moving(Driver):
 
     def _enter_sensor_confirm(self) -> None:
         action = self.action
-        if self._canceled_by is not None:  # asked for while the end of the motion was recorded
+        if self._canceled_by is not None:  # canceled while the end of the motion was recorded
             code, reason, actor = self._canceled_by
             self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
             return
@@ -142,16 +142,16 @@ class Moving(Driver):
         elif action.spec.resume_policy == 'retry' and answer.verdict != 'failed':
             self._fire('repeat_motion', goal_id=uuid.uuid4().hex, evidence=evidence,
                        sensors_said=answer.verdict,
-                       cause='interrupted, its outcome is not there, and on_resume says retry')
+                       cause='interrupted, its outcome is not confirmed, and on_resume says retry')
         else:
-            # `retry` comes here when the sensors could not be asked: nothing is repeated blindly.
+            # Also `retry`, if the sensors could not be read: no repetition without evidence.
             code = ErrorCode.GOAL_UNKNOWN if action.spec.resume_policy == 'confirm' \
                 else ErrorCode.INTERRUPTED
-            self._fail(code, f'interrupted, and its outcome is not there: {in_words(answer)}',
+            self._fail(code, f'interrupted, and its outcome is not confirmed: {in_words(answer)}',
                        evidence=evidence, sensors_said=answer.verdict, actor='sensors')
 
     def _stop(self, code: ErrorCode, reason: str, actor: str) -> None:
-        """Leave the state in error, a motion only after it was seen to stop."""
+        """Fail the action; a motion is canceled first, and must be seen to stop."""
         if self.action.state is not ActionState.EXECUTING_MOTION:
             self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
             return
@@ -164,15 +164,15 @@ class Moving(Driver):
             self._cancel_motion(self._motion)
 
     def _cancel_motion(self, motion: Handle) -> None:
-        """Ask for the stop; the bridge answers within stop_timeout, else nobody knows."""
+        """Cancel a motion; without the bridge's result in time, it counts as not stopped."""
         motion.cancel()
         self._later(self.action.spec.stop_timeout + 0.5, lambda: self._moved(MotionResult(
             'failed', self.clock.now(), stopped=False, error_msg='the bridge gives no answer')))
 
 
 def _unstopped(reason: str, told: str, locked: Sequence[str]) -> str:
-    """Say once why a motion was to stop, what is told of its stopping, and what is locked now."""
-    if 'not seen to stop' not in told:  # the bridge says so itself
+    """Return the message for a motion not seen to stop, with the locked resources."""
+    if 'not seen to stop' not in told:  # else the bridge's message has it
         told = f'not seen to stop: {told}'
     parts = [told if told.startswith(reason) else f'{reason}; {told}']
     if locked:

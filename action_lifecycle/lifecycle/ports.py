@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-What the lifecycle needs from outside: time, the journal, the world.
+Interfaces that the lifecycle needs from outside: clock, journal, world, operator, verifier.
 
-The lifecycle layer never waits: it asks through these, and goes on when it is called back, always
-in the one thread that also calls it. A node answers with ROS, a simulation with a stepped clock.
+The lifecycle never waits: it makes requests through these interfaces and continues in callbacks,
+all in one thread. Nodes implement them with ROS, simulations with a stepped clock.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .states import ErrorCode
 
 Evidence = dict[str, Any]
 """
-One judged condition, as JSON holds it.
+One evaluated condition, as JSON-compatible data.
 
 `condition` (its name), `expression`, `verdict` (`true`, `false`, `unknown`), `stamp` and `held`
 (s), `facts`: a list of `name`, `stamp`, `topic`, `validity` (`valid`, `stale`, `unknown`),
@@ -40,7 +40,7 @@ One judged condition, as JSON holds it.
 
 @dataclass(frozen=True)
 class MotionRequest:
-    """The motion of one attempt; the goal id is journaled before the request is made."""
+    """The motion of one attempt; the goal id must be journaled before the request."""
 
     flow_id: str
     action_id: str
@@ -49,7 +49,7 @@ class MotionRequest:
     steps: Sequence[MotionSpec]
     parameters: Mapping[str, Any]
     maintain: Sequence[ConditionSpec]
-    confirm: Sequence[ConditionSpec]  #: asked next: their sensors are listened to from now on
+    confirm: Sequence[ConditionSpec]  #: for the next step: their topics are subscribed already
     stopped: ConditionSpec | None
     stop_timeout: float
     resume: bool = False
@@ -57,24 +57,24 @@ class MotionRequest:
 
 @dataclass(frozen=True)
 class MotionResult:
-    """What became of a motion. `outcome`: executed, failed, canceled or not_running."""
+    """The result of a motion; `outcome`: executed, failed, canceled or not_running."""
 
     outcome: str
     ended: float  #: ROS time in s
     controller_said: str = ''
-    stopped: bool = True  #: nothing moves
+    stopped: bool = True  #: it is known that nothing moves
     error_code: ErrorCode = ErrorCode.NONE
     error_msg: str = ''
     evidence: Sequence[Evidence] = ()
     result: Any = None
     goals: Mapping[str, Any] = field(default_factory=dict)
-    #: by the index of the step: goals that had something to be filled in, as they were sent
-    note: str = ''  #: what else happened meanwhile, in words
+    #: goals with facts filled in, as sent, by index of the step
+    note: str = ''  #: what else happened, as text
 
 
 @dataclass(frozen=True)
 class ConfirmRequest:
-    """Conditions that all must be true; only samples stamped later than `after` (s) count."""
+    """Conditions that must all be true; only samples stamped later than `after` (s) count."""
 
     flow_id: str
     action_id: str
@@ -87,20 +87,20 @@ class ConfirmRequest:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What the sensors say. `verdict`: confirmed, refuted, timed_out, stale or failed."""
+    """The result of a confirmation; `verdict`: confirmed, refuted, timed_out, stale or failed."""
 
     verdict: str
     evidence: Sequence[Evidence] = ()
     error_code: ErrorCode = ErrorCode.NONE
     error_msg: str = ''
-    note: str = ''  #: what else happened meanwhile, in words
+    note: str = ''  #: what else happened, as text
 
 
 class Handle(Protocol):
-    """Something that is under way."""
+    """A running request."""
 
     def cancel(self) -> None:
-        """Ask it to end early; of a motion, the result still comes."""
+        """Cancel the request; the result of a motion still comes."""
 
 
 class World(Protocol):
@@ -114,21 +114,21 @@ class World(Protocol):
     def confirm(
         self, request: ConfirmRequest, result: Callable[[Confirmation], None]
     ) -> Handle:
-        """Judge conditions; `result` is called once, and not after a cancel."""
+        """Confirm conditions; `result` is called once, and not after a cancel."""
 
     def evaluate(
         self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
     ) -> Handle:
         """
-        Judge conditions as the facts are now: confirmed, refuted, or stale for unknown.
+        Evaluate conditions with the current facts: confirmed, refuted, or stale (unknown).
 
-        What is not known yet is waited for, `wait` s at most. `result` is called once, and not
-        after a cancel; the evidence has the facts' values whatever the verdict is.
+        Unknown facts are waited for, for at most `wait` s. `result` is called once, and not after
+        a cancel; the evidence has the values of the facts for every verdict.
         """
 
 
 class Clock(Protocol):
-    """Time, and being called back later."""
+    """ROS time, and delayed callbacks."""
 
     def now(self) -> float:
         """Return ROS time in s."""
@@ -139,7 +139,7 @@ class Clock(Protocol):
 
 @dataclass(frozen=True)
 class VerifyRequest:
-    """What a verifier is told."""
+    """A request to a verifier."""
 
     flow_id: str
     action_id: str
@@ -147,7 +147,7 @@ class VerifyRequest:
     description: str
     evidence: Sequence[Evidence]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    key: str = ''  #: which asking this is; the same after a restart
+    key: str = ''  #: identifies the request; the same after a restart
 
 
 VERDICTS = ('completed', 'pending', 'error')
@@ -155,7 +155,7 @@ VERDICTS = ('completed', 'pending', 'error')
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a verifier says; `verdict`: one of VERDICTS."""
+    """The answer of a verifier; `verdict`: one of VERDICTS."""
 
     verdict: str
     reason: str = ''
@@ -164,78 +164,78 @@ class Verdict:
 
 
 class Verifier(Protocol):
-    """Those who say whether an action is done, other than the sensors."""
+    """The verifiers of actions besides the sensors."""
 
     def verify(
         self, spec: VerifySpec, request: VerifyRequest, verdict: Callable[[Verdict], None]
     ) -> Handle:
-        """Ask one of them; `verdict` is called once, or never."""
+        """Call a verifier; `verdict` is called at most once."""
 
 
 @dataclass(frozen=True)
 class Question:
     """
-    What a person is asked about an action.
+    A question to a person about an action.
 
-    `text` is a template; it sees `facts`, `evidence`, `history` and what `names` holds. A question
-    with the `key` of one that was put before a restart is that one: same id, same deadline, and
-    the same answer if it has come already.
+    `text` is a template that may read `facts`, `evidence`, `history` and `names`. A question with
+    the `key` of one from before a restart continues it: same id, same deadline, and the same
+    answer if there is one.
     """
 
     kind: str  #: constants of OperatorRequest: verify, fallback, resume and so on
     flow_id: str
     action_id: str
     text: str
-    options: Sequence[str]  #: the only answers that are taken; empty: any text
+    options: Sequence[str]  #: the accepted answers; empty: any text
     evidence: Sequence[Evidence] = ()
     key: str = ''
     timeout: float = 0.0  #: s; 0: no limit
-    default: str = ''  #: taken when the time is up
+    default: str = ''  #: the answer at the timeout
     link: str = ''
     names: Mapping[str, Any] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)  #: other words for the options
 
 
 class Operator(Protocol):
-    """The person beside the robot."""
+    """The people who answer questions."""
 
     def ask(
         self, question: Question, answer: Callable[[str, str], None],
         expired: Callable[[], None] = lambda: None,
     ) -> Handle:
         """
-        Ask; `answer` is called once with one of the options and who gave it.
+        Ask a question; `answer(option, actor)` is called once.
 
-        When the time is up the default counts as the answer; without one, `expired` is called.
+        At the timeout the default is the answer; without a default, `expired` is called.
         """
 
     def read_back(self, row: Any) -> None:
-        """Take in a note of the journal that was written before a restart."""
+        """Restore a question or answer from a journal row."""
 
 
 Look = Callable[
     [Any, Callable[[dict[str, Any]], None], Callable[[ErrorCode, str], None]], 'Handle | None']
-"""Fetches what the templates of an action (the first argument) read when it starts."""
+"""Fetches the values that the templates of an action (the first argument) read at its start."""
 
 
 class Specs(Protocol):
-    """What an action is to do, with what its fallbacks have changed."""
+    """Renders the spec of an action with the changes by its fallbacks."""
 
     def render(self, parameters: Mapping[str, Any], fields: Mapping[str, Any]) -> ActionSpec:
-        """Return the spec with these parameters and fields; `LifecycleError` if it is faulty."""
+        """Return the spec with these parameters and fields; raises `LifecycleError`."""
 
     def fields(self, strategy: StrategySpec) -> Mapping[str, Any]:
-        """Return the fields of another action or recipe; `LifecycleError` if there is none."""
+        """Return the fields that a strategy replaces; raises `LifecycleError`."""
 
 
 class Recorder(Protocol):
-    """The journal as the lifecycle sees it."""
+    """The interface of the lifecycle to the journal."""
 
     def transition(self, action: Any, change: Any) -> None:
-        """Write one change of an action down, before it takes effect; may refuse by raising."""
+        """Journal a change of an action before it takes effect; may raise to refuse it."""
 
     def published(self, action: Any, change: Any) -> None:
-        """Tell everybody else of a change that has taken effect."""
+        """Publish a change that has taken effect."""
 
     def barrier(self, callback: Callable[[], None]) -> None:
-        """Call back when all that is written would survive a loss of power."""
+        """Call back when the journal is durable as configured, also against power loss."""

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What follows an error: the same again, a fallback, or the end."""
+"""Decides what follows an error: a retry, a fallback, or the end."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ NOT_TRIED_AGAIN = frozenset({
     ErrorCode.CANCELED, ErrorCode.STOP_UNCONFIRMED, ErrorCode.INTERRUPTED, ErrorCode.GOAL_INVALID,
     ErrorCode.SAFETY_NOT_READY, ErrorCode.SAFETY_STALE, ErrorCode.ESTOP, ErrorCode.LEASE_LAPSED,
 })
-"""Errors that the same try again can't mend, or must not."""
+"""Errors after which there is no unchanged retry."""
 
 
 def after_error(action: Action, rng: random.Random) -> float | Outcome | None:
     """
-    Return the seconds until the same try again, the outcome if it ends, or None for a fallback.
+    Return the delay (s) of the next retry, the outcome if it ends, or None for a fallback.
 
-    An interrupted action always asks: whether its motion was executed is not known. What counts
-    is how the action itself failed, not that a fallback came to nothing.
+    An interrupted action always goes to a fallback, since it is unknown whether its motion was
+    executed. The error of the action itself counts, not the error of a fallback.
     """
     code, retry = action.failed_with, action.spec.retry
     if action.cancel_requested:
@@ -51,10 +51,10 @@ def after_error(action: Action, rng: random.Random) -> float | Outcome | None:
 
 def next_strategy(action: Action) -> int | None:
     """
-    Return the index of the fallback that comes next, None when there is none.
+    Return the index of the next fallback, None if there is none.
 
-    After an error of `NOT_TRIED_AGAIN` only a person may let it go on, but for a goal that was
-    refused: with other values it may be good.
+    After an error in `NOT_TRIED_AGAIN`, only fallbacks that ask a person or give up are used. An
+    exception is GOAL_INVALID, as other values may be valid.
     """
     by_person = action.failed_with in NOT_TRIED_AGAIN \
         and action.failed_with is not ErrorCode.GOAL_INVALID

@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-What each state of an action sets going, and which event the answer fires.
+The runner of an action: starts the work of each state and fires events on the results.
 
-The states of the motion are in `moving`, those of the verification in `verifying`, those after an
-error in `falling_back`; `driver` is what all build on. The runner asks the world, the clock, the
-operator and the journal, and never waits. An answer that comes after the state has changed is
-dropped. It is single-threaded: all answers come in the thread that also calls it.
+The states of the motion are in `moving`, of the verification in `verifying`, after an error in
+`falling_back`; `driver` is their base. The runner uses the interfaces in `ports` and never waits.
+Results that come after the state has changed are dropped. It is single-threaded: all callbacks
+must come in the thread that calls it.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from ..engine.errors import ContentRefused
 
 class ActionRunner(Moving, Verifying, FallingBack):
     """
-    Drives one action through its states.
+    Runs one action through its states.
 
-    `ended(runner)` is called once the action is terminated and that is safe on disk.
-    `specs` gives the spec for what fallbacks have changed.
+    `ended(runner)` is called when the action is terminated and this is durable in the journal.
+    `specs` renders the spec with the changes by fallbacks.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class ActionRunner(Moving, Verifying, FallingBack):
     ) -> None:
         super().__init__(action, world, clock, operator, verifier, specs, rng, recipe)
         self.ended = ended
-        self.look = look  #: fetches what templates read when the action starts
+        self.look = look  #: fetches the values for templates at the start
         self._deadline: Handle | None = None
 
     def start(self, waited: float = 0.0) -> None:
-        """Begin: assigned to in_progress; `waited`: s for resources."""
+        """Start the action; `waited`: time (s) that it waited for resources."""
         self.fire('start', resources=list(self.action.spec.resources), waited=round(waited, 3))
 
     def cancel(self, actor: str, reason: str) -> None:
-        """Stop what moves, see it stopped, then end the action; from any state."""
+        """Cancel the action in any state; a motion must be seen to stop first."""
         state = self.action.state
         if state in (ActionState.COMPLETED, ActionState.RECIPE_RECEIVED) or (
                 state is ActionState.RECIPE_REQUESTED and self.action.passed_completed):
@@ -91,12 +91,12 @@ class ActionRunner(Moving, Verifying, FallingBack):
             self._stop(ErrorCode.CANCELED, reason, actor)
 
     def skip(self, actor: str, reason: str) -> None:
-        """End an action that will never start."""
+        """End an action that will not start."""
         if self.action.state is ActionState.ASSIGNED:
             self._end(Outcome.SKIPPED, actor, reason)
 
     def expire(self, code: ErrorCode, reason: str, actor: str) -> None:
-        """Let it fail for good, whether or not it has started; what moves is stopped first."""
+        """Fail the action without retry or fallback, in any state; stops a motion first."""
         state = self.action.state
         if state in (ActionState.TERMINATED, ActionState.COMPLETED, ActionState.RECIPE_REQUESTED,
                      ActionState.RECIPE_RECEIVED):
@@ -109,9 +109,9 @@ class ActionRunner(Moving, Verifying, FallingBack):
 
     def resume(self, elapsed: float, attempt_elapsed: float) -> None:
         """
-        Go on after a restart.
+        Resume the action after a restart.
 
-        `elapsed` s have passed since the last change, `attempt_elapsed` since the attempt began.
+        `elapsed`: time (s) since its last change; `attempt_elapsed`: since its attempt began.
         """
         self._render()
         state = self.action.state
@@ -133,10 +133,10 @@ class ActionRunner(Moving, Verifying, FallingBack):
 
     def halt(self, halted: Callable[[], None]) -> None:
         """
-        Stop what moves and leave the state as it is: the process is about to end.
+        Stop a motion and keep the state, before the process ends.
 
-        `halted` is called when nothing moves, or when that could not be seen; then this is the
-        action's error.
+        `halted` is called when nothing moves, or when the stop could not be confirmed; then the
+        action has failed with STOP_UNCONFIRMED.
         """
         if self._deadline is not None:
             self._deadline.cancel()
@@ -193,7 +193,7 @@ class ActionRunner(Moving, Verifying, FallingBack):
             self._fire('terminate', outcome=Outcome.SUCCEEDED.value)
 
     def _enter_recipe_requested(self) -> None:
-        """Contribute to a recipe; whatever goes wrong, what was verified stays done."""
+        """Record the fragment for the recipe; its errors do not change the outcome."""
         try:
             self.fire('receive_recipe', fragment=fragment_of(self.action), actor='recipe')
         except (ContentRefused, LookupError, TypeError, ValueError) as error:

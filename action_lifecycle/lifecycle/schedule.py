@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Times at which a flow or an action starts by itself, on a clock that is named.
+Schedules: the times at which a flow or an action starts, by the wall clock or ROS time.
 
-They strictly increase, and the work to find one is bounded. Rules of the calendar are those of
-`calendar_rule`, time zones python-dateutil's.
+The times strictly increase, and the work to find one is bounded. `calendar_rule` evaluates
+calendar rules; time zones are those of python-dateutil.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from ..engine.errors import LifecycleError
 from ..engine.models import StrictModel
 
 EARLIEST, LATEST = 0.0, 4102444800.0
-"""The times (s of a clock) that `start_at` may be: 1970 to 2100."""
+"""Range of `start_at` (s of its clock): 1970 to 2100."""
 SHORTEST, LONGEST = 0.1, 315360000.0
-"""Shortest and longest period in s."""
+"""Minimum and maximum period (s)."""
 MAX_ZONE = 64
-"""Longest name of a time zone, in characters."""
+"""Maximum length of the name of a time zone, in characters."""
 _ZONE = re.compile(r'[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z][A-Za-z0-9_+-]*)*\Z')
 _DAY = 86400.0
 _OFFSET = 2 * _DAY
-"""Seconds, more than any, between a local time and UTC."""
+"""Upper bound (s) of the difference between local time and UTC."""
 
 
 class ScheduleSpec(StrictModel):
-    """When something starts by itself: `schedule` in a flow file, of the flow or of an action."""
+    """The field `schedule` of a flow or an action in a flow file."""
 
     start_at: Optional[Union[float, str]] = Field(
         default=None, description='The (first) time: ISO 8601 by the wall clock, seconds by the '
@@ -57,30 +57,31 @@ class ScheduleSpec(StrictModel):
     every: Optional[Union[float, str]] = Field(
         default=None, description='Seconds, or by the wall clock a rule of RFC 5545, such as '
         'FREQ=DAILY;BYHOUR=6;BYMINUTE=0;BYSECOND=0.')
-    clock: Literal['wall', 'ros'] = Field(description='Which clock.')
+    clock: Literal['wall', 'ros'] = Field(description='Clock of the times.')
     zone: str = Field(default='UTC', description='Time zone of the wall clock: Europe/Berlin.')
     times: int = Field(default=0, ge=0, description='Runs after which it ends; 0: no end.')
     missed: Literal['skip', 'once', 'all'] = Field(
-        default='once', description='Runs whose time passed while nobody could start them.')
+        default='once', description='Runs whose time passed while they could not start: leave '
+        'them out, start one, or start all.')
     overlap: Literal['skip', 'queue', 'allow'] = Field(
-        default='skip', description='When it is time while the last run still goes on: leave '
-        'this one out, start it afterwards, or run both.')
+        default='skip', description='If the last run is still active at the next time: leave the '
+        'new run out, start it afterwards, or run both.')
 
     def in_words(self) -> str:
-        """Return start_at and every as they are written."""
+        """Return `start_at` and `every` as written in the file."""
         return ', '.join(f'{name}: {value:g}' if isinstance(value, float) else f'{name}: {value}'
                          for name in ('start_at', 'every')
                          if (value := getattr(self, name)) is not None)
 
 
 def schedule_faults(spec: ScheduleSpec, *, of_action: bool) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with a schedule: the field and the message."""
+    """Yield the faults of a schedule: (field, message)."""
     if spec.start_at is None and spec.every is None:
         yield 'clock', "a schedule needs 'start_at' or 'every'"
     if of_action and spec.every is not None and spec.times == 0:
         yield 'every', "an action needs 'times' with 'every': else its flow would never end"
     if of_action and spec.overlap == 'allow':
-        yield 'overlap', 'an action can not run beside itself'
+        yield 'overlap', 'runs of an action can not overlap'
     zone = tz.gettz(spec.zone) if _ZONE.match(spec.zone) and len(spec.zone) <= MAX_ZONE else None
     if zone is None:
         yield 'zone', f"no time zone '{spec.zone}'"
@@ -93,7 +94,7 @@ def schedule_faults(spec: ScheduleSpec, *, of_action: bool) -> Iterator[tuple[st
         return
     try:
         first = Schedule(spec, EARLIEST).after(None)
-    except (ValueError, TypeError, OverflowError) as error:  # of dateutil, for a part of the rule
+    except (ValueError, TypeError, OverflowError) as error:  # dateutil refuses a part of the rule
         yield 'every', f'{spec.every!r}: {error}'
     else:
         if first is None:
@@ -139,10 +140,10 @@ def _moment(spec: ScheduleSpec) -> float | None:
 
 class Schedule:
     """
-    The times of a schedule without faults that was made at `created` (s of its clock).
+    The times of a valid schedule that was created at `created` (s of its clock).
 
-    `shift` (s) moves the times of an `every` in seconds that has no `start_at`: it counts
-    intervals, so when its clock goes back, what is to come goes back with it.
+    `shift` (s) moves the times of an `every` in seconds without `start_at`. Such a schedule counts
+    intervals, so if its clock is set back, its future times are moved back, too.
     """
 
     def __init__(self, spec: ScheduleSpec, created: float, shift: float = 0.0) -> None:
@@ -165,11 +166,11 @@ class Schedule:
 
     @property
     def shifts(self) -> bool:
-        """Whether its times go back with the clock."""
+        """Whether its times move with the clock."""
         return self._period > 0 and self._start is None
 
     def after(self, moment: float | None) -> float | None:
-        """Return the first time later than `moment` (None: the first of all); None: no more."""
+        """Return the first time after `moment` (None: the first time); None if there is none."""
         if self._rule is not None:
             return self._of_rule(self._rule, -math.inf if moment is None else moment)
         if self._period:
@@ -181,9 +182,9 @@ class Schedule:
         self, moment: float | None, now: float, most: float, keep: int
     ) -> tuple[int, list[float]]:
         """
-        Return how many times have come after `moment` up to `now`, and the last `keep` of them.
+        Return the number of times after `moment` up to `now`, and the last `keep` of them.
 
-        Only the first `most` of them count.
+        Only the first `most` times count.
         """
         if self._rule is not None:
             return self._came_by_rule(
@@ -196,14 +197,14 @@ class Schedule:
         found = self.after(moment)
         return (0, []) if found is None or found > now else (1, [found][:keep])
 
-    # By seconds
+    # Periods in seconds
 
     def _nth(self, index: int) -> float:
         first = self._created + self._period + self.shift if self._start is None else self._start
         return first + index * self._period
 
     def _passed(self, moment: float | None) -> int:
-        """Return how many times there are up to `moment`."""
+        """Return the number of times up to `moment`."""
         if moment is None or moment < self._nth(0):
             return 0
         near = math.floor((moment - self._nth(0)) / self._period)
@@ -213,10 +214,10 @@ class Schedule:
         raise LifecycleError(
             f'{self.spec.in_words()}: the times near {moment:g} s do not increase')
 
-    # By a rule
+    # Calendar rules
 
     def _of_rule(self, rule: CalendarRule, moment: float) -> float | None:
-        """Go on where the last question ended; an earlier one begins anew."""
+        """Search on from the last call; restart if `moment` is earlier than then."""
         if moment < self._asked:
             self._days, self._today = rule.days(_date_before(moment)), []
         self._asked = moment
@@ -230,7 +231,7 @@ class Schedule:
     def _came_by_rule(
         self, rule: CalendarRule, moment: float, now: float, most: float, keep: int
     ) -> tuple[int, list[float]]:
-        """Go through the days; only the times of those that are kept are worked out."""
+        """Iterate over the days; compute the times of the kept days only."""
         total, kept = 0, 0
         last: deque[tuple[int, Day]] = deque()
         for day in rule.days(_date_before(moment)):
@@ -248,7 +249,7 @@ class Schedule:
         return count, stamps[-keep:] if keep else []
 
     def _number(self, day: Day, moment: float, now: float) -> int:
-        """Return how many times of a day lie after `moment`, up to `now`."""
+        """Return the number of times of a day after `moment` up to `now`."""
         begin = _begin_of(day)
         if begin + _DAY + _OFFSET < moment:
             return 0
@@ -264,10 +265,10 @@ class Schedule:
 
     def _stamps(self, day: Day) -> list[float]:
         """
-        Return when the times of a day come, in order.
+        Return the times of a day in s since 1970, in order.
 
-        Where the clock is put forward, a time that is left out comes as much later; a day that is
-        left out as a whole has none. Where it is put back, a time comes once.
+        If the local clock is set forward over a time, that time comes later by the same amount; a
+        day that is skipped as a whole has no times. If it is set back, a time comes once.
         """
         date, times = day
         found = set()
@@ -279,12 +280,12 @@ class Schedule:
 
 
 def _begin_of(day: Day) -> float:
-    """Return when a day begins in UTC."""
+    """Return the start of a day in UTC (s since 1970)."""
     return (day[0].toordinal() - datetime.date(1970, 1, 1).toordinal()) * _DAY
 
 
 def _date_before(moment: float) -> datetime.date | None:
-    """Return a day that is over before `moment` in every time zone."""
+    """Return a day that ends before `moment` in every time zone."""
     if not EARLIEST + _OFFSET + _DAY < moment <= 2 * LATEST:
         return None
     return datetime.datetime.fromtimestamp(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What an action is to do, and how it is seen to be done: a flow file below `actions`."""
+"""The models of actions in flow files (below `actions`)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class ConditionSpec(StrictModel):
     """A condition over facts of the world model."""
 
     condition: str = Field(description='Expression over the names of facts and parameters.')
-    hold: float = seconds(0.0, 'Seconds it must be true without a break.', most=3600)
-    within: float = seconds(2.0, 'Seconds until given up.', most=86400)
+    hold: float = seconds(0.0, 'Seconds it must be true without interruption.', most=3600)
+    within: float = seconds(2.0, 'Time limit in seconds.', most=86400)
     max_age: float = seconds(
         0.0, 'Seconds; older samples are unknown. 0: as the fact says.', most=3600)
 
@@ -48,50 +48,50 @@ class MotionSpec(StrictModel):
 
 
 class RetrySpec(StrictModel):
-    """How often a failed action is tried again, unchanged, and after which delay."""
+    """Number and delays of unchanged retries of a failed action."""
 
     times: int = Field(default=0, ge=0, le=1000, description='Further tries after the first.')
     delay: float = seconds(1.0, 'Seconds before the first of them.', most=3600)
     factor: float = Field(
-        default=2.0, ge=1, le=100, description='Each further delay is longer by this.')
+        default=2.0, ge=1, le=100, description='Factor from each delay to the next.')
     max_delay: float = seconds(60.0, 'Seconds, the longest delay.', most=86400)
     jitter: float = Field(default=0.1, ge=0, le=1,
-                          description='Part of the delay that is drawn at random.')
+                          description='Random part of the delay.')
 
 
 class StrategySpec(StrictModel):
-    """What is done about an action that has failed and is not tried again unchanged."""
+    """A strategy for an action that has failed and has no retries left."""
 
     strategy: Literal['retry', 'action', 'recipe', 'give_up'] = Field(
-        description='retry: once more, with the parameters given here; action: another motion '
-        'for the same purpose, with the fields given here; recipe: what worked elsewhere; '
-        'give_up: the action has failed.')
+        description='retry: try again with the parameters given here; action: another motion '
+        'for the same purpose, with the fields given here; recipe: the fields of a recipe; '
+        'give_up: the action fails.')
     parameters: dict[str, Any] = Field(
         default={}, description="New values of the action's parameters.")
-    recipe: str = Field(default='', description='Name of a recipe, or NAME/ACTION when the action '
-                        'is called otherwise there.')
+    recipe: str = Field(default='', description='Name of a recipe, or NAME/ACTION if the action '
+                        'has another name there.')
     fields: dict[str, Any] = Field(
-        default={}, description='Fields in place of those of the action: require, motion, '
-        'maintain, stopped, confirm; they may also be written beside `strategy`.')
+        default={}, description='Fields that replace those of the action: require, motion, '
+        'maintain, stopped, confirm; they may also be given next to `strategy`.')
 
 
 class FallbackSpec(StrategySpec):
-    """One strategy of the list that is tried in order; it may be to ask a person."""
+    """One strategy of the list, which is tried in order; it may ask a person."""
 
     strategy: Literal['retry', 'action', 'recipe', 'give_up', 'ask'] = Field(  # type: ignore
-        description='As below; ask: a person chooses one of the options.')
-    question: str = Field(default='', description='Template of what the person is asked.')
+        description='ask: a person chooses one of the options; others: see StrategySpec.')
+    question: str = Field(default='', description='Template of the question to the person.')
     options: dict[str, StrategySpec] = Field(
-        default={}, description='What the person may answer, and the strategy that it stands '
-        'for; default: retry and give_up.')
+        default={}, description='Possible answers, each with its strategy; default: retry and '
+        'give_up.')
     timeout: float = seconds(0.0, 'Seconds for an answer; 0: no limit.', most=864000)
     default: str = Field(
-        default='', description='The option that is taken when nobody answers in time; without '
-        'one the next strategy is tried.')
+        default='', description='The option at the timeout; without it, the next strategy is '
+        'tried.')
 
 
 class VerifySpec(StrictModel):
-    """One who says whether the action is done, after the sensors have confirmed it."""
+    """A verifier, which decides whether an action is done after the sensors have confirmed it."""
 
     by: Literal['sensor', 'operator', 'service', 'checker'] = Field(
         description='sensor: the evidence of `confirm`; operator: a person; service: any ROS '
@@ -105,43 +105,43 @@ class VerifySpec(StrictModel):
         default='', description='Expression over the fields of the response that is true, false, '
         'completed, pending or error; not for Verify.')
     reason: str = Field(
-        default='', description='Expression over the fields of the response that says why.')
+        default='', description='Expression over the fields of the response: the reason.')
     checker: str = Field(default='', description='Name of the checker.')
     question: str = Field(default='', description='Template of what the person is asked.')
     timeout: float = seconds(30.0, 'Seconds for a verdict.', most=864000, more=True)
 
 
 class WhenSpec(StrictModel):
-    """A condition that is judged when all that an action waits for has ended."""
+    """A condition of `after`, evaluated when all dependencies of an action have ended."""
 
     condition: str = Field(
         description='Expression over facts and `outcome`, `attempts`, `error_code` and `duration` '
-        'of the action it stands at. True: the action may start; false: it is skipped.')
+        'of the earlier action. True: the action may start; false: it is skipped.')
     unknown: Literal['wait', 'fail'] = Field(
-        default='wait', description='While it can not be told: wait, or fail at once.')
+        default='wait', description='If it is unknown: wait, or fail at once.')
     within: float = seconds(
-        60.0, 'Seconds to wait until the action has failed; 0: no limit.', most=864000)
+        60.0, 'Seconds to wait before the action fails; 0: no limit.', most=864000)
     max_age: float = seconds(
         0.0, 'Seconds; older samples are unknown. 0: as the fact says.', most=3600)
 
 
 class ActionSpec(StrictModel):
-    """One action of a flow. With `motion` it is physical, and then `confirm` is a must."""
+    """One action of a flow; with `motion` it is physical and needs `confirm`."""
 
     description: str = ''
     parameters: dict[str, Any] = Field(
         default={}, description='Names for templates and expressions of this action.')
     after: dict[str, Union[Literal['unconditional', 'completion', 'success'], WhenSpec]] = Field(
-        default={}, description='What it waits for: actions of this flow, each with a kind or a '
+        default={}, description='Dependencies: actions of this flow, each with a kind or a '
         'condition.')
     schedule: Optional[ScheduleSpec] = Field(
-        default=None, description='When it starts, once what it waits for is there.')
+        default=None, description='Times at which it starts, after its dependencies are met.')
     resources: list[str] = Field(
-        default=[], description='Held alone from start to end, such as arm.')
+        default=[], description='Resources that it holds exclusively while it runs, such as arm.')
     priority: int = Field(default=0, ge=-1000, le=1000, description='Higher goes first.')
     timeout: float = seconds(0.0, 'Seconds an attempt may take; 0: no limit.', most=864000)
     deadline: float = seconds(
-        0.0, 'Seconds from the start of the flow; what has not ended then has failed. 0: no '
+        0.0, 'Seconds from the start of the flow; if it has not ended by then, it fails. 0: no '
         'limit.')
     require: list[ConditionSpec] = Field(default=[], description='Must be true before it starts.')
     motion: list[MotionSpec] = Field(
@@ -149,40 +149,40 @@ class ActionSpec(StrictModel):
     maintain: list[ConditionSpec] = Field(
         default=[], description='Must not become false while the motion runs.')
     stopped: Optional[ConditionSpec] = Field(
-        default=None, description='True when nothing moves any more; asked after a cancel.')
+        default=None, description='True when nothing moves; evaluated after a cancel.')
     stop_timeout: float = seconds(3.0, 'Seconds from cancel to standstill.', most=60, more=True)
     confirm: list[ConditionSpec] = Field(
-        default=[], description='All true: the sensors confirm the outcome.')
+        default=[], description='Conditions that must all be true to confirm the outcome.')
     verify: list[VerifySpec] = Field(
-        default=[], description='Who says that it is done; default: the sensors.')
+        default=[], description='Verifiers; default: the sensors.')
     verify_when: Literal['all', 'any'] = Field(
-        default='all', description='Whether all of them must say so, or one is enough.')
+        default='all', description='Whether all verifiers must agree, or one is enough.')
     ask_again: float = seconds(
-        5.0, 'Seconds after which a verifier that needs more time is asked again, at most '
+        5.0, 'Seconds after which a verifier that answered pending is asked again, at most '
         'three times.', most=86400)
     retry: RetrySpec = Field(default=RetrySpec())
     fallback: list[FallbackSpec] = Field(
         default=[], description='Strategies, tried in this order.')
     idempotent: bool = Field(
-        default=False, description='Executing the motion once more than needed does no harm.')
+        default=False, description='Repeating the motion does no harm.')
     on_resume: Optional[Literal['confirm', 'retry', 'ask']] = Field(
-        default=None, description='When a restart finds the motion gone and its outcome not '
-        'there: confirm: error; retry: once more; ask: a person decides. '
+        default=None, description='If the motion does not run after a restart and its outcome is '
+        'not confirmed: confirm: error; retry: repeat the motion; ask: a person decides. '
         'Default: ask, or retry if idempotent.')
 
     @property
     def physical(self) -> bool:
-        """Whether it moves something."""
+        """Whether the action has a motion."""
         return bool(self.motion)
 
     @property
     def resume_policy(self) -> str:
-        """Return what `on_resume` means when it is not written out."""
+        """Return `on_resume` or its default."""
         return self.on_resume or ('retry' if self.idempotent else 'ask')
 
 
 def has_gaps(goal: Any) -> bool:
-    """Whether something in a goal is filled in from the facts when it is sent."""
+    """Whether a goal has values that are filled in from facts when it is sent."""
     if isinstance(goal, dict):
         return goal.keys() in ({'fact'}, {'expr'}) or any(map(has_gaps, goal.values()))
     return isinstance(goal, list) and any(map(has_gaps, goal))

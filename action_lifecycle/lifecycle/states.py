@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The words of the action lifecycle: states, outcomes, ledger statuses and error codes."""
+"""The enums of the lifecycle: states, outcomes, ledger statuses and error codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from enum import Enum, IntEnum
 
 
 class ActionState(str, Enum):
-    """Where an action is; the values are what topics, journal and ledger hold."""
+    """The state of an action; topics, journal and ledger use these values."""
 
     ASSIGNED = 'assigned'  #: part of a flow, not started
     IN_PROGRESS = 'in_progress'  #: started; its `require` conditions are checked
@@ -47,7 +47,7 @@ class Outcome(str, Enum):
 
 
 class LedgerTaskStatus(str, Enum):
-    """What the ledger of the fleet calls the state of an action."""
+    """The status of an action in the ledger of the fleet."""
 
     PENDING = 'PENDING'
     IN_PROGRESS = 'IN_PROGRESS'
@@ -84,7 +84,7 @@ def ledger_status(state: ActionState, outcome: Outcome | None = None) -> LedgerT
     """
     Return the ledger's status of a state.
 
-    `terminated` and `recipe_received` follow the outcome: a failure is never booked as a success.
+    For `terminated` and `recipe_received` the outcome decides; without one it is FAILED.
     """
     if state in (ActionState.TERMINATED, ActionState.RECIPE_RECEIVED):
         return OUTCOME_STATUS[outcome or Outcome.FAILED]

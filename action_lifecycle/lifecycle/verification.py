@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Verdicts: several verifiers of one action, their time limits, and what they say together.
+Combines the verdicts of several verifiers of one action, with their time limits.
 
-A service whose reply has no verdict is asked again until its time is up; only then the
-verification fails. A checker whose result is no verdict fails it at once: the function would
-return the same again. Nothing but `completed` ever completes an action.
+A service whose response has no valid verdict is called again until its timeout; then the
+verification fails. A checker whose result is not valid fails it at once, since it would return the
+same again. Only the verdict `completed` completes an action.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from .states import ErrorCode
 from .words import printable
 
 MAX_PENDING = 3
-"""How often a verifier that needs more time is asked again."""
+"""Maximum number of repeated requests to a verifier that answers pending."""
 MAX_REASON = 2000
-"""Longest reason that is kept, in characters."""
+"""Maximum length of a reason, in characters."""
 NONSENSE_AGAIN = 1.0
-"""Seconds until a verifier that said nonsense is asked again."""
+"""Delay (s) before a verifier with an invalid verdict is asked again."""
 
 
 @dataclass(frozen=True)
 class Verified:
-    """What all verifiers say together; `error_code` is set when it is an error."""
+    """The combined verdict; `error_code` is set if it is `error`."""
 
     verdict: str
     reason: str = ''
@@ -51,7 +51,7 @@ class Verified:
 
 @dataclass
 class _Asked:
-    """One verifier that is being asked."""
+    """One verifier and its answer."""
 
     spec: VerifySpec
     request: VerifyRequest
@@ -62,9 +62,9 @@ class _Asked:
 
 class Verification:
     """
-    Asks every verifier; `done` is called once with what they say together.
+    Asks all verifiers; `done` is called once with the combined verdict.
 
-    `elapsed` s of their time limits are over already: they were asked before a restart.
+    `elapsed`: time (s) of their limits that has passed before a restart.
     """
 
     def __init__(
@@ -85,10 +85,10 @@ class Verification:
 
     def _start(self, asked: _Asked) -> None:
         if asked.spec.by == 'sensor':
-            # The runner gets here only with the sensors' evidence.
+            # The runner starts a verification only after the sensors have confirmed.
             self._answered(asked, Verified('completed', actor='sensors'))
             return
-        self._ask(asked)  # first, so that a question to a person runs out before it is taken back
+        self._ask(asked)  # before the timer, so that a question to a person expires first
         if asked.answer is None and self._done is not None:
             asked.handles.append(self._clock.call_later(
                 max(0.0, asked.spec.timeout - self._elapsed), lambda: self._timed_out(asked)))
@@ -141,7 +141,7 @@ class Verification:
             done(together)
 
     def _together(self) -> Verified | None:
-        """Return what the verdicts amount to, None while that is open."""
+        """Return the combined verdict, None while it is open."""
         answers = [asked.answer for asked in self._asked if asked.answer is not None]
         decisive = 'error' if self._all else 'completed'
         for answer in answers:
@@ -155,7 +155,7 @@ class Verification:
         return answers[-1]
 
     def cancel(self) -> None:
-        """Ask nobody any more."""
+        """Cancel all requests."""
         self._done = None
         for asked in self._asked:
             for handle in asked.handles:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The verification of an action: with the sensors' evidence, by those whom the flow names."""
+"""The verification of an action, by the verifiers in the flow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .states import ErrorCode
 from .verification import MAX_PENDING, Verification, Verified
 
 SENSORS_ONLY = (VerifySpec(by='sensor'),)
-"""Who verifies an action that names nobody."""
+"""The verifiers of an action that names none."""
 
 
 class Verifying(Driver):

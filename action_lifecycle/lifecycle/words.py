@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the sensors and others said, in a line for people."""
+"""Formats evidence and messages as lines of text."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ from typing import Any
 
 from .ports import Confirmation
 
-MOST_NUMBERS = 7  #: of a list that are shown
+MOST_NUMBERS = 7  #: maximum number of shown elements of a list
 _CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]')
 
 
 def has_controls(text: str) -> bool:
-    """Tell whether a text has characters that a terminal obeys, or half characters."""
+    """Return whether a text has control characters or lone surrogates."""
     return _CONTROLS.search(text) is not None
 
 
 def printable(text: str, longest: int) -> str:
-    """Return at most so much of a text, with U+FFFD for what a terminal would obey."""
+    """Return a text cut to `longest` characters, with U+FFFD for control characters."""
     text = _CONTROLS.sub('\ufffd', text)
     return text if len(text) <= longest else text[:longest - 1] + '…'
 
 
 def joined(*parts: str) -> str:
-    """Put what is said of one thing in a line."""
+    """Join the nonempty parts by '; '."""
     return '; '.join(part for part in parts if part)
 
 
 def in_words(answer: Confirmation) -> str:
-    """Say which condition was not met, with the values it saw."""
+    """Describe the conditions that were not met, with the values of their facts."""
     unmet = [describe(item) for item in answer.evidence if item.get('verdict') != 'true']
     return joined(answer.error_msg or joined(*unmet) or answer.verdict, answer.note)
 
 
 def describe(evidence: dict[str, Any]) -> str:
-    """Put one piece of evidence in a line: the expression, and each fact's value."""
+    """Return one piece of evidence as a line: expression, verdict and values of facts."""
     facts = ', '.join(
         f"{fact['name']}={_value(fact)}" for fact in evidence.get('facts', ()))
     return f"{evidence['expression']} is {evidence['verdict']}" + (f' ({facts})' if facts else '')
 
 
 def numbers_in_words(numbers: Sequence[Any]) -> str:
-    """Return a list of numbers for people, at most the seven of a pose."""
+    """Return a list of numbers as text, shortened to `MOST_NUMBERS`."""
     shown = ', '.join(f'{float(number):.4g}' for number in numbers[:MOST_NUMBERS])
     return f"[{shown}{', …' if len(numbers) > MOST_NUMBERS else ''}]"
 

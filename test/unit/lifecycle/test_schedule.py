@@ -80,7 +80,7 @@ def test_ways_to_write_a_schedule(fields: dict[str, Any]) -> None:
     ({'clock': 'wall', 'every': 'FREQ=DAILY;' + 'BYHOUR=1;' * 30}, 'longer than'),
     ({'clock': 'wall', 'every': 60.0, 'of_action': True}, "needs 'times'"),
     ({'clock': 'wall', 'every': 60.0, 'times': 2, 'overlap': 'allow', 'of_action': True},
-     'beside itself')])
+     'can not overlap')])
 def test_what_is_wrong_with_a_schedule_is_told_soon(fields: dict[str, Any], said: str) -> None:
     started = time.monotonic()
     assert said in faults(**fields)
