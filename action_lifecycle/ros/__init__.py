@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Small rclpy adapters: managed nodes, executor choice, QoS, types by name, motions."""
+"""rclpy adapters: managed nodes, executors, QoS, types by name, clients of action servers."""

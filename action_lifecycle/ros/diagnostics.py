@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a node tells of its health on /diagnostics (REP 107), by diagnostic_updater."""
+"""Publishes a node's health on /diagnostics (REP 107) with diagnostic_updater."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 PERIOD = 'diagnostic_updater.period'
 USE_FQN = 'diagnostic_updater.use_fqn'
-LATE = 0.1  #: s that a timer may be late
+LATE = 0.1  #: maximum delay (s) of a timer that counts as in time
 
 
 class Health(NamedTuple):
-    """How something is: OK, WARN or ERROR, in words, and figures."""
+    """The health of something: level (OK, WARN, ERROR), message and values."""
 
     level: bytes
     message: str
@@ -43,9 +43,9 @@ class Health(NamedTuple):
 
 class Diagnostics:
     """
-    The tasks of one node; made in configure, gone with what else that made.
+    The diagnostic tasks of one node; created in `configure`, destroyed in `cleanup`.
 
-    Nobody is asked while nobody listens to /diagnostics: an idle robot has no CPU to waste.
+    The tasks run only while /diagnostics has subscribers, to save CPU time.
     """
 
     def __init__(self, node: ManagedNode) -> None:
@@ -60,7 +60,7 @@ class Diagnostics:
         self.add('executor', self._executor)
 
     def add(self, name: str, ask: Callable[[], Health]) -> None:
-        """Ask for this once a period."""
+        """Add a task that is called once a period."""
         def task(status: Any) -> Any:
             try:
                 health = ask()
@@ -75,11 +75,11 @@ class Diagnostics:
         self._updater.add(name, task)
 
     def update(self) -> None:
-        """Tell now: something has changed that people should know of."""
+        """Publish now, after an important change."""
         self._updater.force_update()
 
     def _on_time(self) -> None:
-        """Note how late the timer is, and tell those who listen."""
+        """Measure the delay of the timer, and publish if there are subscribers."""
         now = self._node.steady()
         self._late = max(0.0, now - self._due)
         self._due = now + self._updater.period
@@ -88,7 +88,7 @@ class Diagnostics:
             self._updater.update()
 
     def _executor(self) -> Health:
-        """Tell how late the timer was, and of callbacks since the last telling that make it so."""
+        """Return the delay of the timer and the longest callback since the last message."""
         late, (longest, name) = self._late, self._worst
         values = {'late (ms)': round(late * 1e3, 1), 'longest callback': name,
                   'longest callback (ms)': round(longest * 1e3, 1),
@@ -103,10 +103,10 @@ class Diagnostics:
 
 class _Host:
     """
-    What diagnostic_updater takes for its node.
+    The object that diagnostic_updater uses as its node.
 
-    Its own way leaves the publisher and the timer behind at cleanup, declares its parameters twice
-    at the second configure, and stands still when simulated time does.
+    With the node itself it would keep publisher and timer at cleanup, declare its parameters twice
+    at the second configure, and stop when simulated time stops.
     """
 
     def __init__(self, node: ManagedNode, on_time: Callable[[], None]) -> None:

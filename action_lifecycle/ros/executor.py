@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Which executor a process of this package spins.
+Selects the executor of a process.
 
-rclpy's EventsExecutor costs a tenth of the SingleThreadedExecutor, but hangs before rclpy 7.1.11
-(the last Jazzy that has it broken is 7.1.6). Both run every callback in the one thread that spins,
-so nothing in this package may block in a callback.
+rclpy's EventsExecutor needs a tenth of the CPU time of the SingleThreadedExecutor, but hangs
+before rclpy 7.1.11 (on Jazzy up to 7.1.6). Both run all callbacks in the one thread that spins, so
+callbacks must not block.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CHOICES = ('auto', 'events', 'single_threaded')
 
 
 def rclpy_version() -> tuple[int, ...]:
-    """Return the version of rclpy that is installed; empty when it can't be told."""
+    """Return the installed version of rclpy; an empty tuple if unknown."""
     try:
         return tuple(int(part) for part in metadata.version('rclpy').split('.')[:3])
     except (metadata.PackageNotFoundError, ValueError):
@@ -41,7 +41,7 @@ def rclpy_version() -> tuple[int, ...]:
 
 
 def make_executor(choice: str = 'auto', context: Any = None) -> Executor:
-    """Return an executor: `events`, `single_threaded`, or `auto` by the version of rclpy."""
+    """Create an executor: `events`, `single_threaded`, or `auto` (by the version of rclpy)."""
     if choice not in CHOICES:
         raise ValueError(f"executor '{choice}': expected one of {', '.join(CHOICES)}")
     context = context or rclpy.get_default_context()

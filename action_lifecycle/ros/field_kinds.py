@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a field path gives of the messages of a type, told before any message has come."""
+"""Finds the kind of value of a field path by the message type, without a message."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _SEVERAL = {Kind.NUMBER: Kind.VECTOR, Kind.TRUTH: Kind.TRUTHS, Kind.TEXT: Kind.T
 
 
 class _FieldKinds:
-    """What the installed message types say; see `world.facts_checks.FieldKind`."""
+    """The look-up in installed message types; see `world.facts_checks.FieldKind`."""
 
     def __call__(self, type_name: str, path: str) -> Kind:
         """
-        Return the kind of what `path` reads of a message type, or of an action's goal.
+        Return the kind of the field at `path` of a message type, or of an action's goal.
 
         Raises PathError for a path that the type does not have, UnknownType for the type.
         """
@@ -50,7 +50,7 @@ class _FieldKinds:
         return Kind.NUMBERS if _is_described(type_name, path) else _Walk(cls, path).kind()
 
     def constants(self, type_name: str, path: str) -> dict[str, dict[str, Any]]:
-        """Return the constants of the types that a path goes through, by their names."""
+        """Return the constants of the message types along a path, by type name."""
         if not path or _is_described(type_name, path):
             return {}
         return {cls.__name__: constants for cls in _Walk(_class(type_name), path).classes()
@@ -65,25 +65,25 @@ def _class(type_name: str) -> Any:
 
 
 def _is_described(type_name: str, path: str) -> bool:
-    """Whether what a path reads is known when a message comes: points of clouds, pixels."""
+    """Whether the message describes the data at a path: points of clouds, pixels."""
     return (type_name == 'sensor_msgs/msg/PointCloud2' and path.startswith('data.')) or (
         type_name == 'sensor_msgs/msg/Image' and path.split('[')[0] == 'data')
 
 
 class _Walk:
-    """Follows a path through the fields of message classes; PathError for what is not there."""
+    """Follows a path through the fields of message classes; raises PathError."""
 
     def __init__(self, cls: Any, path: str) -> None:
         self.path = path
         self.owner = cls  #: of the last field
         self.owners = [cls]
         self.name = ''
-        self.type: Any = None  #: what has been reached, None: a message of `owner`
+        self.type: Any = None  #: type reached so far; None: the message `owner`
         self.converted = ''
-        self.levels = 0  #: lists within lists that the value will have
+        self.levels = 0  #: nesting depth of lists of the value
         for step in parse_path(path):
             if self.converted == 'json':
-                pass  # what a JSON text holds is known when it comes
+                pass  # the content of JSON is unknown before the message
             elif isinstance(step, FieldStep):
                 self.field(step.name)
             elif isinstance(step, ConvertStep):
@@ -92,7 +92,7 @@ class _Walk:
                 self.select(step)
 
     def kind(self) -> Kind:
-        """Return the kind of what is reached, as `message_values.to_value` reads it."""
+        """Return the kind of the field, as converted by `message_values.to_value`."""
         if self.converted == 'json':
             return Kind.ANY
         found = Kind.NUMBER if self.converted else _kind(self.type)
@@ -101,7 +101,7 @@ class _Walk:
         return found
 
     def classes(self) -> list[Any]:
-        """Return the classes of the messages on the path; the last one may be what it reads."""
+        """Return the message classes on the path, including the field's class at its end."""
         last = self.type.value_type if isinstance(self.type, AbstractNestedType) else self.type
         return [*self.owners, *([class_of(last)] if isinstance(last, NamespacedType) else [])]
 
@@ -110,7 +110,7 @@ class _Walk:
             if not isinstance(self.type, NamespacedType):
                 array = isinstance(self.type, AbstractNestedType)
                 raise self.fault(
-                    f"what '.{name}' is read of "
+                    f"'{self.name}', before '.{name}', "
                     + (f"is an array: write '{self.name}[*].{name}', or an index"
                        if array else 'has no fields'))
             self.owner = class_of(self.type)
@@ -141,13 +141,13 @@ class _Walk:
         elif isinstance(step.index, tuple):
             raise self.fault('several indices are for images')
         elif step.every:
-            self.levels = 1  # the elements are put one after the other
+            self.levels = 1  # gives one flat list
             self.type = element
         elif isinstance(step.index, int):
             self.type = element
 
     def check_match(self, element: Any, step: MatchStep) -> None:
-        """Check `[key=text]`: the key stands beside the array or in its parts."""
+        """Check `[key=text]`: the key must be a field of the same message or of the elements."""
         if step.key in fields_of(self.owner):
             return
         if not isinstance(element, NamespacedType):
@@ -184,7 +184,7 @@ def _type_name(cls: Any) -> str:
 
 
 def _kind(kind: Any) -> Kind:
-    """Return the kind of a field's type, as `message_values.to_value` reads it."""
+    """Return the kind of a field's type, as converted by `message_values.to_value`."""
     if isinstance(kind, BasicType):
         return Kind.TRUTH if kind.typename == 'boolean' else Kind.NUMBER
     if isinstance(kind, (AbstractString, AbstractWString)):
@@ -195,7 +195,7 @@ def _kind(kind: Any) -> Kind:
 
 
 def _of_message(cls: Any) -> Kind:
-    """Return the kind of a message: that of its numbers, a header left out."""
+    """Return the kind of a message's numbers, without its header."""
     fields = {name: kind for name, kind in fields_of(cls).items() if name != 'header'}
     if set(fields) == {'sec', 'nanosec'}:
         return Kind.NUMBER
@@ -213,5 +213,5 @@ def _of_message(cls: Any) -> Kind:
     if not found:
         return Kind.MESSAGE
     if Kind.NUMBERS in found:
-        return Kind.NUMBERS  # how many there are is known when it comes
+        return Kind.NUMBERS  # their number is unknown before the message
     return Kind.NUMBER if found == [Kind.NUMBER] else Kind.VECTOR

@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-A client of one action server, made for hundreds of goals at once.
+A client of one action server for hundreds of concurrent goals.
 
-It uses the services and the topic that an action consists of. rclpy's ActionClient also takes the
-status topic, which tells of all goals of the last minutes whenever one changes, and the
-EventsExecutor goes through all its open futures at each event: from some hundred goals on these
-two cost more than everything else.
+It uses the services and the feedback topic of the action directly. rclpy's ActionClient also
+subscribes to the status topic, which lists all goals of the last minutes at each change, and the
+EventsExecutor visits all its open futures at each event. With some hundred goals these two would
+dominate the CPU time.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from unique_identifier_msgs.msg import UUID
 from .lifecycle_node import ManagedNode
 from .qos import event_qos
 
-FRESH = 0.05  #: s for which a look at whether the server is there counts
+FRESH = 0.05  #: s for which the result of the check for the server is reused
 
 
 class GoalClient:
-    """Sends goals to one server, under ids that the caller gives them."""
+    """Sends goals to one server, with goal ids given by the caller."""
 
     def __init__(self, node: ManagedNode, action: Any, server: str) -> None:
         self.server = server
@@ -45,7 +45,7 @@ class GoalClient:
         self._action = action
         self._listeners: dict[bytes, Callable[[Any], None]] = {}
         self.servers: frozenset[bytes] = frozenset()
-        """Who serves it, by their ids in the middleware, as of the last look."""
+        """DDS ids of the servers at the last check."""
         self._ready = False
         self._looked = 0.0
         qos = event_qos()
@@ -60,7 +60,7 @@ class GoalClient:
                 self._told, what=f'feedback of action {server}'), qos)
 
     def server_is_ready(self) -> bool:
-        """Return whether the server is there, as of FRESH ago."""
+        """Return whether the server is there; checked at most every FRESH s."""
         now = self.node.steady()
         if now >= self._looked + FRESH:
             self._looked = now
@@ -72,28 +72,28 @@ class GoalClient:
         return self._ready
 
     def send(self, goal: Any, goal_id: UUID, feedback: Callable[[Any], None]) -> Future:
-        """Send a goal; the future is of the answer (`accepted`), `feedback` gets its feedback."""
+        """Send a goal; returns a future of the response (`accepted`)."""
         self.listen(goal_id, feedback)
         return self.goals.call_async(
             self._action.Impl.SendGoalService.Request(goal_id=goal_id, goal=goal))
 
     def listen(self, goal_id: UUID, feedback: Callable[[Any], None]) -> None:
-        """Hand on the feedback of a goal, until `forget`."""
+        """Pass the feedback of a goal to a callback, until `forget`."""
         self._listeners[bytes(goal_id.uuid)] = feedback
 
     def ask_result(self, goal_id: UUID) -> Future:
-        """Ask for `status` and `result`; they come when the goal has ended, or is not known."""
+        """Return a future of `status` and `result`, done when the goal ends or is unknown."""
         return self.results.call_async(
             self._action.Impl.GetResultService.Request(goal_id=goal_id))
 
     def cancel(self, goal_id: UUID) -> Future:
-        """Cancel a goal; the future is of the answer (`return_code`)."""
+        """Cancel a goal; returns a future of the response (`return_code`)."""
         request = CancelGoal.Request()
         request.goal_info.goal_id = goal_id
         return self.cancels.call_async(request)
 
     def forget(self, goal_id: UUID) -> None:
-        """Forget a goal that has ended."""
+        """Drop the data of an ended goal."""
         self._listeners.pop(bytes(goal_id.uuid), None)
 
     def destroy(self) -> None:

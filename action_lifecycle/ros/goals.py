@@ -13,9 +13,10 @@
 # limitations under the License.
 
 """
-Goal messages from plain data: filled field by field, each value checked against the field's type.
+Fills goal messages from plain data and checks each value against the field's type.
 
-`{"fact": name}` and `{"expr": text}` stand for values that are known when the goal is sent.
+`{"fact": name}` and `{"expr": text}` are placeholders for values that are filled in when the goal
+is sent.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from ..world.selectors import compile_path
 
 
 class GoalFault(NamedTuple):
-    """What is wrong with a goal: the dotted path of the field, such as goal.command.position."""
+    """A fault of a goal; `path`: dotted path of the field, such as goal.command.position."""
 
     path: str
     message: str
@@ -54,7 +55,7 @@ class GoalFault(NamedTuple):
 
 
 class Later:
-    """Stands for a value that is known only when the goal is sent."""
+    """Placeholder for a value that is known only when the goal is sent."""
 
 
 LATER = Later()
@@ -73,7 +74,7 @@ def resolve(
     """
     Return the data with every `{"fact": …}` and `{"expr": …}` replaced.
 
-    `value_of(expression, path)` gives the value, or LATER.
+    `value_of(expression, path)` returns the value, or LATER.
     """
     if isinstance(data, dict):
         if len(data) == 1:
@@ -89,10 +90,10 @@ def resolve(
 
 def fill(message: Any, data: Any, path: str = 'goal') -> Iterator[GoalFault]:
     """
-    Fill a message from a mapping; yields what does not fit. What is left out keeps its default.
+    Fill a message from a mapping; yields the faults. Missing fields keep their defaults.
 
-    A message of numbers (Point, Quaternion, Pose) also takes the list of its numbers: that is how
-    facts hold them.
+    A message of numbers (Point, Quaternion, Pose) can also be filled from the list of its numbers,
+    which is the format of facts.
     """
     if data is LATER:
         return
@@ -125,7 +126,7 @@ def fill(message: Any, data: Any, path: str = 'goal') -> Iterator[GoalFault]:
 
 
 def _leaves(cls: Any, prefix: str = '') -> Iterator[str]:
-    """Yield the dotted paths of a message's numbers in order; an empty one for what is none."""
+    """Yield the dotted paths of a message's numbers in order, '' for each other field."""
     for name, kind in fields_of(cls).items():
         if isinstance(kind, NamespacedType):
             yield from _leaves(class_of(kind), f'{prefix}{name}.')
@@ -145,7 +146,7 @@ def _nested(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _convert(kind: Any, value: Any, path: str, faults: list[GoalFault]) -> Any:
-    """Return the value as the field's type takes it; adds what is wrong to `faults`."""
+    """Return the value converted to the field's type; adds its faults to `faults`."""
     if value is LATER:
         return LATER
     if isinstance(kind, AbstractNestedType):
@@ -217,7 +218,7 @@ def _convert_message(kind: NamespacedType, value: Any, path: str, faults: list[G
         if not abs(value) < 2 ** 31:
             faults.append(GoalFault(path, f'{value:g} s is beyond a {kind.name}'))
             return value
-        nanoseconds = round(value * 1e9)  # seconds are how people write a duration
+        nanoseconds = round(value * 1e9)  # a number is in seconds
         value = {'sec': nanoseconds // 10 ** 9, 'nanosec': nanoseconds % 10 ** 9}
     message = cls()
     faults.extend(fill(message, value, path))
@@ -227,13 +228,13 @@ def _convert_message(kind: NamespacedType, value: Any, path: str, faults: list[G
 def limit_faults(
     goal: Any, limits: Mapping[str, tuple[float, float]], path: str = 'goal'
 ) -> Iterator[GoalFault]:
-    """Yield the fields of a filled goal that are out of their limits."""
+    """Yield the fields of a filled goal that exceed their limits."""
     for field, (low, high) in limits.items():
         where = f"{path}.{field.split('[')[0]}"
         try:
             value = np.asarray(compile_path(field, '')[0](goal), dtype=float)
         except LookupError:
-            continue  # what the goal does not hold is within its limits
+            continue  # an absent element is within its limits
         except AttributeError as error:
             yield GoalFault(where, f"limits of '{field}': {error}")
             continue

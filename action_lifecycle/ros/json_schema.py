@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The JSON Schema of a ROS message: what `goals.fill` takes for it."""
+"""The JSON Schema of a ROS message, for data accepted by `goals.fill`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .types import class_of, fields_of
 
 def message_schema(cls: Any) -> dict[str, Any]:
     """
-    Return the schema of a message class; a field that is left out keeps its default.
+    Return the schema of a message class; missing fields keep their defaults.
 
     A Duration or Time is a number of seconds.
     """

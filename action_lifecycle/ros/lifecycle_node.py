@@ -13,14 +13,13 @@
 # limitations under the License.
 
 """
-The base of the managed nodes.
+The base class of the managed nodes.
 
-What rclpy leaves to every node is done here once: entities are created in configure and destroyed
-in cleanup, services and action servers answer NOT_READY while the node is not active, exceptions
-of callbacks are logged and end neither the callback's caller nor the process, and a node that is
-told to end stops what it has set going first.
+It adds what rclpy leaves to every node: entities are created in `configure` and destroyed in
+`cleanup`; services and action servers answer NOT_READY while the node is not active; exceptions of
+callbacks are logged and do not end the process; a node stops its work before it ends.
 
-A node looks like this:
+Example of a node:
 
     class LedgerNode(ManagedNode):
         def __init__(self, **kwargs):
@@ -28,24 +27,24 @@ A node looks like this:
             self.declare('journal', '', 'Path of the journal.')          # read-only, described
             self.declare('rate', 2.0, 'In Hz.', limits=(0.1, 50.0), dynamic=True)
 
-        def configure(self):         # create everything; raise LifecycleError: stays unconfigured
+        def configure(self):         # create entities; LifecycleError: stays unconfigured
             self.sync = self.add_publisher(LedgerSync, '~/sync', state_qos())
             self.add_service(GetAction, '~/get_action', self.get_action)
             self.add_timer(0.5, self.tick)                               # steady time
             self.add_diagnostics('sync', self.health)                    # -> Health
 
-        def activate(self): ...      # open the gate
-        def halt(self): ...          # begin to stop what runs; called before every deactivation
-        def busy(self): ...          # True while that is still under way
-        def deactivate(self): ...    # close
-        def cleanup(self): ...       # what add_* made is destroyed afterwards, by itself, and
-                                     # `defer(callback)` called (action servers: see `keep`)
+        def activate(self): ...      # start to work
+        def halt(self): ...          # begin to stop the work; called before each deactivation
+        def busy(self): ...          # True until the work has stopped
+        def deactivate(self): ...    # called after `halt`
+        def cleanup(self): ...       # afterwards the entities of add_* are destroyed and
+                                     # `defer` callbacks called (action servers: see `keep`)
 
     def main(args=None):
         return run(LedgerNode, args=args)      # in ros/process.py
 
-`cleanup` is refused while `busy()`; at a signal, `run` calls `halt` and goes on spinning until
-the node is no longer busy (or its time is up), then deactivates and cleans up.
+`cleanup` is refused while `busy()`. At a signal, `run` calls `halt` and spins until the node is no
+longer busy (or its time is up), then deactivates and cleans up.
 """
 
 from __future__ import annotations
@@ -78,22 +77,22 @@ from ..lifecycle.states import ErrorCode
 InvalidHandle = rclpy_implementation.InvalidHandle
 
 RESULT_TIMEOUT = 30
-"""Seconds that an action server keeps ended goals, and tells their status with each new goal's."""
+"""Time (s) for which an action server keeps ended goals and publishes their status."""
 
 
 class ManagedNode(TransitionNode):
     """
-    A managed node with the rules of this package.
+    The base class of the managed nodes of this package.
 
-    Parameters of every such node:
+    Its parameters:
 
     | name | type, default | meaning |
     |---|---|---|
     | autostart | bool, false | configure and activate at start |
     | executor | string, auto | auto, events, single_threaded: see ros/executor.py |
-    | slow_callback | double, 0.02, dynamic | s; callbacks that take longer are told of |
+    | slow_callback | double, 0.02, dynamic | s; callbacks that take longer are logged |
     | diagnostic_updater.period | double, 1.0 | s between two messages on /diagnostics |
-    | diagnostic_updater.use_fqn | bool, true | whether their names have the namespace |
+    | diagnostic_updater.use_fqn | bool, true | whether names there include the namespace |
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
@@ -111,15 +110,15 @@ class ManagedNode(TransitionNode):
         self._diagnostics: Diagnostics | None = None
         self.parameters = Parameters(self)
         self.declare('autostart', False, 'Configure and activate at start.')
-        self.declare('executor', 'auto', 'The executor of the process; of composed nodes the '
-                     "first one's counts.", choices=CHOICES)
-        self.declare('slow_callback', LIMIT, 'Callbacks that take longer (s) are told of, from '
-                     'ten times as long on as a warning.',
+        self.declare('executor', 'auto', 'The executor of the process; for composed nodes, the '
+                     'value of the first one counts.', choices=CHOICES)
+        self.declare('slow_callback', LIMIT, 'Callbacks that take longer (s) are logged for '
+                     'debugging, from ten times this limit on as a warning.',
                      dynamic=True, limits=(0.001, 10.0), changed=self._set_slow_callback)
         self.watchdog.limit = self.parameter('slow_callback')
         self.declare(PERIOD, 1.0, 'Seconds between two messages on /diagnostics.',
                      limits=(0.1, 60.0))
-        self.declare(USE_FQN, True, "Whether names on /diagnostics have the node's namespace.")
+        self.declare(USE_FQN, True, "Whether names on /diagnostics include the node's namespace.")
 
     # -- parameters, now, entities
 
@@ -133,30 +132,30 @@ class ManagedNode(TransitionNode):
 
     def now(self) -> float:
         """Return ROS time in s."""
-        if self._system_time:  # which ROS time is then; a tenth of the cost, once a message
+        if self._system_time:  # ROS time is system time: the same at a tenth of the cost
             return time.time()
         seconds: float = self.get_clock().now().nanoseconds * 1e-9
         return seconds
 
     def timed(self) -> bool:
-        """Return whether ROS time is known: simulated, it is 0 until /clock has come."""
+        """Return whether ROS time is known; simulated time is 0 before the first /clock."""
         return self.now() > 0.0
 
     def steady(self) -> float:
-        """Return steady time in s; never jumps, means nothing outside this boot."""
+        """Return steady time in s; it never jumps and is valid within this boot only."""
         return time.monotonic()
 
     def _set_slow_callback(self, seconds: float) -> None:
         self.watchdog.limit = seconds
 
     def claim_name(self) -> None:
-        """Refuse to be configured while a node of this name is, in another process or in this."""
+        """Raise LifecycleError if another node of this name is configured on this machine."""
         self._entities.callback(claim_name(self).close)
 
     def add_publisher(
         self, message: type, topic: str, qos: QoSProfile, *, always: bool = False
     ) -> Any:
-        """Create a publisher that publishes only while the node is active, or `always`."""
+        """Create a publisher; it publishes only while the node is active, unless `always`."""
         create, destroy = ((self.create_publisher, self.destroy_publisher) if always else
                            (self.create_lifecycle_publisher, self.destroy_lifecycle_publisher))
         publisher = create(message, topic, qos, qos_overriding_options=overridable())
@@ -164,19 +163,19 @@ class ManagedNode(TransitionNode):
         return publisher
 
     def add_diagnostics(self, name: str, ask: Callable[[], Health]) -> None:
-        """Tell on /diagnostics what `ask` returns, once a second; called in configure."""
+        """Publish the result of `ask` on /diagnostics periodically; call it in `configure`."""
         assert self._diagnostics is not None
         self._diagnostics.add(name, ask)
 
     def update_diagnostics(self) -> None:
-        """Tell on /diagnostics now."""
+        """Publish on /diagnostics now."""
         if self._diagnostics is not None:
             self._diagnostics.update()
 
     def add_subscription(
         self, message: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
     ) -> Any:
-        """Create a subscription; it is served while the node is configured, active or not."""
+        """Create a subscription; its callback also runs while the node is inactive."""
         subscription = self.create_subscription(
             message, topic, self.guarded(callback, what=f'topic {topic}'), qos,
             qos_overriding_options=overridable())
@@ -203,10 +202,10 @@ class ManagedNode(TransitionNode):
         inactive: bool = False
     ) -> Any:
         """
-        Create a service; `callback(request, response)` may be a coroutine.
+        Create a service; `callback(request, response)` may be a coroutine function.
 
-        While the node is not active, and when the callback raises, `error_code` and `error_msg`
-        of the response say so. `inactive`: answer also while configured but not active.
+        If the node is not active or the callback raises, `error_code` and `error_msg` of the
+        response are set. `inactive`: call the callback also while the node is inactive.
         """
         where = f'service {name}'
 
@@ -223,7 +222,7 @@ class ManagedNode(TransitionNode):
                 return _fill(response, ErrorCode.INVALID_REQUEST, str(error))
             except RecursionError:
                 return _fill(response, ErrorCode.INVALID_REQUEST, 'nested too deeply')
-            except Exception as error:  # whatever a callback raises must not end the process
+            except Exception as error:  # no exception of a callback may end the process
                 self.log_exception(where)
                 return _fill(type(response)(), ErrorCode.INTERNAL, repr(error))
 
@@ -242,11 +241,11 @@ class ManagedNode(TransitionNode):
         result_timeout: int | None = None,
     ) -> Any:
         """
-        Create an action server that accepts cancels, and goals only while the node is active.
+        Create an action server that accepts goals only while the node is active, and all cancels.
 
-        `execute(goal_handle)` is a coroutine that returns the result and never blocks;
-        `cancel(goal_handle)` is told of a cancel after it was accepted. `result_timeout` in s, by
-        default RESULT_TIMEOUT.
+        `execute(goal_handle)` is a coroutine function that returns the result and must not block;
+        `cancel(goal_handle)` is called for each accepted cancel. `result_timeout` in s; default
+        RESULT_TIMEOUT.
         """
         self._action_callbacks[name] = execute, accept, cancel
         self._entities.callback(self._action_callbacks.pop, name)
@@ -254,7 +253,7 @@ class ManagedNode(TransitionNode):
             action, name, RESULT_TIMEOUT if result_timeout is None else result_timeout))
 
     def _action_server(self, action: type, name: str, result_timeout: int) -> ActionServer:
-        """Create a server whose callbacks are those of the present configuration."""
+        """Create a server that calls the callbacks of the current configuration."""
         where = f'action {name}'
 
         async def run(handle: Any) -> Any:
@@ -297,17 +296,18 @@ class ManagedNode(TransitionNode):
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
         """
-        Return what was made for `key`, or make it; it stays until the node is destroyed.
+        Return the object for `key`, or make it; it stays until the node is destroyed.
 
-        For action servers and clients: destroying one while an event of it is on its way ends the
-        process (rclpy 7.1.11, EventsExecutor), so cleanup leaves them and they refuse everything.
+        Used for action servers and clients: if one is destroyed while an event of it is pending,
+        the process crashes (rclpy 7.1.11, EventsExecutor). So cleanup keeps them, and servers
+        refuse all goals.
         """
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
 
     def destroy_node(self) -> None:
-        """Destroy the node with all it has made."""
+        """Destroy the node and all kept objects."""
         for entity in self._kept.values():
             if hasattr(entity, 'destroy_node'):
                 entity.destroy_node()
@@ -325,16 +325,16 @@ class ManagedNode(TransitionNode):
         self._entities.close()
 
     def defer(self, callback: Callable[[], None]) -> None:
-        """Call this at cleanup, and when configure fails after all; the last one first."""
+        """Call `callback` at cleanup, or if `configure` fails later; last in, first out."""
         self._entities.callback(self.guarded(callback))
 
     def guarded(
         self, callback: Callable[..., Any], otherwise: Any = None, what: str = '',
     ) -> Callable[..., Any]:
         """
-        Return the callback so that what it raises is logged, and `otherwise` is returned.
+        Wrap a callback so that its exceptions are logged and `otherwise` is returned.
 
-        `what`: what people know it by, such as the topic that it serves.
+        `what`: its name in the log, such as the topic.
         """
         watchdog = self.watchdog
 
@@ -356,7 +356,7 @@ class ManagedNode(TransitionNode):
 
 
 def _forgive_late_answers(service: Any) -> None:
-    """Drop the answer to a request that was under way when the service was destroyed."""
+    """Ignore responses to requests that were pending when the service was destroyed."""
     send = service.send_response
 
     def send_response(response: Any, header: Any) -> None:
@@ -366,7 +366,7 @@ def _forgive_late_answers(service: Any) -> None:
 
 
 def _fill(response: Any, code: ErrorCode, message: str) -> Any:
-    """Set error_code and error_msg of a response or result that has them."""
+    """Set error_code and error_msg of a response or result, if it has these fields."""
     if hasattr(response, 'error_code'):
         response.error_code = int(code)
         response.error_msg = message

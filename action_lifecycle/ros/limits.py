@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""How large what comes from outside may be: requests, goals, and the answers of other nodes."""
+"""Size limits of messages from outside: requests, goals, and responses of other nodes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from typing import Any
 MAX_DOCUMENT = 4 * 1024 * 1024  #: characters of a flow, an edit, JSON
 MAX_TEXT = 65_536  #: characters of any other text
 MAX_ITEMS = 20_000  #: of a sequence
-DOCUMENTS = frozenset(('flow', 'flow_yaml', 'edit_yaml'))  #: and what ends with _json
+DOCUMENTS = frozenset(('flow', 'flow_yaml', 'edit_yaml'))  #: fields, and those named *_json
 _CONTROL = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]')
 _NUMBER = re.compile(r'(boolean|octet|u?int\d+|float|double)(\[\d+\])?\Z')
 
 
 def message_fault(message: Any, path: str = '') -> str:
-    """Return which field of a message is too large, or has control characters; else empty."""
+    """Return the fault of a field that is too large or has control characters; '' if none."""
     for name in _fields(type(message)):
         fault = _fault(getattr(message, name), name, f'{path}{name}')
         if fault:
@@ -54,12 +54,12 @@ def _fault(value: Any, name: str, path: str) -> str:
                     return fault
         return ''
     if not hasattr(type(value), 'get_fields_and_field_types'):
-        return ''  # an element of a sequence of truths
+        return ''  # an element of a sequence of booleans
     return message_fault(value, f'{path}.')
 
 
 @functools.lru_cache(maxsize=500)
 def _fields(kind: Any) -> tuple[str, ...]:
-    """Return the fields that may be large: all but single numbers."""
+    """Return the fields that may be large: all except numbers."""
     return tuple(name for name, text in kind.get_fields_and_field_types().items()
                  if not _NUMBER.match(text))

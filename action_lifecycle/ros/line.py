@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A line in which callers wait for one of a few places: first come, first served."""
+"""A queue for a limited number of slots: first come, first served."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from collections.abc import Callable
 
 
 class Line:
-    """Has `places` for those whose turn it is; who is done makes room for the next."""
+    """A queue with `places` slots; a released slot goes to the next turn."""
 
     def __init__(self, places: int) -> None:
         self._free = places
@@ -29,17 +29,17 @@ class Line:
         self._calling = False
 
     def join(self, turn: Turn) -> None:
-        """Let a turn wait; it is called when there is a place, perhaps now."""
+        """Add a turn to the queue; it is called when there is a free slot, maybe at once."""
         self._waiting.append(turn)
         self._call()
 
     def make_room(self) -> None:
-        """Take one place back."""
+        """Release one slot."""
         self._free += 1
         self._call()
 
     def _call(self) -> None:
-        if self._calling:  # whoever is called may leave at once: that is a loop, no recursion
+        if self._calling:  # a called turn may leave at once: continue the loop, no recursion
             return
         self._calling = True
         try:
@@ -53,7 +53,7 @@ class Line:
 
 
 class Turn:
-    """Waits in a line, once, until `go` is called; then has a place until it leaves."""
+    """Waits once in a line until `go` is called, and then has a slot until `leave`."""
 
     def __init__(self, line: Line, go: Callable[[], None]) -> None:
         self._line = line
@@ -66,13 +66,13 @@ class Turn:
         self._line.join(self)
 
     def leave(self) -> None:
-        """Leave the place, or the line; to leave again does nothing."""
+        """Release the slot, or leave the line; a second call does nothing."""
         self.left = True
         if self._has_place:
             self._has_place = False
             self._line.make_room()
 
     def call(self) -> None:
-        """Take a place and go; called by the line."""
+        """Take a slot and call `go`; called by the line."""
         self._has_place = True
         self._go()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Memory for messages of a megabyte and more, at many a second."""
+"""Configures malloc for frequent messages of 1 MB and more."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ LARGE_TYPES = frozenset(('sensor_msgs/msg/PointCloud2', 'sensor_msgs/msg/Image')
 
 def keep_memory() -> None:
     """
-    Let glibc keep what large messages needed, instead of giving it back after each.
+    Let glibc keep the memory of large messages instead of returning it after each.
 
-    By default the pages of a message of 1 MB go back to the system when it is freed, and the next
-    one has them mapped and zeroed again: 2 to 4 times the CPU time of reading it. Costs up to
-    64 MiB that stay with the process. Without glibc: nothing is done.
+    By default, freeing a message of 1 MB returns its pages to the system, and the next message
+    maps and zeroes them again, which takes 2 to 4 times the CPU time of reading it. The process
+    keeps up to 64 MiB. Does nothing without glibc.
     """
     mallopt = getattr(ctypes.CDLL(None), 'mallopt', None)
     if mallopt is not None:

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-One goal at one ROS action server of any type, from waiting for the server to seeing it end.
+One goal at a ROS action server of any type, from waiting for the server to the end of the goal.
 
-The goal's id is given by the caller, who has written it down before: a server refuses an id that
-it knows, so nothing is executed twice, and after a crash a goal is found again by its id.
+The caller gives the goal's id, which it has journaled before. A server refuses an id that it
+knows, so no goal is executed twice, and after a crash a goal is found again by its id.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from .timers import Timeout
 from .types import action_class, constants_of
 from ..lifecycle.states import ErrorCode
 
-LOOK = 0.05  #: s between two looks whether a server has appeared
-WATCH = 0.2  #: s between two looks whether a server is still there
-ANSWER = 5.0  #: s within which a server has to accept or reject
-SETTLE = 0.02  #: s for a second, different answer to the same goal to show up
-ASK_TWICE = 0.5  #: s after which a server that does not know a goal is asked once more
+LOOK = 0.05  #: polling period (s) for a server to appear
+WATCH = 0.2  #: polling period (s) for the presence of a server during a goal
+ANSWER = 5.0  #: maximum time (s) for a server to accept or reject a goal
+SETTLE = 0.02  #: time (s) to wait for a second, different result of the same goal
+ASK_TWICE = 0.5  #: delay (s) before a server that does not know a goal is asked again
 ASK_AGAIN = 5.0
-"""s after which a result is asked for again, then after twice as long: its answer may be lost."""
-MOVEIT_SUCCESS = 1  #: of moveit_msgs/msg/MoveItErrorCodes; in other results, 0 is no error
+"""First delay (s) before a result is requested again, as it may be lost; then doubled."""
+MOVEIT_SUCCESS = 1  #: moveit_msgs/msg/MoveItErrorCodes; in other results 0 is success
 UNANSWERED = 8
-"""Goals that wait for a server's answer at once: by default it holds ten, and loses more."""
+"""Maximum number of unanswered goals; a server's default queue has ten and drops more."""
 
 _WORDS = {
     GoalStatus.STATUS_SUCCEEDED: 'succeeded', GoalStatus.STATUS_CANCELED: 'canceled',
@@ -60,10 +60,10 @@ _WORDS = {
 @dataclass(frozen=True)
 class GoalEnd:
     """
-    What became of a goal.
+    The end of a goal.
 
-    `said`: the server's word (succeeded, canceled, aborted), empty when it said nothing.
-    `stopped`: nothing of it moves, by the server's word or because nothing was started.
+    `said`: the status from the server (succeeded, canceled, aborted), '' if there is none.
+    `stopped`: nothing moves, because the server has ended the goal or nothing was started.
     """
 
     said: str
@@ -76,7 +76,7 @@ class GoalEnd:
 
 
 class MotionClient(GoalClient):
-    """A client of the robot's servers: notices second answers, and cancels what is unwanted."""
+    """A client of a robot's server: detects duplicate responses and cancels abandoned goals."""
 
     def __init__(self, node: ManagedNode, server: str, type_name: str) -> None:
         super().__init__(node, action_class(type_name), server)
@@ -96,14 +96,14 @@ class MotionClient(GoalClient):
         return self._ends.expect(goal_id, super().ask_result(goal_id))
 
     def forget(self, goal_id: UUID) -> None:
-        """Forget a goal that has ended."""
+        """Drop the data of an ended goal."""
         super().forget(goal_id)
         self.on_second_answer.pop(bytes(goal_id.uuid), None)
         self._answers.forget(goal_id)
         self._ends.forget(goal_id)
 
     def cancel_if_started(self, goal_id: UUID) -> None:
-        """Cancel a goal that nobody waits for any more if it starts all the same."""
+        """Cancel an abandoned goal if the server starts it later."""
         self._unwanted.add(bytes(goal_id.uuid))
         if self._status is None:
             self._status = self.node.create_subscription(
@@ -136,10 +136,10 @@ class MotionClient(GoalClient):
 
 class MotionGoal:
     """
-    A goal under way; `done` is a future of its GoalEnd.
+    A goal in progress; `done` is a future of its GoalEnd.
 
-    `on_state` is told waiting_for_server, sent, executing, canceling; `on_feedback` the server's
-    feedback messages.
+    `on_state` is called with waiting_for_server, sent, executing, canceling; `on_feedback` with
+    the server's feedback messages.
     """
 
     def __init__(
@@ -156,8 +156,8 @@ class MotionGoal:
         self._limit = node.steady() + server_timeout
         self._on_state = on_state
         self._on_feedback = on_feedback
-        self._may_run = False  #: accepted, or not answered
-        self._servers: frozenset[bytes] = frozenset()  #: who may have accepted it
+        self._may_run = False  #: accepted, or without a response
+        self._servers: frozenset[bytes] = frozenset()  #: DDS ids that may have it
         self._turn: Turn | None = None
         self._canceling = False
         self._timer: Timeout | None = None
@@ -167,20 +167,20 @@ class MotionGoal:
         self._answered = False
         client.on_second_answer[bytes(self._goal_id.uuid)] = self._answered_twice
 
-    # -- what the owner calls
+    # -- called by the owner
 
     def send(self, goal: Any) -> None:
-        """Send the goal as soon as the server is there, and has answered earlier ones."""
+        """Send the goal when the server is there and has answered earlier goals."""
         self._turn = Turn(self._client.line, lambda: self._when_ready(lambda: self._send(goal)))
         self._when_ready(self._turn.wait)
 
     def follow(self) -> None:
-        """Follow the goal that an earlier process sent; nothing new is started."""
+        """Follow a goal sent by an earlier process; starts nothing."""
         self.sent = True
         self._when_ready(self._follow)
 
     def cancel(self) -> None:
-        """Cancel it; `done` comes with the server's word."""
+        """Cancel the goal; `done` is set with the server's result."""
         if self._canceling or self.done.done():
             return
         self._canceling = True
@@ -193,7 +193,7 @@ class MotionGoal:
             self._node.guarded(self._cancel_answered, what=self._what))
 
     def give_up(self) -> None:
-        """Wait no longer for the server's word."""
+        """Stop waiting for the server's result."""
         self._fail(ErrorCode.STOP_UNCONFIRMED,
                    f"server '{self._client.server}' did not say that it stopped", stopped=False)
 
@@ -222,7 +222,7 @@ class MotionGoal:
     def _goal_answered(self, future: Any) -> None:
         self._leave_line()
         accepted = future.result().accepted
-        if self.done.done() or self._may_run:  # too late: it must not run
+        if self.done.done() or self._may_run:  # accepted too late: it must not run
             if accepted:
                 self._client.cancel(self._goal_id)
         elif accepted:
@@ -232,14 +232,14 @@ class MotionGoal:
                        f"server '{self._client.server}' rejected the goal", stopped=True)
 
     def _cancel_answered(self, future: Any) -> None:
-        """Take in that a server which cancels the goal has accepted it, if its answer was lost."""
+        """Treat the goal as accepted if the server cancels it and its response was lost."""
         canceled = [bytes(info.goal_id.uuid) for info in future.result().goals_canceling]
         if bytes(self._goal_id.uuid) in canceled and not (self._may_run or self.done.done()):
             self._leave_line()
             self._running()
 
     def _unanswered(self) -> None:
-        """Neither accepted nor rejected: it may be executed yet, so it is canceled."""
+        """Cancel a goal that was neither accepted nor rejected, as it may still be executed."""
         self._leave_line()
         self._may_run = True
         message = (f"server '{self._client.server}' neither accepted nor rejected the goal "
@@ -259,7 +259,7 @@ class MotionGoal:
         self._servers = self._client.servers
         self._on_state('executing')
         self._ask_result()
-        if self._canceling:  # the server may not have known it when it was canceled
+        if self._canceling:  # the first cancel may have come before the goal was known
             self._client.cancel(self._goal_id)
 
     def _ask_result(self) -> None:
@@ -289,7 +289,7 @@ class MotionGoal:
         self._later(SETTLE, lambda: self._end(end))
 
     def _unknown(self) -> None:
-        """Ask again: a goal that was on its way when its sender died may be known soon."""
+        """Ask again once: a goal sent just before a crash may arrive later."""
         if not self._asked_twice:
             self._asked_twice = True
             self._later(ASK_TWICE, self._ask_result)
@@ -305,7 +305,7 @@ class MotionGoal:
                    stopped=self._answered)
 
     def _watch(self) -> None:
-        """Look whether the server is there; one that has started anew does not know the goal."""
+        """Check that the server is there; a restarted server does not know the goal."""
         if not (self._client.server_is_ready() and self._client.servers & self._servers):
             self._fail(ErrorCode.SERVER_VANISHED,
                        f"server '{self._client.server}' went away during the motion",
@@ -322,7 +322,7 @@ class MotionGoal:
             self._turn.leave()
 
     def _later(self, delay: float, then: Callable[[], None]) -> None:
-        """Set the one timer of this goal."""
+        """Set the timer of this goal, which replaces the last one."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None if self.done.done() else Timeout(self._node, delay, then)
@@ -336,13 +336,13 @@ class MotionGoal:
         self._leave_line()
         if self._timer is not None:
             self._timer.cancel()
-        if end.code is not ErrorCode.GOAL_UNANSWERED:  # whose acceptance may come yet
+        if end.code is not ErrorCode.GOAL_UNANSWERED:  # it may still be accepted
             self._client.forget(self._goal_id)
         self.done.set_result(end)
 
 
 def describe(said: str, result: Any) -> str:
-    """Return the server's word and what its result says of an error, in words."""
+    """Return the status with the error code and text of the result, as text."""
     owner, code = result, getattr(result, 'error_code', None)
     text = getattr(result, 'error_string', '') or getattr(result, 'error_msg', '')
     if hasattr(code, 'val'):  # moveit_msgs/msg/MoveItErrorCodes

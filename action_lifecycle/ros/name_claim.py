@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-A node's name taken by one process of this machine at a time.
+Ensures that a node name is used once on this machine.
 
-ROS lets two nodes have one name, and then each answers what either is asked: two bridges would
-both send a motion, and one of them tell that it was refused while the other moves the robot.
+ROS permits two nodes of the same name; then both serve each request. Two bridges would both send a
+motion, and one of them would report a refusal while the other one moves the robot.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from rclpy.node import Node
 
 from ..engine.errors import LifecycleError
 
-WAITING = 100  #: who may have been refused before nobody is told the pid any more
+WAITING = 100  #: number of refused claims after which messages no longer have the pid
 
 
 def claim_name(node: Node) -> socket.socket:
     """
-    Take the node's full name, in its ROS domain, until the socket that is returned is closed.
+    Claim the node's full name in its ROS domain, until the returned socket is closed.
 
-    The socket is in Linux's abstract namespace: it ends with the process, however that ends, and
-    reaches as far as the network does that DDS uses (a container with one of its own has its own).
-    Raises LifecycleError that names the process which has it.
+    The socket is in Linux's abstract namespace. So the claim ends with the process, also if it is
+    killed, and holds for one network namespace, as DDS does. Raises LifecycleError that names the
+    process with the claim.
     """
     name, domain = node.get_fully_qualified_name(), node.context.get_domain_id()
     digest = hashlib.sha256(f'{domain}{name}'.encode()).hexdigest()  # a name may be too long

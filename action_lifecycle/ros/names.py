@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether a text from outside may be the name of a node, topic, service or action."""
+"""Checks names of nodes, topics, services and actions from outside."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_NAME = 200  #: characters; with a namespace and a suffix it still fits into 
 
 
 def name_fault(name: str) -> str:
-    """Return what is wrong with a name, absolute or relative; empty if nothing."""
+    """Return the fault of an absolute or relative name; '' if it is valid."""
     if not name or len(name) > MAX_NAME:
         return f'a name of {len(name)} characters: expected 1 to {MAX_NAME}'
     if '{' in name or '~' in name:

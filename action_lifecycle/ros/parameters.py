@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Parameters that say what they may be, and are judged before they are set.
+Parameters with constraints that are checked before they are set.
 
-rclpy checks types and ranges; here are choices and checks of one's own, a sentence for what is
-wrong at start, a whole number where a double is meant, and who is told of a change.
+rclpy checks types and ranges. This adds choices, own checks, messages for wrong values at start,
+integers for doubles, and callbacks for changes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from rclpy.parameter import Parameter
 
 from ..engine.errors import LifecycleError, nearest
 
-MAX_TEXT = 4096  #: characters of a parameter that is a text, or of each text in a list
+MAX_TEXT = 4096  #: maximum length of a string parameter, or of a string in a list
 QOS = 'qos_overrides.'  #: parameters that rclpy declares when the topic is created
 Check = Callable[[Any], str]
 
@@ -62,11 +62,11 @@ class Parameters:
         check: Check | None = None, changed: Callable[[Any], None] | None = None,
     ) -> None:
         """
-        Declare a parameter; it can be set at start only, unless it is `dynamic`.
+        Declare a parameter; it is read-only after the start unless `dynamic`.
 
-        `limits`: least and greatest; `choices`: the only texts it may be; `check(value)`: returns
-        what is wrong, empty if nothing; `changed(value)` is told of a new value, not of the first.
-        Raises LifecycleError when what the node was started with is none of that.
+        `limits`: minimum and maximum; `choices`: the allowed strings; `check(value)` returns a
+        fault or ''; `changed(value)` is called for new values, not for the first one. Raises
+        LifecycleError if the value at start is not valid.
         """
         descriptor = ParameterDescriptor(
             description=description, read_only=not dynamic,
@@ -80,7 +80,7 @@ class Parameters:
         given = self._overrides.get(name)
         if isinstance(default, float) and given is not None and type(given.value) is int:
             self._overrides[name] = Parameter(name, value=float(given.value))
-        self._rules[name] = _Rule(choices, check, None)  # nobody is told of the first value
+        self._rules[name] = _Rule(choices, check, None)  # no callback for the first value
         try:
             self._node.declare_parameter(name, default, descriptor)
         except InvalidParameterTypeException:
@@ -93,10 +93,10 @@ class Parameters:
 
     def unknown(self, known: Collection[str] = (), *, qos: bool) -> list[str]:
         """
-        Return a sentence for each parameter that the node was started with and does not have.
+        Return a message for each unknown parameter with which the node was started.
 
-        `known`: names that other nodes of the process have, for a file may be meant for all.
-        `qos`: of the QoS overrides, which exist once their topics do; else of all others.
+        `known`: parameters of other nodes in the process, as they may share a file. `qos`: only
+        QoS overrides, which are declared with their topics; else only other parameters.
         """
         declared = set(self._node._parameters)
         return [
@@ -136,5 +136,5 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 def _reason(error: Exception) -> str:
-    """Return what rclpy's exception says, without what it says around it."""
+    """Return the reason in the message of an rclpy exception."""
     return str(error.args[0]).rpartition('Reason: ')[2].strip('. ')

@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-Runs managed nodes in this process until a signal, then lets them stop what they set going.
+Runs managed nodes in this process until a signal, then lets them stop their work.
 
-rclpy's own signal handlers invalidate the context at once, and then no goal can be canceled any
-more; so the handlers are ours. While spin() waits in C++, Python would not run a handler: the
-signal's byte on a wake-up descriptor reaches a thread, which ends the spinning. A callback that
-does not return can not keep the process: the journal survives an end at any moment.
+rclpy's signal handlers invalidate the context at once, so that no goal can be canceled. So this
+module has its own handlers. Python does not run handlers while spin() waits in C++, so a thread
+reads the signal from a wake-up descriptor and ends the spinning. If a callback blocks, the process
+ends anyway, as the journal survives an end at any time.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ from .executor import make_executor
 from .lifecycle_node import ManagedNode
 from ..engine.errors import LifecycleError
 
-STOP_TIME = 4.0  #: s, the longest that nodes may take to stop what runs; exit within 5 s
-UNHEARD = 10.0  #: s after a signal until a process whose executor does not take it ends at once
+STOP_TIME = 4.0  #: maximum time (s) for nodes to stop their work; exit within 5 s
+UNHEARD = 10.0  #: s after a signal at which a process with a blocked executor ends
 BAD_PARAMETER = 2  #: exit code
-STUCK = 70  #: exit code of a process whose executor did not take a signal (EX_SOFTWARE)
-LOOK = 0.02  #: s between looks whether everything has stopped
-LAST_WORDS = 0.3  #: s in which others still get the results of what was stopped
+STUCK = 70  #: exit code of a process with a blocked executor (EX_SOFTWARE)
+LOOK = 0.02  #: polling period (s) for the end of all work
+LAST_WORDS = 0.3  #: extra time (s) to deliver the results of stopped work
 
 
 def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) -> int:
     """
-    Make the nodes, start those whose `autostart` says so, spin until SIGINT or SIGTERM.
+    Create the nodes, start those with `autostart`, and spin until SIGINT or SIGTERM.
 
-    A second signal ends the wait for what is still being stopped. Returns the exit code: 2 when a
-    parameter is not usable. When a callback keeps the executor from taking the signal, the stacks
-    of all threads are printed and the process ends with code 70, motions as after kill -9.
+    A second signal ends the wait for work that is still being stopped. Returns the exit code: 2 if
+    a parameter is not valid. If a callback blocks the executor after a signal, the stacks of all
+    threads are printed and the process ends with code 70; motions are left as after kill -9.
     """
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     running: list[ManagedNode] = []
@@ -90,7 +90,7 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
 
 
 def _tell_unknown(nodes: Sequence[ManagedNode]) -> None:
-    """Log parameters that a node was given and that none of these nodes has."""
+    """Log the given parameters that none of these nodes has."""
     known = {name for node in nodes for name in node._parameters}
     for node in nodes:
         for sentence in node.parameters.unknown(known, qos=False):
@@ -99,9 +99,9 @@ def _tell_unknown(nodes: Sequence[ManagedNode]) -> None:
 
 class _End:
     """
-    The end of a process: at the first signal nodes halt, and are given the time to do so.
+    The shutdown of a process: at the first signal the nodes halt, within a time limit.
 
-    All of it happens while the executor spins, for it is not to be stopped and started again.
+    The executor spins meanwhile, since it can't be stopped and started again.
     """
 
     def __init__(self, nodes: Sequence[ManagedNode]) -> None:
@@ -115,7 +115,7 @@ class _End:
         self._unheard.daemon = True
 
     def signal(self) -> None:
-        """Take a signal; called in the thread that listens for them."""
+        """Process a signal; called in the signal thread."""
         with self._lock:
             self._count += 1
             if self._count == 1:
@@ -124,14 +124,14 @@ class _End:
                     self._executor.create_task(self._begin)
 
     def watch(self, executor: Executor) -> None:
-        """Begin in this executor from now on; a signal that came before counts."""
+        """Set the executor for the shutdown; an earlier signal is processed now."""
         with self._lock:
             self._executor = executor
             if self._count:
                 executor.create_task(self._begin)
 
     def close(self) -> None:
-        """Wait for the executor no more: it has taken the signal, or the process ends anyway."""
+        """Cancel the timer for a blocked executor."""
         self._unheard.cancel()
 
     def _begin(self) -> None:
@@ -139,7 +139,7 @@ class _End:
         for node in self._nodes:
             node.guarded(node.halt_once)()
         self._started = time.monotonic()
-        self._quiet_since = self._started - LAST_WORDS  # nothing to stop, nothing to tell
+        self._quiet_since = self._started - LAST_WORDS  # no extra time if nothing has to stop
         first = self._nodes[0]
         first.create_timer(LOOK, first.guarded(self._look), clock=first.steady_clock)
 
@@ -155,15 +155,15 @@ class _End:
 
 def _end_at_once() -> None:
     get_logger('action_lifecycle').fatal(
-        f'a callback has kept this process from taking a signal for {UNHEARD:g} s; it ends now, '
-        'without stopping what moves. The stacks of its threads follow')
+        f'a callback has blocked this process for {UNHEARD:g} s after a signal; the process ends '
+        'now, without stopping motions. The stacks of its threads follow')
     faulthandler.dump_traceback()
     os._exit(STUCK)
 
 
 @contextlib.contextmanager
 def _signals(received: Callable[[], None]) -> Iterator[None]:
-    """Take SIGINT and SIGTERM while the block runs."""
+    """Handle SIGINT and SIGTERM while the block runs."""
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
     old_descriptor = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The QoS profiles of this package's topics, and QoS that fits what publishers offer."""
+"""The QoS profiles of this package's topics, and profiles that match publishers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 
 
 def state_qos() -> QoSProfile:
-    """Return the profile of a topic that tells a state: the last one, also to who comes late."""
+    """Return the profile of latched topics: reliable, transient local, depth 1."""
     return QoSProfile(
         depth=1, history=QoSHistoryPolicy.KEEP_LAST,
         reliability=QoSReliabilityPolicy.RELIABLE,
@@ -38,7 +38,7 @@ def state_qos() -> QoSProfile:
 
 
 def event_qos() -> QoSProfile:
-    """Return the profile of a topic that tells events: none is lost while somebody listens."""
+    """Return the profile of event topics: reliable, volatile, depth 1000."""
     return QoSProfile(
         depth=1000, history=QoSHistoryPolicy.KEEP_LAST,
         reliability=QoSReliabilityPolicy.RELIABLE,
@@ -47,17 +47,17 @@ def event_qos() -> QoSProfile:
 
 def action_qos() -> dict[str, QoSProfile]:
     """
-    Return the profiles of the services of this package's own actions.
+    Return the profiles of the services of this package's actions.
 
-    rclpy's hold ten requests: an eleventh that is sent before the first was taken is lost, as are
-    answers. Many actions may start, or be decided, at one moment.
+    rclpy's profiles queue ten requests or responses and drop more; many actions may start or end
+    at the same time.
     """
     profile = QoSProfile(depth=1000)
     return {f'{service}_service_qos_profile': profile for service in ('goal', 'result', 'cancel')}
 
 
 def overridable() -> QoSOverridingOptions:
-    """Return options that let parameters (`qos_overrides.<topic>…`) change a topic's profile."""
+    """Return options that permit parameters `qos_overrides.<topic>…` for a topic."""
     return QoSOverridingOptions((
         QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY,
         QoSPolicyKind.DURABILITY))
@@ -65,11 +65,10 @@ def overridable() -> QoSOverridingOptions:
 
 def sensor_qos(publishers: Iterable[Any], *, depth: int = 10) -> QoSProfile:
     """
-    Return a profile that receives what every one of these publishers sends from now on.
+    Return a profile that is compatible with all these publishers.
 
-    `publishers`: what `Node.get_publishers_info_by_topic` returns. A subscription receives from
-    all publishers that offer at least what it asks for, so it asks for what they all offer:
-    reliable only if each of them is. Without publishers: best effort.
+    `publishers`: the result of `Node.get_publishers_info_by_topic`. The profile is reliable only
+    if all publishers are; without publishers it is best effort.
     """
     profiles = [publisher.qos_profile for publisher in publishers]
     reliable = bool(profiles) and all(

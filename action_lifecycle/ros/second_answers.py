@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Noticing that a request of a service was answered more than once."""
+"""Detects duplicate responses to a service request."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from unique_identifier_msgs.msg import UUID
 
 class Answers:
     """
-    The answers to the requests of one client; `again(goal id, first, second)` is told of others.
+    The responses to one client's requests; calls `again(goal id, first, second)` for duplicates.
 
-    rclpy drops an answer to a request that is not pending. An executor looks for the pending
-    request by a public method of the client, in whose place this one finds it a second time.
+    rclpy drops a response to a request that is not pending. This class replaces the client's
+    method with which an executor looks up the pending request, so that duplicates are found.
     """
 
     def __init__(self, client: Any, again: Callable[[bytes, Any, Any], None]) -> None:
@@ -39,12 +39,12 @@ class Answers:
         client.get_pending_request = self._of_request
 
     def expect(self, goal_id: UUID, answer: Future) -> Future:
-        """Watch a request that was made for a goal, until `forget`; returns its future."""
+        """Watch a request for a goal until `forget`; returns its future."""
         self._goals[answer] = bytes(goal_id.uuid)
         return answer
 
     def forget(self, goal_id: UUID) -> None:
-        """Forget the requests of a goal."""
+        """Drop the requests of a goal."""
         key = bytes(goal_id.uuid)
         for answer in [answer for answer, goal in self._goals.items() if goal == key]:
             del self._goals[answer]

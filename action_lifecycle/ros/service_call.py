@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Calling a service from a coroutine: waiting for the server, a time limit, a second try."""
+"""Calls a service from a coroutine: waits for the server, with a timeout and retries."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ from .limits import message_fault
 from .timers import sleep, Timeout
 from ..engine.errors import LifecycleError
 
-LOOK = 0.1  #: s between looks whether the server has appeared
+LOOK = 0.1  #: polling period (s) for the server to appear
 TRIES = 3
 
 
 class NoAnswer(LifecycleError):
-    """A service that is not there or does not answer."""
+    """A service is not there or does not respond."""
 
 
 class NoServer(NoAnswer):
-    """A service that is not there: the request was not sent."""
+    """A service is not there, so the request was not sent."""
 
 
 async def call_service(
     node: ManagedNode, client: Any, request: Any, *, wait: float, timeout: float
 ) -> Any:
     """
-    Return the response; `NoServer` if there is none within `wait` s, `NoAnswer` if it is silent.
+    Return the response of a service; `client` and `request` are those of rclpy.
 
-    An answer may get lost while server and client still discover each other, so the request,
-    which must be one that does no harm twice, is sent up to `TRIES` times, `timeout` s each.
+    The request is sent up to `TRIES` times with `timeout` s each, since a response may be lost
+    during discovery; so it must be idempotent. Raises `NoServer` if the server does not appear
+    within `wait` s, `NoAnswer` if it does not respond.
     """
     limit = node.steady() + wait
     while not client.service_is_ready():
@@ -61,7 +62,7 @@ async def call_service(
         if call.done():
             fault = message_fault(call.result())
             if fault:
-                raise NoAnswer(f"service '{client.srv_name}' answers what is too large: {fault}")
+                raise NoAnswer(f"service '{client.srv_name}': invalid response: {fault}")
             return call.result()
         client.remove_pending_request(call)
     raise NoAnswer(f"service '{client.srv_name}' does not answer")

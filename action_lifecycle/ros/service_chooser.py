@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A chooser that asks another node, so that any node, a language model's too, can decide."""
+"""A chooser that calls a service of another node, such as the language model node."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from rclpy.node import Node
 from ..engine import Choice
 
 LOOK = 0.05
-"""Seconds between looks whether the service has appeared."""
+"""Polling period (s) for the service to appear."""
 
 
 class ServiceChooser:
     """
-    Asks the service `name` (action_lifecycle_msgs/srv/ChooseTransition).
+    Calls the service `name` (action_lifecycle_msgs/srv/ChooseTransition).
 
-    It is awaited in an asyncio loop while the node is spun in another thread. What it answers is
-    checked by whoever asked; how long it is waited for is theirs to say too.
+    It is awaited in an asyncio loop while the node spins in another thread. The caller checks the
+    answer and sets the time limit.
     """
 
     def __init__(self, node: Node, name: str = 'choose_transition', machine: str = '') -> None:
@@ -42,7 +42,7 @@ class ServiceChooser:
         self._machine = machine
 
     async def __call__(self, choice: Choice) -> str:
-        """Return the name that the other node answers; empty when it does not decide."""
+        """Return the name in the response; '' if the other node does not decide."""
         while not self._client.service_is_ready():
             await asyncio.sleep(LOOK)
         loop = asyncio.get_running_loop()

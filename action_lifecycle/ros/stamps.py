@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Between ROS's times and UUIDs and our own."""
+"""Converts between times and UUIDs of ROS and of Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from unique_identifier_msgs.msg import UUID
 
 
 def to_time(seconds: float) -> Time:
-    """Return ROS time from seconds; what is before 0 becomes 0."""
+    """Return ROS time from seconds; negative values become 0."""
     nanoseconds = max(0, round(seconds * 1e9))
     return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
 
@@ -34,7 +34,7 @@ def to_seconds(time: Time) -> float:
 
 
 def to_uuid(text: str) -> UUID:
-    """Return the message of a UUID in hex; empty: zeros."""
+    """Return the message of a hexadecimal UUID; '': zeros."""
     return UUID(uuid=list(uuid.UUID(text).bytes) if text else [0] * 16)
 
 

@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-Subscriptions that are there while somebody needs them, with QoS that fits the publishers.
+Subscriptions that exist while they are needed, with QoS that matches the publishers.
 
-What is offered and what is asked for is compared again and again while a topic is subscribed:
-publishers appear late, restart with another QoS, or carry another type than the facts file says.
+While a topic is subscribed, the publishers are checked periodically, as they may appear late,
+restart with another QoS, or have another type than the facts file.
 
-What a publisher has latched is fetched apart from what comes live: every publisher, latching or
-not, then serves the live subscription, and a latched message is known to be as old as it is.
+Latched messages are fetched by a separate subscription. So the live subscription receives from all
+publishers, latching or not, and the age of a latched message is known.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ from .timers import Timeout
 from .types import message_class
 from ..world.facts_file import QosSpec
 
-#: without rclpy's default QoS events, which are waitables (see ManagedNode.keep); `look` says more
+#: no default QoS events, which are waitables (see ManagedNode.keep); `look` reports more
 SILENT = SubscriptionEventCallbacks(use_default_callbacks=False)
-LOOK_SOON = 0.2  #: s between looks while a topic that is needed has no publisher
-LOOK = 1.0  #: s between looks otherwise
-FETCH = 1.0  #: s that a publisher is given to hand over what it has latched
-FETCH_LOOK = 0.02  #: s between looks whether it has
+LOOK_SOON = 0.2  #: polling period (s) while a needed topic has no publisher
+LOOK = 1.0  #: polling period (s) of the publishers otherwise
+FETCH = 1.0  #: time (s) for a publisher to send its latched messages
+FETCH_LOOK = 0.02  #: polling period (s) for them
 Take = Callable[..., None]
 
 
 @dataclass
 class TopicNeed:
     """
-    How a topic is to be read. `max_rate` in Hz; 0: every message.
+    A topic to read; `max_rate` in Hz, 0: every message.
 
-    `take(message)` takes a live message, `take(message, age)` one that was latched `age` s ago; it
-    raises nothing.
+    `take(message)` is called for a live message, `take(message, age)` for a message latched `age`
+    s ago; it must not raise.
     """
 
     topic: str
@@ -76,8 +76,8 @@ class TopicReader:
         self.name = node.resolve_topic_name(need.topic)
         self.trouble = ''
         self._node = node
-        # In a node that no executor spins, the middleware keeps messages until they are taken: of
-        # a capped topic the newest, and no other one wakes this process.
+        # This node is not spun, so the middleware keeps messages until they are polled: of a
+        # topic with max_rate only the newest one, and the others do not wake this process.
         self._unspun = node.keep('unspun', lambda: _unspun(node))
         self._owner = self._unspun if need.max_rate else node
         self._class = message_class(need.type)
@@ -91,11 +91,11 @@ class TopicReader:
 
     @property
     def subscribed(self) -> bool:
-        """Whether it is subscribed now."""
+        """Whether the topic is subscribed."""
         return self._subscription is not None
 
     def look(self) -> bool:
-        """Fit the subscription to the publishers; whether there are any of the right type."""
+        """Match the subscription to the publishers; returns whether any has the right type."""
         fitting, strange = self.publishers()
         self.trouble = strange and f"topic '{self.name}' {strange}"
         qos = self._qos(fitting)
@@ -111,7 +111,7 @@ class TopicReader:
         return bool(fitting)
 
     def read(self) -> None:
-        """Take what has come and waits for the executor."""
+        """Process the messages that wait for the executor."""
         for _ in range(self.need.qos.depth if self._subscription is not None else 0):
             handle = self._subscription.handle
             with handle:
@@ -121,14 +121,14 @@ class TopicReader:
             self._take(found[0])
 
     def fetch_again(self) -> None:
-        """Fetch anew what the publishers that are there now have latched."""
+        """Fetch the latched messages of the current publishers again."""
         if self.subscribed:
             self._end_fetch()
             self._latching = frozenset()
             self.look()
 
     def publishers(self) -> tuple[list[Any], str]:
-        """Return the publishers of the right type, and what is to be said of the others."""
+        """Return the publishers of the right type, and a message on the others."""
         publishers = self._node.get_publishers_info_by_topic(self.name)
         strange = sorted({info.topic_type for info in publishers} - {self.need.type})
         return ([info for info in publishers if info.topic_type == self.need.type],
@@ -136,7 +136,7 @@ class TopicReader:
                 f"carries {', '.join(strange)}; the facts file says {self.need.type}")
 
     def why_silent(self) -> str:
-        """Return why no sample comes, as far as the publishers tell; else an empty text."""
+        """Return why no sample comes, by the publishers; '' if there is no reason."""
         fitting, strange = self.publishers()
         return '' if fitting else strange or 'nobody publishes it'
 
@@ -161,10 +161,10 @@ class TopicReader:
             qos.reliability = QoSReliabilityPolicy[spec.reliability.upper()]
         return qos
 
-    # -- what was latched
+    # -- latched messages
 
     def _fetch_latched(self, publishers: list[Any]) -> None:
-        """Fetch from publishers that latch and were not there before."""
+        """Fetch the messages of new latching publishers."""
         latching = frozenset(
             bytes(info.endpoint_gid) for info in publishers
             if info.qos_profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL)
@@ -177,7 +177,7 @@ class TopicReader:
         self._latching = latching
 
     def _fetch(self, until: float) -> None:
-        """Take what has come, with its age by the clock of its publisher."""
+        """Process the received latched messages, with their age by the publisher's clock."""
         handle = self._fetching.handle
         while True:
             with handle:
@@ -199,7 +199,7 @@ class TopicReader:
             self._fetching = None
 
     def _poll(self) -> None:
-        """Read the newest message; what came before it was never deserialized."""
+        """Read the newest message; earlier ones are never deserialized."""
         self._polling = Timeout(self._node, 1.0 / self.need.max_rate, self._poll)
         handle = self._subscription.handle
         with handle:
@@ -215,7 +215,7 @@ def _unspun(node: ManagedNode) -> Node:
 
 
 class Subscriptions:
-    """All topics of the facts file; each is read while somebody holds it."""
+    """All topics of the facts file; each is subscribed while it is held."""
 
     def __init__(
         self, node: ManagedNode, needs: Iterable[TopicNeed], *, linger: float,
@@ -229,7 +229,7 @@ class Subscriptions:
         self._looking: Timeout | None = None
 
     def hold(self, topics: Iterable[str]) -> Callable[[], None]:
-        """Read these topics until the function that is returned is called."""
+        """Subscribe to these topics until the returned function is called."""
         held = [self.readers[topic] for topic in topics]
         for reader in held:
             reader.users += 1
@@ -245,7 +245,7 @@ class Subscriptions:
         return release
 
     def trouble(self) -> list[str]:
-        """Return what is wrong with topics that are read now."""
+        """Return the faults of the subscribed topics."""
         return [reader.trouble for reader in self.readers.values() if reader.trouble]
 
     def destroy(self) -> None:
@@ -259,7 +259,7 @@ class Subscriptions:
             reader.close()
 
     def _release(self, reader: TopicReader) -> None:
-        """Unsubscribe after a while: what comes next often needs the same topics."""
+        """Unsubscribe after `linger` s, as the next action often needs the same topics."""
         reader.users -= 1
         if reader.users == 0:
             topic = reader.need.topic

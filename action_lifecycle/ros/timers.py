@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Being called back once: after a delay, or when the time of a clock has come.
+One-shot callbacks: after a delay, or at a time of a clock.
 
-All callbacks of one clock share one rclpy timer: the EventsExecutor looks at every timer whenever
-one fires, and creating and destroying them costs more than a heap.
+All callbacks of one clock share one rclpy timer. The EventsExecutor visits all timers whenever one
+fires, and creating and destroying timers costs more than a heap.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from rclpy.task import Future
 if TYPE_CHECKING:
     from .lifecycle_node import ManagedNode
 
-LONGEST = 3600.0  #: s that the timer is set for at most
-LOOK = 1.0  #: s between looks whether the wall clock was set
-STEP = 0.25  #: s by which it must have been set to count
+LONGEST = 3600.0  #: maximum period (s) of the timer
+LOOK = 1.0  #: polling period (s) for steps of the wall clock
+STEP = 0.25  #: minimum size (s) of a step of the wall clock
 
 
 class Entry:
-    """A callback to come; `cancel` takes it back."""
+    """A scheduled callback."""
 
     __slots__ = ('callback', 'number', 'time')
 
@@ -53,7 +53,7 @@ class Entry:
         return (self.time, self.number) < (other.time, other.number)
 
     def cancel(self) -> None:
-        """Do not call back any more."""
+        """Cancel the callback."""
         self.callback = None
 
 
@@ -61,9 +61,9 @@ class Scheduler:
     """
     Calls back at times (s) of one clock, in the executor's thread.
 
-    When ROS time jumps back, what is to come moves with it: delays stay what they were. So they do
-    when the wall clock, where that is ROS time, is set forward or back. ROS tells of no such jump,
-    and a timer by that clock would be late by as much, so steady time is waited by then.
+    If ROS time jumps back, pending callbacks move with it, so that delays stay the same. If ROS
+    time is the wall clock, this also holds for steps forward and back. ROS does not report such
+    steps, and a timer of that clock would be wrong by the step, so a steady timer is used then.
     """
 
     def __init__(self, node: ManagedNode, clock: Any, now: Callable[[], float], *, jumps: bool
@@ -100,7 +100,7 @@ class Scheduler:
         return entry
 
     def _arm(self) -> None:
-        """Set the timer for the earliest callback."""
+        """Set the timer to the earliest callback."""
         entries = self._entries
         while entries and entries[0].callback is None:
             heapq.heappop(entries)
@@ -120,18 +120,18 @@ class Scheduler:
 
     def _fire(self) -> None:
         """
-        Call back what is due.
+        Run the due callbacks.
 
-        In the EventsExecutor a timer that is set while it is due fires for the old time too. If
-        each firing set it again they would multiply while the executor is behind, so it is
-        canceled, which drops those, and set when all that is queued by now has had its turn.
+        In the EventsExecutor, a timer that is set while it is due also fires for the old time. If
+        each firing set the timer again, the events would multiply while the executor is late. So
+        the timer is canceled, which drops these events, and set again after the queued events.
         """
         self._timer.cancel()
         if self._is_wall:
             self._look()
         now = self.now()
         entries = self._entries
-        self._armed = -math.inf  # whoever schedules meanwhile need not set the timer
+        self._armed = -math.inf  # so that `at` does not set the timer meanwhile
         while entries and entries[0].time <= now:
             callback = heapq.heappop(entries).callback
             if callback is not None:
@@ -139,12 +139,12 @@ class Scheduler:
         self._node.executor.create_task(self._node.guarded(self._arm))
 
     def _look(self) -> None:
-        """Look whether the wall clock was set since the last look."""
+        """Check whether the wall clock has stepped since the last call."""
         offset = self.now() - self._node.steady()
         step, self._offset = offset - self._offset, offset
         if abs(step) > STEP:
             self._move(step)
-            executor = self._node.executor  # None: nothing has been waited for yet
+            executor = self._node.executor  # None before the node spins
             for callback in list(self.on_jump.values()) if executor is not None else ():
                 executor.create_task(self._node.guarded(callback))
 
@@ -157,7 +157,7 @@ class Scheduler:
         self._arm()
 
     def _move(self, delta: float) -> None:
-        for entry in self._entries:  # all by the same, so the heap stays one
+        for entry in self._entries:  # all by the same amount, so the heap stays valid
             entry.time += delta
 
 
@@ -172,7 +172,7 @@ class Timeout:
         self._entry = scheduler.at(scheduler.now() + delay, callback)
 
     def cancel(self) -> None:
-        """Do not call back any more."""
+        """Cancel the callback."""
         self._entry.cancel()
 
 
@@ -185,10 +185,10 @@ def sleep(node: ManagedNode, delay: float) -> Future:
 
 class Alarm:
     """
-    Calls back when the time of a clock has come; set again as often as needed.
+    Calls back at a time of a clock; it can be set again as often as needed.
 
-    It may ring early (ROS time jumped, or it was set to something later meanwhile): the callback
-    looks at the clock.
+    It may ring early (after a jump of ROS time, or if it was set to a later time), so the callback
+    must check the clock.
     """
 
     def __init__(self, node: ManagedNode, callback: Callable[[], None], *, ros_time: bool) -> None:
@@ -198,7 +198,7 @@ class Alarm:
         self._scheduler.on_jump[id(self)] = self._ring
 
     def set(self, time: float) -> None:  # noqa: A003
-        """Ring at `time` (s); an alarm that is set for earlier rings then too."""
+        """Ring at `time` (s), unless an earlier time is set."""
         if self._entry is not None:
             if time >= self._entry.time:
                 return
@@ -208,7 +208,7 @@ class Alarm:
             self._entry = self._scheduler.at(time, self._ring)
 
     def destroy(self) -> None:
-        """Never ring again."""
+        """Cancel the alarm for good."""
         self._scheduler.on_jump.pop(id(self), None)
         if self._entry is not None:
             self._entry.cancel()

@@ -15,9 +15,9 @@
 """
 ROS services and actions as tools, by the names of their types.
 
-A service is called. An action is never sent to its server from here: it becomes a flow of one
-action that the action_lifecycle node runs, so it passes the bridge's checks (type, limits,
-safety), waits for its resources, is journaled, and is done when the sensors agree.
+A service is called directly. The goal of an action becomes a flow of one action, which the
+action_lifecycle node runs. So it passes the bridge's checks (type, limits, safety), waits for its
+resources, is journaled, and must be confirmed by the sensors.
 
 Calls are made in the executor's thread of the node and awaited in an asyncio loop.
 """
@@ -45,16 +45,16 @@ from ..flow.loading import parse_flow
 from ..tools.registry import TIME_LIMIT, Tool
 
 LOOK = 0.05
-"""s between looks whether a server has appeared."""
+"""Polling period (s) for a server to appear."""
 STOP_LIMIT = 10.0
-"""s that a canceled motion may take until it is seen to be stopped."""
+"""Maximum time (s) for a canceled motion to stop."""
 
 
 def service_tool(
     node: ManagedNode, name: str, service: str, type_name: str, *, description: str = '',
     time_limit: float = TIME_LIMIT,
 ) -> Tool:
-    """Return a tool that calls a service once; `UnknownType` if its type is not installed."""
+    """Return a tool that calls a service once; raises `UnknownType`."""
     kind = service_class(type_name)
     client = node.add_client(kind, service)
 
@@ -76,10 +76,10 @@ def action_tool(
     action: Mapping[str, Any], *, description: str = '', time_limit: float = TIME_LIMIT,
 ) -> Tool:
     """
-    Return a tool that moves: one action whose goal are the arguments.
+    Return a tool that executes a motion; its arguments are the goal.
 
-    `action` are the further fields of the action as a flow file has them; `confirm` is a must.
-    `client` is that of the action node's `execute_flow`. Raises `DocumentError` for faults.
+    `action`: the other fields of the action as in a flow file; `confirm` is required. `client`: a
+    client of the action node's `execute_flow`. Raises `DocumentError` with all faults.
     """
     goal = action_class(type_name).Goal
     flow = partial(_flow, name, server, type_name, action)
@@ -101,7 +101,7 @@ def _flow(
 
 
 def _checked(goal: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a goal, or raise `ToolError`; a text in them is never a template."""
+    """Return the arguments if they are a valid goal without templates; raises `ToolError`."""
     faults = [*map(str, fill(goal(), arguments)), *_templates(arguments, 'goal')]
     if faults:
         raise ToolError('; '.join(faults))
@@ -119,7 +119,7 @@ def _templates(value: Any, path: str) -> list[str]:
 async def _execute(
     node: ManagedNode, client: ActionClient, name: str, flow: str, user: str, time_limit: float
 ) -> Any:
-    """Run a flow of one action to its end; when nobody waits any more it is canceled."""
+    """Run a flow of one action; cancels it at the time limit or if this task is cancelled."""
     await _ready(client.server_is_ready, 'the action node is not there', time_limit)
     goal = ExecuteFlow.Goal(flow=flow, kind='yaml', source=f"tool '{name}'", requester=user)
     handle = await in_executor(node, lambda: client.send_goal_async(goal))
@@ -142,7 +142,7 @@ async def _execute(
 
 
 async def in_executor(node: ManagedNode, start: Callable[[], Any]) -> Any:
-    """Await, in an asyncio loop, the rclpy future that `start` gives in the executor's thread."""
+    """Call `start` in the executor's thread and await its rclpy future in the asyncio loop."""
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[Any] = loop.create_future()
 
@@ -178,7 +178,7 @@ async def _ready(there: Callable[[], bool], absent: str, limit: float) -> None:
 
 
 def plain(message: Any) -> Any:
-    """Return a message as JSON has it; NaN and infinities, which it lacks, become nothing."""
+    """Return a message as JSON-compatible data; NaN and infinities become null."""
     return _finite(message_to_ordereddict(message))
 
 

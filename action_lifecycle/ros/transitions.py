@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-The transitions of a managed node: what is called when, and what becomes of a fault in it.
+The transitions of a managed node: the order of its callbacks, and the handling of exceptions.
 
-rclpy swallows exceptions of a transition unseen, and lets one that the state does not have escape
-spin(). Here faults are logged and answered: a LifecycleError is a failure (the state stays), any
-other exception an error (back to unconfigured).
+rclpy ignores exceptions in transitions silently, and a transition that the state does not have
+ends spin(). Here, exceptions are logged; a LifecycleError is a failure (the state stays), any
+other exception is an error (the node becomes unconfigured).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ERROR = TransitionCallbackReturn.ERROR
 
 
 class TransitionNode(LifecycleNode):
-    """A lifecycle node that fills in `configure`, `activate`, `halt` and so on."""
+    """A lifecycle node with the simple callbacks `configure`, `activate`, `halt` and so on."""
 
     def __init__(self, name: str, **kwargs: Any) -> None:
         self.active = False
@@ -44,56 +44,56 @@ class TransitionNode(LifecycleNode):
         super().__init__(name, **kwargs)
         self._refuse_what_cannot_be()
 
-    # -- what a node fills in
+    # -- overridden by nodes
 
     def configure(self) -> None:
-        """Create everything."""
+        """Create the entities."""
 
     def activate(self) -> None:
-        """Start to act; the gates of services and action servers open after it."""
+        """Start the work; services and action servers accept requests afterwards."""
 
     def halt(self) -> None:
-        """Begin to stop what runs; called once, before `deactivate`."""
+        """Begin to stop the work; called once, before `deactivate`."""
 
     def busy(self) -> bool:
-        """Whether something that `halt` stops is still under way."""
+        """Whether work stopped by `halt` is still running."""
         return False
 
     def deactivate(self) -> None:
-        """Stop to act; called after `halt`."""
+        """Stop the work; called after `halt`."""
 
     def cleanup(self) -> None:
-        """Forget what configure made, all of it or a part; see also `defer`."""
+        """Release what `configure` made, even if it made only a part; see also `defer`."""
 
-    # -- what the class between fills in
+    # -- overridden by ManagedNode
 
     def _open(self) -> None:
         """Prepare for `configure`."""
 
     def _opened(self) -> None:
-        """Go on after `configure` has worked."""
+        """Finish after `configure` has succeeded."""
 
     def _close(self) -> None:
-        """Destroy what was created."""
+        """Destroy the entities."""
 
     def log_exception(self, where: str) -> None:
-        """Log the exception that is being handled."""
+        """Log the current exception with its traceback."""
         self.get_logger().error(f'{where}: {traceback.format_exc()}')
 
     # -- transitions
 
     def start(self) -> bool:
-        """Configure and activate; whether both worked."""
+        """Configure and activate; returns whether both succeeded."""
         return bool(self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS)
 
     def halt_once(self) -> None:
-        """Call `halt`, unless that was done since the node was activated."""
+        """Call `halt` unless it was called since the activation."""
         if self.active and not self._halted:
             self._halted = True
             self.halt()
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Create; on a fault nothing of it stays."""
+        """Create the entities; on failure, destroy them."""
         answer = self._transition('configure', self._open, self.configure)
         if answer == FAILURE:  # after ERROR rclpy calls on_error
             self._release('cleanup')
@@ -103,7 +103,7 @@ class TransitionNode(LifecycleNode):
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Open the gates."""
+        """Activate the node."""
         super().on_activate(state)
         self._halted = False
         answer = self._transition('activate', self.activate)
@@ -113,33 +113,33 @@ class TransitionNode(LifecycleNode):
         return answer
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close the gates; what still stops goes on stopping."""
+        """Deactivate the node; work may still be stopping afterwards."""
         answer = self._transition('deactivate', self.halt_once, self.deactivate)
         self.active = False
         super().on_deactivate(state)
         return answer if answer == SUCCESS else ERROR  # it can't stay active
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Destroy what configure created, unless something is still being stopped."""
+        """Destroy the entities; refused while work is still being stopped."""
         if self.busy():
             self.get_logger().error('cleanup: refused, something is still being stopped')
             return FAILURE
         return self._release('cleanup')
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Deactivate if active, then destroy."""
+        """Deactivate if active, then destroy the entities."""
         if self.active:
             self.on_deactivate(state)
         return self._release('shutdown')
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Give everything up after an exception: back to unconfigured."""
+        """Destroy the entities after an exception; the node becomes unconfigured."""
         self.active = False
         self._release('error')
         return SUCCESS
 
     def finish(self) -> None:
-        """Shut down from whatever state it is in."""
+        """Shut down from any state."""
         if self._state_machine.current_state[1] != 'finalized':
             self.trigger_shutdown()
 
@@ -149,14 +149,14 @@ class TransitionNode(LifecycleNode):
         return answer if answer == SUCCESS else ERROR  # what it had is gone
 
     def _refuse_what_cannot_be(self) -> None:
-        """Answer False to a transition that the state does not have; rclpy's way ends spin()."""
+        """Answer False to a transition that the state does not have; in rclpy it ends spin()."""
         service = self._service_change_state
         change = service.callback
 
         def answer(request: Any, response: Any) -> Any:
             try:
                 return change(request, response)
-            except Exception as error:  # RCLError, of a module that is rclpy's own
+            except Exception as error:  # RCLError, which is in a private module of rclpy
                 wanted = request.transition.label or request.transition.id
                 self.get_logger().warning(
                     f'transition {wanted} is not possible while '
@@ -172,7 +172,7 @@ class TransitionNode(LifecycleNode):
         except LifecycleError as error:
             self.get_logger().error(f'{name}: {error}')
             return FAILURE
-        except Exception:  # rclpy would swallow it unseen
+        except Exception:  # rclpy would ignore it
             self.log_exception(name)
             return ERROR
         self.get_logger().debug(f'{name}: done')

@@ -14,7 +14,7 @@
 
 # flake8: noqa: A005
 
-"""Message and action classes by name, and their fields."""
+"""Message, service and action classes by name, and their fields."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..engine.errors import LifecycleError, nearest
 
 
 class UnknownType(LifecycleError):
-    """A type that is not installed."""
+    """A type is not installed, or its name is not valid."""
 
 
 def message_class(name: str) -> Any:
@@ -55,7 +55,7 @@ def _load(name: str, kind: str, example: str) -> Any:
                           + nearest(name, installed_types(kind)))
     try:
         found = getattr(importlib.import_module(f'{parts[0]}.{kind}'), parts[2])
-        # What takes longest, up to 0.3 s: better when it is named than when it is to be sent.
+        # This may take 0.3 s: do it here, not when the first message is sent.
         type(found).__import_type_support__()
     except (ImportError, AttributeError):
         raise UnknownType(f"type '{name}' is not installed"
@@ -76,7 +76,7 @@ def installed_types(kind: str) -> tuple[str, ...]:
 
 
 def fields_of(cls: Any) -> Mapping[str, Any]:
-    """Return the fields of a message class, each with its type (of rosidl_parser)."""
+    """Return the fields of a message class with their rosidl_parser types."""
     return dict(zip(cls.get_fields_and_field_types(), cls.SLOT_TYPES))
 
 
@@ -88,5 +88,5 @@ def constants_of(cls: Any) -> dict[str, Any]:
 
 
 def class_of(kind: NamespacedType) -> Any:
-    """Return the message class that a field's type names."""
+    """Return the message class of a field's type."""
     return getattr(importlib.import_module('.'.join(kind.namespaces)), kind.name)

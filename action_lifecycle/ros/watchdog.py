@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Who has held the executor's thread for too long: all callbacks of a process share it."""
+"""Reports callbacks that block the executor's thread, which all callbacks share."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ import functools
 import time
 from typing import Any
 
-LIMIT = 0.02  #: s that a callback may take
-HARM = 10  #: how often the limit a callback takes that is told as a warning, not for debugging
-QUIET = 10.0  #: s, at least, between two lines about the same callback
+LIMIT = 0.02  #: default limit (s) for a callback
+HARM = 10  #: multiple of the limit from which on a callback is logged as a warning
+QUIET = 10.0  #: minimum time (s) between two log lines on the same callback
 
 now = time.perf_counter
 
 
 class Watchdog:
     """
-    Counts callbacks that took longer than `limit` s, and tells of them by name.
+    Counts callbacks that take longer than `limit` s and reports their names.
 
-    `warn` is told of those that took HARM times as long: other timers, topics and services of the
-    process have waited for so long that people may notice.
+    `tell` gets the messages; `warn` gets those on callbacks that took HARM times the limit, as
+    they delay the other callbacks of the process noticeably.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class Watchdog:
         self._told: dict[str, tuple[float, int]] = {}
 
     def ended(self, name: str, begin: float) -> None:
-        """Note that a callback that began then has ended or awaits something."""
+        """Record the end, or an await, of a callback that began at `begin` (s)."""
         end = now()
         took = end - begin
-        if took <= self.limit or self._last > begin:  # what it called was told of already
+        if took <= self.limit or self._last > begin:  # an inner callback was reported already
             return
         self._last = end
         self.count += 1
@@ -67,11 +67,11 @@ class Watchdog:
             self._told[name] = told, unsaid + 1
 
     def harms(self, took: float) -> bool:
-        """Whether a callback took so long (s) that people may notice."""
+        """Whether a callback of this duration (s) is logged as a warning."""
         return took >= HARM * self.limit
 
     def worst(self) -> tuple[float, str]:
-        """Return the longest since the last call: s and name."""
+        """Return duration (s) and name of the longest callback since the last call."""
         worst, self._worst = self._worst, (0.0, '')
         return worst
 
@@ -104,7 +104,7 @@ class _Steps:
 
 
 def name_of(callback: Callable[..., Any]) -> str:
-    """Return what a callback is called where nothing better is known: by its function."""
+    """Return a name for a callback, made from its function's name."""
     while isinstance(callback, functools.partial):
         callback = callback.func
     name = getattr(callback, '__qualname__', '') or type(callback).__qualname__

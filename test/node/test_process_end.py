@@ -129,4 +129,4 @@ def test_a_callback_that_never_returns_does_not_keep_a_process_from_ending(start
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == STUCK
-    assert 'in activate' in errors and 'kept this process from taking a signal' in errors
+    assert 'in activate' in errors and 'blocked this process' in errors
