@@ -13,9 +13,9 @@
 # limitations under the License.
 
 """
-The journal of a robot: what happened, in order, on disk before it takes effect; and its ledger.
+The journal of a robot (each change, on disk before it takes effect) and the ledger of its fleet.
 
-What needs the Redis client is imported when it is asked for: most users of the journal don't.
+Names that need the Redis client are imported on first use.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs the Redis client."""
+    """Import a name that needs the Redis client."""
     if name not in _WITH_REDIS:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     return getattr(import_module(f'.{_WITH_REDIS[name]}', __name__), name)

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Checkpoints of operations: what was expensive to gather, so that a reclaimed one need not again.
+Checkpoints of operations: gathered data, so that a reclaimed operation need not gather it again.
 
-A checkpoint is JSON, compressed by zlib, with the version of its schema, its time and its sizes.
-It lives as long as a trace.
+A checkpoint is JSON, compressed by zlib, with its schema version, time and sizes. It lives as long
+as a trace.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ _LOG = logging.getLogger(__name__)
 CHECKPOINT_SCHEMA_VERSION = 1
 ABSOLUTE_FAILSAFE_TTL = TTL
 MAX_CHECKPOINT = 16 * 1024 * 1024
-"""Bytes of JSON."""
+"""Maximum size, in bytes of JSON."""
 
 _LEVEL = 6
 _FIELDS = ('schema_version', 'timestamp', 'payload_compressed', 'original_size')
 
 
 class Checkpoint(NamedTuple):
-    """What was saved, and when (s since 1970)."""
+    """The saved content and its time (s since 1970)."""
 
     stamp: float
     content: dict[str, Any]
 
 
 class CheckpointError(LedgerError):
-    """What can't be a checkpoint: it is too big, or not JSON."""
+    """A content is too big for a checkpoint, or not JSON."""
 
 
 async def write_checkpoint_and_transition(
@@ -59,11 +59,11 @@ async def write_checkpoint_and_transition(
     script_sha: str = '',
 ) -> list[int]:
     """
-    Write a checkpoint and move the operation to `target_state`, in one round trip, both or none.
+    Write a checkpoint and move the operation to `target_state`, atomically in one round trip.
 
-    Returns the number of new fields, 1 for the time to live, 1 for the move; three zeros when the
-    trace is missing or can't go there. `script_sha` is not needed. Raises CheckpointError for what
-    is no JSON or too big.
+    Returns three numbers: new fields, 1 if the time to live was set, 1 if the operation was moved;
+    all are 0 if the trace is missing or the move is not allowed. `script_sha` is ignored. Raises
+    CheckpointError if the content is not JSON or too big.
     """
     saved = pack(gather_output)
     answer = await move(redis, trace_id, target_state, saved=saved)
@@ -73,7 +73,7 @@ async def write_checkpoint_and_transition(
 
 
 def pack(content: Mapping[str, Any]) -> list[Any]:
-    """Return the fields of a checkpoint, names and values in turn."""
+    """Return the fields of a checkpoint as alternating names and values."""
     try:
         text = json.dumps(content, allow_nan=False, separators=(',', ':')).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -89,10 +89,10 @@ def pack(content: Mapping[str, Any]) -> list[Any]:
 
 async def recover_checkpoint(redis: Any, trace_id: str) -> dict[str, Any] | None:
     """
-    Return what the last checkpoint of an operation holds.
+    Return the content of the last checkpoint of an operation.
 
-    None if there is none, and, with a warning that says why, for one of another schema version
-    and for a damaged one: then it has to be gathered again.
+    Returns None if there is none. For a damaged checkpoint or one of another schema version it
+    logs a warning and returns None; then the data must be gathered again.
     """
     found = await read_checkpoint(redis, trace_id)
     if found is None:
@@ -102,7 +102,7 @@ async def recover_checkpoint(redis: Any, trace_id: str) -> dict[str, Any] | None
 
 
 async def read_checkpoint(redis: Any, trace_id: str) -> Checkpoint | None:
-    """Do what `recover_checkpoint` does, and tell when it was written."""
+    """Do the same as `recover_checkpoint`, with the time of the checkpoint."""
     found = await redis.execute_command(
         'HMGET', checkpoint(trace_id), *_FIELDS, NEVER_DECODE=True)
     if not any(value is not None for value in found):
@@ -115,7 +115,7 @@ async def read_checkpoint(redis: Any, trace_id: str) -> Checkpoint | None:
                          else 'checkpoint_schema_newer',
                          trace_id, int(version), CHECKPOINT_SCHEMA_VERSION)
             return None
-        # Never more than was allowed in: a few bytes can be made to unpack to gigabytes.
+        # Bounded, since a few bytes may decompress to gigabytes.
         text = zlib.decompressobj().decompress(compressed, MAX_CHECKPOINT + 1)
         content = json.loads(text)
         if len(text) != int(size) or not isinstance(content, dict):

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Which claims on tasks of sessions are held that the open flows of this robot need.
+Watches the claims on tasks of sessions that the open flows of this robot need.
 
-A flow names its claim `SESSION/TASK`; it is held while the lease of that task in Redis is this
-robot's (its name is the claimant) and has not run out by the server's clock.
+A flow names its claim `SESSION/TASK`. The claim is held while this robot is the claimant of the
+task's lease in Redis and the lease has not expired by the server's clock.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LOOK = 0.5  #: s
 
 
 class HeldClaim(NamedTuple):
-    """A claim that was held when it was looked at; `until` in s of time.monotonic()."""
+    """A claim that was held at the last check; `until`: expiry in s of time.monotonic()."""
 
     flow_id: str
     name: str
@@ -48,10 +48,10 @@ class HeldClaim(NamedTuple):
 
 class ClaimWatch:
     """
-    Looks for the claims, for as long as there are flows that need one.
+    Polls the claims of the open flows; `held` are those held at the last check.
 
-    `others()` has the names of claims that somebody else looks after. While the server is away
-    `held` stays what it was, with its ends.
+    `others()` returns the names of claims that are handled elsewhere. While the server is away,
+    `held` keeps its last content with its expiry times.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ClaimWatch:
         self._names: dict[str, str] = {}
 
     async def run(self) -> None:
-        """Look until canceled."""
+        """Poll until canceled."""
         try:
             while True:
                 try:

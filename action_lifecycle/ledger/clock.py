@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The two clocks of the journal: time since boot for durations, wall time for people."""
+"""The clocks of the journal: boot time for durations, wall time for dates."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _BOOT_ID = Path('/proc/sys/kernel/random/boot_id')
 
 
 class Clock(Protocol):
-    """What the journal needs of a clock; all times in seconds."""
+    """The interface of the journal's clock; all times in seconds."""
 
     boot_id: str
 
     def boot_time(self) -> float:
-        """Return the time since boot, sleep included; never goes back within a `boot_id`."""
+        """Return the time since boot, including suspend; monotonic within a `boot_id`."""
 
     def wall_time(self) -> float:
         """Return the time since 1970 (UTC); may jump."""
@@ -42,7 +42,7 @@ class SystemClock:
     def __init__(self) -> None:
         try:
             self.boot_id = _BOOT_ID.read_text().strip()
-        except OSError:  # not readable in some sandboxes: then each process counts as a boot
+        except OSError:  # not readable in some sandboxes: each process counts as a boot
             self.boot_id = str(uuid.uuid4())
 
     def boot_time(self) -> float:
@@ -56,10 +56,10 @@ class SystemClock:
 
 def elapsed(clock: Clock, boot_id: str, boot_time: float, wall_time: float) -> float:
     """
-    Return the seconds that have passed since a moment stamped by both clocks.
+    Return the time (s) since a moment stamped by both clocks.
 
-    Within one boot the boot-time clock counts; across boots the difference of the wall clocks,
-    0 when the wall clock went back.
+    Within one boot this is the difference of boot times; across boots, of wall times, but at least
+    0.
     """
     if boot_id == clock.boot_id:
         return max(0.0, clock.boot_time() - boot_time)

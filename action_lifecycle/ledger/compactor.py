@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Decides when a journal is compacted, and has it done by a thread of its own."""
+"""Decides when to compact a journal, and compacts it in a thread of its own."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ import time
 from .journal import Journal
 from .journal_row import JournalError
 
-BATCH = 200  # rows in one commit, for which an append has to wait
-LEAST = 1000  # rows that are worth a compaction
-AGAIN = 60.0  # s after a failure
+BATCH = 200  # rows per commit; an append may have to wait for one commit
+LEAST = 1000  # minimum number of rows for a compaction
+AGAIN = 60.0  # delay (s) after a failure
 
 _log = logging.getLogger('action_lifecycle.journal')
 
 
 class Compactor:
     """
-    Compacts `journal` up to what the ledger of the fleet has, but for its last `keep` rows.
+    Compacts the rows of `journal` that are in the ledger, except the last `keep` rows.
 
-    `told` is called by the thread that owns the journal's writer, and returns at once.
+    `told` is called in the thread of the journal's writer and returns at once.
     """
 
     def __init__(self, journal: Journal, keep: int) -> None:
@@ -46,7 +46,7 @@ class Compactor:
         self._through = 0 if snapshot is None else int(snapshot.data['through'])
 
     def told(self, journal_seq: int, ledger_seq: int) -> None:
-        """Take in the last row of the journal and the last one that the ledger has."""
+        """Update the last rows of journal and ledger; starts a compaction if it is worth it."""
         target = min(ledger_seq, journal_seq - self._keep)
         if target - self._through < max(self._keep // 10, LEAST) \
                 or time.monotonic() < self._not_before \
@@ -57,7 +57,7 @@ class Compactor:
         self._thread.start()
 
     def join(self) -> None:
-        """Wait for what is under way; a journal that is being closed ends it after a batch."""
+        """Wait for a running compaction; closing the journal ends it after a batch."""
         if self._thread is not None:
             self._thread.join()
 

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-How safe a row has to be: from the death of the process, or from a power loss too.
+The durability of rows: against the end of the process, or also against power loss.
 
-Each row is safe from the first when it has been appended. What is to be safe from the second is
-configured by kind of event.
+Every appended row survives the end of the process. For each kind of event it is configured whether
+a row must also survive a power loss.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DURABILITIES = (PROCESS, POWER)
 EVENT_KINDS: Mapping[str, str] = {
     'motion_start': POWER, 'terminal': POWER, 'transition': PROCESS, 'flow': PROCESS,
     'other': PROCESS}
-"""The kinds of events with their defaults; `transition`: of an action, none of the first two."""
+"""The kinds of events with defaults; `transition`: other changes of an action."""
 
 
 def event_kind(entry: Entry | Row) -> str:
@@ -46,7 +46,7 @@ def event_kind(entry: Entry | Row) -> str:
 
 
 def power_kinds(durability: Mapping[str, str]) -> frozenset[str]:
-    """Return the kinds that are to be safe from a power loss; raises LifecycleError."""
+    """Return the kinds of events that must survive a power loss; raises LifecycleError."""
     for kind, value in durability.items():
         if kind not in EVENT_KINDS:
             raise LifecycleError(f"durability: unknown kind of event '{kind}'; expected one of "

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The writer of the journal: one SQLite file a robot, append-only, the source of truth.
+The writer of the journal: one append-only SQLite file per robot, the source of truth.
 
-A row is committed inline and from then on survives the death of the process; a barrier, made by
-another thread, lets everything appended so far survive a power loss too.
+A row is committed by `append` and then survives the end of the process. A barrier, made by another
+thread, makes all rows appended so far survive a power loss, too.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from .journal_reader import explained, JournalReader, require_content
 from .journal_row import damaged, Entry, JournalError, make_row, Row
 from .journal_schema import COLUMNS, migrate, said, SQLITE_ERRORS, touch, transaction, version_of
 
-BUSY_S = 1.0  # how long an append waits for somebody who locks the file against the rules
-BUSY_WRITE_AGAIN = 0.1  # s that appends wait, after a failed sync, for readers to end
-CHECKPOINT_BYTES = 4 * 1024 * 1024  # of WAL, roughly
-ROW_BYTES = 4096 + 512  # what a row adds to the WAL beside its data
-LAST_SEQ = 2**62  # SQLite has numbers up to 2**63 - 1; one as great as this was never written
+BUSY_S = 1.0  # maximum time (s) that an append waits for a foreign lock on the file
+BUSY_WRITE_AGAIN = 0.1  # maximum wait (s) for readers to end, after a failed sync
+CHECKPOINT_BYTES = 4 * 1024 * 1024  # approximate size of the WAL for a checkpoint
+ROW_BYTES = 4096 + 512  # size of a row in the WAL, in addition to its data
+LAST_SEQ = 2**62  # larger numbers are damage; SQLite's limit is 2**63 - 1
 
 _log = logging.getLogger('action_lifecycle.journal')
 _INSERT = f"INSERT INTO entry ({COLUMNS}) VALUES ({','.join('?' * len(Row._fields))})"
@@ -54,16 +54,15 @@ _INSERT = f"INSERT INTO entry ({COLUMNS}) VALUES ({','.join('?' * len(Row._field
 
 class Journal(JournalReader):
     """
-    Opens the journal at `path` for writing, creates it if need be, and answers as a reader.
+    Opens the journal at `path` for writing and reading, and creates it if it does not exist.
 
-    `durability` says for kinds of events (ledger/durability.py) whether a row is to be safe from
-    a power loss ('power'), for which it is then synced at once, beside what follows; whoever has
-    to wait for it asks for a barrier.
+    `durability`: by kind of event (ledger/durability.py), 'process' or 'power'. A row with 'power'
+    starts a sync in the background; to wait for it, use `barrier`.
 
-    Raises JournalError if another writer (named with its pid and host) has it open, and for a
-    file that is damaged, read-only, no journal or of a newer version. May be used from several
-    threads, but not in a forked child. While it is open nothing else in this process may open
-    and close the file by itself (a plain copy, say): that would drop SQLite's locks on it.
+    Raises JournalError if another writer has the file open (with its pid and host), or if the file
+    is damaged, read-only, not a journal or of a newer version. It may be used from several
+    threads, but not in a forked child. While it is open, no other code in this process may open
+    and close the file (for example to copy it), as that would drop SQLite's locks.
     """
 
     def __init__(
@@ -97,12 +96,12 @@ class Journal(JournalReader):
             self._barriers = BarrierThread(
                 path, lambda: self._seq, self._write_again, self._files)
             undo.callback(self._barriers.stop)
-            self._checkpoints.request()  # for what a dead writer had not yet put into the index
+            self._checkpoints.request()  # indexes rows that an earlier writer has not indexed
             self._on_close = undo.pop_all()
 
     def append(self, entry: Entry) -> Row:
         """
-        Record `entry`; when this returns, the row survives the death of the process.
+        Append `entry`; when this returns, the row survives the end of the process.
 
         Raises JournalError (disk full, read-only, damaged, not JSON, too big, closed, files
         deleted or replaced); then nothing is recorded.
@@ -111,20 +110,20 @@ class Journal(JournalReader):
             self._check(entry)
             row = self._row(entry, self._seq, self._hash)
             try:
-                self._execute(_INSERT, tuple(row))  # a plain one is bound faster
+                self._execute(_INSERT, tuple(row))  # a plain tuple is bound faster
                 self._seq, self._hash = row.seq, row.hash
                 if event_kind(entry) in self._power:
                     self._barriers.begin()
             except SQLITE_ERRORS as error:
                 raise self._refusal(error) from error
-            except BaseException:  # Ctrl-C may hit between the commit and what we know of it
+            except BaseException:  # Ctrl-C may come between the commit and the assignment
                 self._seq, self._hash = self._last_row()
                 raise
             self._count(ROW_BYTES + len(row.data_json))
         return row
 
     def append_many(self, entries: Iterable[Entry]) -> list[Row]:
-        """Record all entries in one commit, or none of them; raises as `append`."""
+        """Append all entries in one commit, or none of them; raises as `append`."""
         entries = list(entries)
         with self._appending:
             for entry in entries:
@@ -132,18 +131,18 @@ class Journal(JournalReader):
             return self._commit(lambda: entries)
 
     def wants_power(self, row: Row) -> bool:
-        """Whether rows of this kind are to be safe from a power loss before one goes on."""
+        """Whether rows of this kind must survive a power loss before their effects start."""
         return event_kind(row) in self._power
 
     def barrier(self, callback: Callable[[Future[int]], object] | None = None) -> Future[int]:
         """
         Return a future that is done when all rows appended so far survive a power loss.
 
-        Its result is the sequence number up to which that holds; it raises JournalError if the
-        disk failed. Then later ones do too, until everything could be written once more, which
-        is tried when one is asked for. Once a file of the journal was deleted, renamed or
-        replaced, all barriers fail and all appends are refused, until it is opened anew.
-        `callback` gets the future, in the barrier thread.
+        Its result is the sequence number up to which this holds. It raises JournalError if the
+        disk failed; then later barriers fail, too, until all unsafe rows were written again, which
+        a new barrier tries. If a file of the journal was deleted, renamed or replaced, all
+        barriers and appends fail until the journal is opened again. `callback` gets the future, in
+        the barrier thread.
         """
         with self._appending:
             if self._closed:
@@ -152,13 +151,12 @@ class Journal(JournalReader):
 
     def compact(self, *, synced_to: int, batch: int = 1000) -> int:
         """
-        Remove rows up to `synced_to` that nothing open needs; return how many.
+        Remove rows up to `synced_to` that no open subject needs; returns their number.
 
-        Kept are all rows of every open action, all of every open flow and of its actions, and
-        the last row of any other open subject. Each batch is one commit, with a 'snapshot' row
-        that re-anchors sequence and hash; appends of other threads wait for one batch at most.
-        Raises JournalError as `append`, and at a damaged row; then the batches before stay
-        removed.
+        All rows of open actions, of open flows and of their actions are kept, and the last row of
+        any other open subject. Each batch is one commit with a 'snapshot' row, which continues the
+        sequence and the hash chain. Appends of other threads wait for at most one batch. Raises
+        JournalError as `append`, and at a damaged row; earlier batches stay removed.
         """
         if synced_to > self._seq:
             raise JournalError(f'{self.path}: synced to row {synced_to}, but the last one is '
@@ -166,11 +164,11 @@ class Journal(JournalReader):
         removed = planned = 0
         while planned % (PLANNED * batch) == 0:
             self._check_open()
-            with JournalReader(self.path) as reader:  # not to keep other readers waiting
+            with JournalReader(self.path) as reader:  # own reader, so that others do not wait
                 plan = reader.plan_removal(synced_to, PLANNED * batch)
                 if plan.rows:
                     reader.require_intact(plan.rows[0][0], plan.rows[-1][0])
-            self.check_files()  # the plan is of the file that the path leads to
+            self.check_files()  # the plan was made from the file at the path
             if not plan.rows:
                 break
             planned += len(plan.rows)
@@ -183,12 +181,12 @@ class Journal(JournalReader):
         return removed
 
     def check_files(self) -> None:
-        """Raise JournalError if the path doesn't lead to the file any more that is written."""
+        """Raise JournalError if the path no longer leads to the open file."""
         if lost := self._files.check():
             raise JournalError(lost)
 
     def elapsed_since(self, row: Row) -> float:
-        """Return the seconds since `row` was written, also across a restart or a reboot."""
+        """Return the time (s) since `row` was written, also across a restart or a reboot."""
         return elapsed(self._clock, row.boot_id, row.boot_time, row.wall_time)
 
     def close(self) -> None:
@@ -199,15 +197,15 @@ class Journal(JournalReader):
             self._on_close.close()
 
     def _prepare(self, path: str) -> None:
-        """Set the connection up, bring the tables up to date and leave a WAL file behind."""
-        version_of(self._writer, path)  # before anything is changed: it may not be ours
+        """Set up the connection, update the tables and create the WAL file."""
+        version_of(self._writer, path)  # first, as the file may be no journal
         mode = self._execute('PRAGMA journal_mode = WAL').fetchone()[0]
         if mode != 'wal':
             raise JournalError(f'{path}: can not be used in WAL mode (got {mode})')
         self._execute('PRAGMA synchronous = NORMAL')
         self._execute('PRAGMA wal_autocheckpoint = 0').fetchall()
         migrate(self._writer, path)
-        self._checkpoint()  # syncs the tables, and once more what a dead writer left
+        self._checkpoint()  # syncs the tables and the rows of an earlier writer
         touch(self._writer)
         directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -221,15 +219,15 @@ class Journal(JournalReader):
     def _checkpoint_at_end(self) -> None:
         try:
             self._checkpoint()
-        except SQLITE_ERRORS as error:  # then all stays in the WAL file, as after a crash
+        except SQLITE_ERRORS as error:  # the rows stay in the WAL file, as after a crash
             _log.warning('%s: the WAL could not be checkpointed: %s', self.path, said(error))
 
     def _write_again(self, safe: int) -> None:
         """
-        Copy the WAL into the database file and sync that, after a sync of the WAL has failed.
+        Copy the WAL into the database file and sync it, after a failed sync of the WAL.
 
-        What is read must be what was written: pages of which the kernel has dropped the only copy
-        don't get into the database file.
+        All rows after `safe` are read and checked first, since the kernel may have dropped pages
+        that were not written.
         """
         with self._appending, explained(self.path):
             self._check_open()
@@ -247,14 +245,14 @@ class Journal(JournalReader):
             finally:
                 self._execute(f'PRAGMA busy_timeout = {int(BUSY_S * 1000)}')
             if busy:
-                raise JournalError('it is to be written once more, and others are reading it')
+                raise JournalError('the rows can not be written again while others read the file')
             touch(self._writer)
 
     def _last_row(self) -> tuple[int, str]:
         """
-        Return sequence number and hash of the last row, as they are stored.
+        Return sequence number and hash of the last row, as stored.
 
-        Rows are appended behind a damaged one too; whoever reads it back is told of the damage.
+        Rows are also appended after a damaged row; reading reports the damage.
         """
         for fields in self._ask(f'SELECT {COLUMNS} FROM entry ORDER BY seq DESC LIMIT 1'):
             row = Row._make(fields)
@@ -290,7 +288,7 @@ class Journal(JournalReader):
         return [] if data is None else [Entry(SNAPSHOT, event='compact', data=data)]
 
     def _commit(self, work: Callable[[], list[Entry]]) -> list[Row]:
-        """Record in one commit the entries that `work` returns, called in the transaction."""
+        """Append the entries that `work` returns in one commit; `work` runs in the transaction."""
         rows: list[Row] = []
         seq, last_hash = self._seq, self._hash
         try:
@@ -312,7 +310,7 @@ class Journal(JournalReader):
         return rows
 
     def _count(self, size: int) -> None:
-        """Have the WAL checkpointed when enough has gone into it."""
+        """Request a checkpoint when the WAL is large enough."""
         self._since_checkpoint += size
         if self._since_checkpoint > CHECKPOINT_BYTES:
             self._since_checkpoint = 0
@@ -320,13 +318,13 @@ class Journal(JournalReader):
 
     def _refusal(self, error: Exception) -> JournalError:
         if isinstance(error, sqlite3.IntegrityError):
-            return JournalError(f'{self.path}: nothing was recorded: row {self._seq + 1} is there '
+            return JournalError(f'{self.path}: nothing was recorded: row {self._seq + 1} exists '
                                 'already, something else writes to this journal')
         return JournalError(f'{self.path}: nothing was recorded: {said(error)}')
 
 
 def _take_lock(path: str) -> int:
-    """Lock `path`.lock for this process; the kernel gives it free when the process ends."""
+    """Lock `path`.lock for this process; the kernel releases it when the process ends."""
     name = path + '.lock'
     with contextlib.ExitStack() as undo, explained(name):
         lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -15,9 +15,9 @@
 """
 Power-loss barriers, made by a thread of their own.
 
-Rows are committed with synchronous=NORMAL: they are in the WAL file, but maybe only in the page
-cache. A barrier is one fdatasync of the WAL file by a descriptor of ours; why that is enough
-stands in docs/journal.md.
+Rows are committed with synchronous=NORMAL: they are in the WAL file, but may be in the page cache
+only. A barrier is one fdatasync of the WAL file by a separate descriptor; docs/journal.md explains
+why this suffices.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _log = logging.getLogger('action_lifecycle.journal')
 
 class BarrierThread:
     """
-    Makes each row durable that was committed before a barrier was asked for.
+    Makes all rows durable that were committed before a barrier was requested.
 
-    `last_seq` tells how far the journal has been committed. All who wait when a sync begins share
-    it. After a failed sync a second one would prove nothing: what the kernel then takes for clean
-    may never have reached the disk. Barriers fail until `write_again(safe)` has written all rows
-    behind `safe` once more; whoever asks after a delay, each time a longer one, has it tried.
-    They fail for good once `files` are lost.
+    `last_seq()` returns the last committed row. All requests that wait when a sync begins share
+    it. After a failed sync, a second sync proves nothing, since the kernel may mark pages as clean
+    that never reached the disk. So barriers fail until `write_again(safe)` has written all rows
+    after `safe` again; a request tries this after a growing delay. If `files` are lost, all later
+    barriers fail.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class BarrierThread:
         self._again_at = math.inf
         self._delay = FIRST_DELAY
         self._files = files
-        # None ends the thread, True wants a sync that nobody waits for
+        # None ends the thread, True requests a sync without a future
         self._requests: SimpleQueue[Future[int] | bool | None] = SimpleQueue()
-        self._spare: list[Future[int]] = []  # made while nobody waits
+        self._spare: list[Future[int]] = []  # futures made in advance
         self._thread = threading.Thread(target=self._run, name='journal barrier', daemon=True)
         self._thread.start()
 
     def request(self, callback: Callable[[Future[int]], object] | None = None) -> Future[int]:
-        """Return a future of the sequence number up to which all is safe from a power loss."""
+        """Return a future of the sequence number up to which rows survive a power loss."""
         future: Future[int] = self._spare.pop() if self._spare else Future()
         if callback is not None:
             future.add_done_callback(callback)
@@ -77,11 +77,11 @@ class BarrierThread:
         return future
 
     def begin(self) -> None:
-        """Sync what has been committed; a barrier that is asked for soon has less to wait."""
+        """Start a sync of the committed rows, so that a following barrier waits less."""
         self._requests.put(True)
 
     def stop(self) -> None:
-        """Serve what has been asked for, then end the thread."""
+        """Complete all requests, then end the thread."""
         self._requests.put(None)
         self._thread.join()
 
@@ -121,14 +121,14 @@ class BarrierThread:
             self._try_again_later()
 
     def _recover(self) -> None:
-        """Have all that is not safe written once more; then syncs mean something again."""
+        """Write all unsafe rows again; if that succeeds, syncs are valid again."""
         try:
             self._write_again(self._safe)
         except JournalError as error:
             self._fail(str(error))
             self._try_again_later()
         else:
-            _log.warning('%s: all is written anew after a failed sync', self._path)
+            _log.warning('%s: all rows were written again after a failed sync', self._path)
             self._failure = None
 
     def _try_again_later(self) -> None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Copies the WAL into the database file and keeps the index up, in a thread of its own."""
+"""Copies the WAL into the database file and updates the index, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -25,19 +25,18 @@ import time
 
 from .journal_schema import LAST_INDEXED, said, SQLITE_ERRORS, touch, transaction
 
-QUIET_S = 0.01  # without an append, before a checkpoint that was asked for is made
-
-BATCH = 100  # rows that get into the index in one commit
+QUIET_S = 0.01  # time without an append before a requested checkpoint is made
+BATCH = 100  # rows that are indexed in one commit
 
 _log = logging.getLogger('action_lifecycle.journal')
 
 
 class CheckpointThread:
     """
-    Makes a checkpoint in the next quiet moment after one was asked for.
+    Makes requested checkpoints in the next moment without appends.
 
-    Asked once more before there was one, it makes it at once, so that the WAL stays small under
-    load too; then appends, who hold `appending`, have to wait for its last part.
+    If a second request comes before such a moment, it makes the checkpoint at once, so that the
+    WAL stays small under load; then appends, which hold `appending`, wait for its last part.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class CheckpointThread:
         try:
             self._connection.execute('PRAGMA synchronous = NORMAL')
             self._connection.execute('PRAGMA wal_autocheckpoint = 0')
-        except BaseException:  # closed later, it may delete the WAL of a file that is put there
+        except BaseException:  # close now: later it may delete the WAL of a new file at the path
             self._connection.close()
             raise
         self._wanted: SimpleQueue[bool] = SimpleQueue()
@@ -59,7 +58,7 @@ class CheckpointThread:
         self._thread.start()
 
     def request(self) -> None:
-        """Ask for a checkpoint; returns at once."""
+        """Request a checkpoint; returns at once."""
         self._wanted.put(True)
 
     def stop(self) -> None:
@@ -82,7 +81,7 @@ class CheckpointThread:
     def _checkpoint(self) -> None:
         self._copy()
         with self._appending:
-            self._copy()  # what was appended meanwhile
+            self._copy()  # the rows appended meanwhile
             touch(self._connection)
             more = self._index()
         while more and self._wanted.empty():
@@ -90,7 +89,7 @@ class CheckpointThread:
                 more = self._index()
 
     def _index(self) -> bool:
-        """Put the next rows into the index; tell whether there may be more."""
+        """Add the next rows to the index; returns whether there may be more."""
         execute = self._connection.execute
         last, count = execute(
             'SELECT max(seq), count(*) FROM (SELECT seq FROM entry NOT INDEXED '

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Removing rows that nothing open needs and that the ledger of the fleet has.
+Removes rows that no open subject needs and that the ledger has.
 
-Sequence numbers are never reused and rows never rewritten, so a compacted journal has gaps. The
-last 'snapshot' row vouches for them: all rows up to its `through` that are still there are
-counted and digested in it, and the chain goes on from `anchor`, the hash of row `through`.
+Sequence numbers are never reused and rows are never rewritten, so a compacted journal has gaps.
+The last 'snapshot' row verifies them: it has the count and the digest of all remaining rows up to
+`through`, and `anchor`, the hash of row `through`, from which the chain continues.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .journal_row import damaged
 from .journal_schema import LAST_INDEXED, LAST_OF_EACH
 
 SNAPSHOT = 'snapshot'
-PLANNED = 20  # batches planned at once: to see what is open takes a look at the whole index
+PLANNED = 20  # batches planned at once, as finding the open rows scans the whole index
 
 LAST_SNAPSHOT = f"""(SELECT max(seq) FROM (
     SELECT max(seq) AS seq FROM entry
@@ -57,14 +57,14 @@ ORDER BY seq LIMIT ?
 
 
 class Removal(NamedTuple):
-    """Rows to remove (seq, flow_id, action_id), as seen when `last_seq` was the last row."""
+    """Rows to remove (seq, flow_id, action_id), planned when `last_seq` was the last row."""
 
     rows: list[tuple[int, str, str]]
     last_seq: int
 
 
 def plan_removal(reader: sqlite3.Connection, synced_to: int, limit: int) -> Removal:
-    """Return the first `limit` rows up to `synced_to` that can go."""
+    """Return the first `limit` rows up to `synced_to` that can be removed."""
     reader.execute('BEGIN')
     try:
         last_seq: int = reader.execute('SELECT ifnull(max(seq), 0) FROM entry').fetchone()[0]
@@ -77,11 +77,11 @@ def remove(
     writer: sqlite3.Connection, removal: Removal, before: Mapping[str, Any], path: str
 ) -> dict[str, Any] | None:
     """
-    Delete the planned rows, but not those of actions and flows that were opened since.
+    Delete the planned rows, except those of actions and flows opened since.
 
-    `before` is the data of the snapshot row before, {} if there was none; `path` is for errors. To
-    be called in a write transaction; returns the data of the snapshot row, to be appended in the
-    same one, or None if nothing was deleted.
+    `before`: data of the last snapshot row, {} if there is none; `path` is for errors. Must be
+    called in a write transaction. Returns the data of the new snapshot row, which must be appended
+    in the same transaction, or None if nothing was deleted.
     """
     recent = writer.execute(
         f'SELECT flow_id, action_id, kind FROM entry WHERE seq > ? AND {_OPENS}',
@@ -106,5 +106,5 @@ def remove(
 
 
 def digest(hashes: list[str]) -> str:
-    """Return the digest of the rows that a compaction has kept, in order."""
+    """Return the digest of the remaining rows, from their hashes in order."""
     return blake2b(''.join(hashes).encode(), digest_size=16).hexdigest()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Writes a journal as text for people and other programs."""
+"""Exports a journal as text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FORMATS = ('jsonl', 'csv')
 
 def export_rows(path: str | os.PathLike[str], format: str, stream: TextIO) -> int:  # noqa: A002
     """
-    Write all rows to `stream`, one a line, and return how many.
+    Write all rows to `stream`, one per line; returns their number.
 
     'jsonl': an object with the fields of Row, `data` as an object. 'csv': a header and the fields
     of Row, `data` as JSON text; open the file with `newline=''`. Raises JournalError.

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The files of a journal that is open for writing, and whether their paths still lead to them.
+Checks that the paths of an open journal still lead to its files.
 
-A file that was deleted, renamed or replaced takes every write as before, but nobody will find the
-rows: the path leads to nothing, or to another file.
+A file that was deleted, renamed or replaced still accepts writes, but its rows can't be found by
+the path.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ WHAT_TO_DO = ('nothing is recorded any more; end this process, put the files bac
 
 class JournalFiles:
     """
-    Finds out that the database or its WAL was deleted, renamed or replaced; then `lost` says so.
+    Detects that the database or its WAL was deleted, renamed or replaced; sets `lost`.
 
-    `lost` stays as it is until the journal is opened anew: rows that were appended before
-    somebody looked may be missing in the file that the path leads to.
+    `lost` stays set until the journal is opened again, since rows appended before the check may be
+    missing in the file at the path.
     """
 
     def __init__(self, path: str) -> None:
@@ -45,7 +45,7 @@ class JournalFiles:
         self._name = self._name_of_wal()
 
     def check(self) -> str:
-        """Look at the paths and return `lost`."""
+        """Check the paths and return `lost`."""
         if not self.lost and (what := self._what_is_lost()):
             self.lost = f'{what}; {WHAT_TO_DO}'
         return self.lost
@@ -72,10 +72,10 @@ class JournalFiles:
 
     def _name_of_wal(self) -> str:
         """
-        Return the present path of the WAL file, which ends with ' (deleted)' when there is none.
+        Return the current path of the WAL file; ends with ' (deleted)' if it was deleted.
 
-        Not by stat: after a look at a file's times the next write has to change them, and the
-        sync then waits for the journal of the file system (Linux 6.13 on).
+        stat is not used: after it, the next write must update the file's times, and the sync waits
+        for the journal of the file system (since Linux 6.13).
         """
         try:
             return os.readlink(self._link)

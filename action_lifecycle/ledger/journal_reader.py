@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Questions to a journal, from the process that writes it or from any other.
+Reads a journal, in the process that writes it or in any other.
 
-A reader never waits for the writer nor the writer for it. It asks in pages and keeps no
-transaction open between them, so that a slow consumer doesn't keep the WAL from being reset.
+Reader and writer never wait for each other. The reader fetches pages and keeps no transaction open
+between them, so that a slow consumer does not prevent the reset of the WAL.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _OF_DAMAGE = ('malformed', 'not a database', 'no such table', 'no such column', 
 
 @contextlib.contextmanager
 def explained(path: str) -> Iterator[None]:
-    """Turn SQLite's and the system's errors into JournalErrors that name the file."""
+    """Convert SQLite's and the system's errors to JournalErrors that name the file."""
     try:
         yield
     except (*SQLITE_ERRORS, OSError) as error:
@@ -64,7 +64,7 @@ def explained(path: str) -> Iterator[None]:
 
 
 def require_content(path: str) -> None:
-    """Raise JournalError for an empty file beside a WAL that is not: SQLite would delete that."""
+    """Raise JournalError for an empty file with a nonempty WAL, which SQLite would delete."""
     def size(name: str) -> int:
         try:
             return os.stat(name).st_size
@@ -75,7 +75,7 @@ def require_content(path: str) -> None:
 
 
 class CheckedRow(NamedTuple):
-    """A row as it is stored, and what is wrong with it: '' if it is as it was written."""
+    """A stored row and its fault, '' if it is intact."""
 
     row: Row
     fault: str
@@ -83,10 +83,10 @@ class CheckedRow(NamedTuple):
 
 class JournalReader:
     """
-    Reads the journal at `path`, also while its writer runs or after it died.
+    Reads the journal at `path`, also while its writer runs or after it crashed.
 
-    Raises JournalError if the file is missing, damaged, not a journal, or of a schema version
-    that this software doesn't read. May be used from several threads.
+    Raises JournalError if the file is missing, damaged, not a journal, or of an unsupported schema
+    version. It may be used from several threads.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -106,7 +106,7 @@ class JournalReader:
             raise
 
     def is_elsewhere(self) -> bool:
-        """Whether the path doesn't lead to the file any more that is read: open it anew then."""
+        """Whether the path no longer leads to the open file; then open it again."""
         try:
             return self._look() != self._identity
         except OSError:
@@ -126,10 +126,10 @@ class JournalReader:
         kind: str | None = None, after: int = 0, limit: int | None = None,
     ) -> Iterator[Row]:
         """
-        Yield the rows that match, in order, that have a sequence number above `after`.
+        Yield the matching rows with a sequence number above `after`, in order.
 
-        The rows come as they are stored: `Row.intact` and `checked_rows` tell whether that is
-        what was written. Raises JournalError at a row with a field of another type than Row says.
+        The rows are not verified; use `Row.intact` or `checked_rows` for that. Raises JournalError
+        at a row with a field of a wrong type.
         """
         for row in self._matching(flow_id, action_id, kind, after, limit):
             if not row.intact() and (what := row.ill_formed()):
@@ -148,10 +148,10 @@ class JournalReader:
         kind: str | None = None, after: int = 0, limit: int | None = None,
     ) -> Iterator[CheckedRow]:
         """
-        Yield what `rows` does, each with what is wrong with it; use no field of a faulty one.
+        Yield the same rows as `rows`, each with its fault; do not use the fields of faulty rows.
 
-        That a row is missing, or has been put in the place of another one, shows in the chain of
-        all rows only: see `verify_journal`. Raises JournalError where SQLite can't read on.
+        Missing or replaced rows are only found in the chain of all rows, see `verify_journal`.
+        Raises JournalError if SQLite can't continue.
         """
         for row in self._matching(flow_id, action_id, kind, after, limit):
             yield CheckedRow(row, row.fault())
@@ -184,23 +184,23 @@ class JournalReader:
                 limit -= page
 
     def open_actions(self) -> list[Row]:
-        """Return the last transition of each action that isn't closed, in order."""
+        """Return the last transition of each open action, in order."""
         return self.open_rows('transition')
 
     def open_flows(self) -> list[Row]:
-        """Return the last 'flow' row of each flow that isn't closed, in order."""
+        """Return the last 'flow' row of each open flow, in order."""
         return self.open_rows('flow')
 
     def open_rows(self, kind: str) -> list[Row]:
         """
-        Return, in order, the last row of each subject of this kind that isn't final.
+        Return the last row of each open subject of this kind, in order.
 
-        Raises JournalError if one of them isn't what was written.
+        Raises JournalError if one of them is damaged.
         """
         return [self._intact(row) for row, _ in self.checked_open_rows(kind)]
 
     def checked_open_rows(self, kind: str) -> list[CheckedRow]:
-        """Return what `open_rows` does, each with what is wrong with it."""
+        """Return the same rows as `open_rows`, each with its fault."""
         found = map(Row._make, self._ask(
             f'SELECT {COLUMNS} FROM entry WHERE final = 0 AND kind = :kind '
             f'AND seq IN ({LAST_OF_EACH}) ORDER BY seq', {'kind': kind}))
@@ -210,8 +210,8 @@ class JournalReader:
         """
         Return the row of the last compaction, None if there was none.
 
-        Up to its data's `through` there may be gaps; what is left has been synced once. A ledger
-        that has less takes these rows with their gaps and goes on behind `through`.
+        Up to `through` in its data there may be gaps; all these rows were synced before. A ledger
+        that has less takes the remaining rows with their gaps and continues after `through`.
         """
         for row, fault in self._last_snapshot():
             if fault:
@@ -226,12 +226,12 @@ class JournalReader:
                 return
 
     def plan_removal(self, synced_to: int, limit: int) -> Removal:
-        """Return the first `limit` rows up to `synced_to` that nothing open needs."""
+        """Return the first `limit` rows up to `synced_to` that no open subject needs."""
         with self._lock, explained(self.path):
             return plan_removal(self._connection, synced_to, limit)
 
     def close(self) -> None:
-        """Close the file; the reader can't be used any more."""
+        """Close the file."""
         with self._lock:
             self._connection.close()
 
@@ -261,7 +261,7 @@ class JournalReader:
 def ask(
     connection: sqlite3.Connection, sql: str, values: Mapping[str, Any] = {}
 ) -> list[tuple[Any, ...]]:
-    """Return what SQLite answers; in texts that aren't UTF-8, U+FFFD stands for what is not."""
+    """Return the result of a query; invalid UTF-8 in texts becomes U+FFFD."""
     try:
         return connection.execute(sql, values).fetchall()
     except sqlite3.OperationalError as error:

@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-What one journal row holds, how it is written down and how its hash is made.
+The content of a journal row, its encoding and its hash.
 
-The hash (BLAKE2b, 128 bits, in hex) is made from all other columns; one of them is the hash of the
-row before. First come the texts and integers in their order, in UTF-8 and joined by U+001F, then
-the three times as little-endian doubles (NaN for no ROS time). It detects corruption and careless
-edits, not a forger.
+The hash (BLAKE2b, 128 bits, in hex) covers all other columns, including the hash of the row
+before. Its input is the texts and integers in their order, in UTF-8 and joined by U+001F, then the
+three times as little-endian doubles (NaN for no ROS time). It detects corruption and accidental
+edits, not forgery.
 """
 
 from __future__ import annotations
@@ -59,24 +59,24 @@ class JournalError(LifecycleError):
 
 
 def damaged(path: str, what: str) -> JournalError:
-    """Return the error that says how the journal at `path` is damaged, and what to do."""
+    """Return the error for damage of the journal at `path`, with what to do."""
     return JournalError(
         f"{path}: damaged: {what}; 'action_lifecycle journal verify {path}' lists the damage, "
         "'A damaged journal' in docs/journal.md says what to do")
 
 
 class EntryRefused(JournalError, ContentRefused):
-    """An entry whose content the journal does not take."""
+    """The content of an entry is not valid for the journal."""
 
 
 class Entry(NamedTuple):
     """
-    What is to be recorded.
+    An entry to append.
 
-    `kind` says what the entry is about: 'transition' (of an action), 'flow' (of a flow), 'note'
-    (opens and closes nothing), or a kind of the caller's own. `final` closes what (kind, flow_id,
-    action_id) names; until then it is open and survives compaction. `data` is JSON: evidence,
-    goal id, outcome, error code. `ros_time` is in seconds, None where there is no ROS clock.
+    `kind`: 'transition' (of an action), 'flow' (of a flow), 'note' (opens and closes nothing), or
+    a kind of the caller. (kind, flow_id, action_id) is the subject; it is open, and kept by
+    compaction, until an entry with `final`. `data`: JSON data such as evidence, goal id, outcome,
+    error code. `ros_time` in s, None without a ROS clock.
     """
 
     kind: str
@@ -95,10 +95,10 @@ class Entry(NamedTuple):
 
 class Row(NamedTuple):
     """
-    A recorded entry: its place in the journal, its times (seconds) and its hash.
+    A recorded entry with its sequence number, times (s) and hash.
 
-    `boot_time` is CLOCK_BOOTTIME and comparable within one `boot_id` only; `wall_time` is seconds
-    since 1970 and may jump.
+    `boot_time` is CLOCK_BOOTTIME, comparable within one `boot_id` only; `wall_time` is in s since
+    1970 and may jump.
     """
 
     seq: int
@@ -135,10 +135,9 @@ class Row(NamedTuple):
 
     def intact(self) -> bool:
         """
-        Tell whether the row still has the content that its hash was made from.
+        Return whether the row matches its hash, which includes `prev_hash`.
 
-        That includes `prev_hash`, the hash of the row before it. An intact row has the types of
-        Row in all fields, and `data` is an object.
+        In an intact row all fields have the types of Row, and `data` is an object.
         """
         try:
             text = _text(self[:-1])
@@ -147,11 +146,11 @@ class Row(NamedTuple):
             return False
 
     def fault(self) -> str:
-        """Return what is wrong with the row ('does not have …'), '' for an intact one."""
+        """Return the fault of the row ('does not have …'), '' for an intact one."""
         return '' if self.intact() else self.ill_formed() or ALTERED
 
     def ill_formed(self) -> str:
-        """Return which field has another type than Row says, '' if none has."""
+        """Return the fault of a field of a wrong type, '' if there is none."""
         for name, value, expected in zip(self._fields, self, _TYPES):
             if not isinstance(value, expected):
                 return f'has a {name} of type {type(value).__name__}'
@@ -166,9 +165,9 @@ def make_row(
     entry: Entry, seq: int, boot_id: str, boot_time: float, wall_time: float, prev_hash: str
 ) -> Row:
     """
-    Return the row that records `entry`.
+    Return the row for `entry`.
 
-    Raises JournalError, naming the field, for what JSON or the size limits don't admit.
+    Raises EntryRefused, which names the field, for values that are not JSON or too large.
     """
     (kind, flow_id, action_id, attempt, event, from_state, to_state, cause, actor, data, final,
      ros_time) = entry
@@ -192,7 +191,7 @@ def make_row(
 
 
 def _text(fields: tuple[Any, ...]) -> str:
-    """Return the texts and integers that the hash of a row is made from."""
+    """Return the texts and integers for the hash of a row."""
     (seq, kind, flow_id, action_id, attempt, event, from_state, to_state, cause, actor, data_json,
      final, _, boot_id, _, _, prev_hash) = fields
     return SEPARATOR.join((
@@ -206,7 +205,7 @@ def _hash(text: str, ros_time: float | None, boot_time: float, wall_time: float)
 
 
 def _what_is_wrong(entry: Entry) -> str:
-    """Name the first field of a refused entry and what was expected of it."""
+    """Return the first fault of an entry, with the field and what was expected."""
     size = 0
     for name in _TEXTS:
         text = getattr(entry, name)
@@ -238,7 +237,7 @@ def _is_finite(number: object) -> bool:
 
 
 def _json_faults(path: str, value: object, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield the path of each value that JSON has no form for."""
+    """Yield the path and the fault of each value that is not valid JSON data."""
     if depth > MAX_DEPTH:
         yield path[:100], f'nested deeper than {MAX_DEPTH}'
     elif isinstance(value, Mapping):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The tables of the journal file, and how a file of an older version becomes one of this."""
+"""The tables of the journal file, and the migration of older versions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ import sqlite3
 
 from .journal_row import JournalError, Row
 
-APPLICATION_ID = 0x414C4A31  # 'ALJ1', in the file's header: what `file` and we know it by
+APPLICATION_ID = 0x414C4A31  # 'ALJ1', in the file's header
 COLUMNS = ', '.join(Row._fields)
 
-# Step n brings a file from version n to n + 1; a new file has version 0 and takes them all.
-# An append writes one page, that of the row. The index would be a second one, so rows get into it
-# later, in order and many at a time (see CheckpointThread): all up to `last_indexed` are in it.
+# Step n migrates a file from version n to n + 1; a new file has version 0 and takes all steps.
+# An append writes one page, the one of the row. The index would be a second one, so rows are
+# indexed later, in order and in batches (see CheckpointThread); all up to `last_indexed` are in the
+# index.
 STEPS: list[tuple[str, ...]] = [
     (
         """CREATE TABLE entry (
@@ -59,7 +60,7 @@ STEPS: list[tuple[str, ...]] = [
 ]
 
 SQLITE_ERRORS = sqlite3.Error, UnicodeDecodeError
-"""What sqlite3 raises; the second in place of an error whose message is not UTF-8."""
+"""Exceptions of sqlite3; UnicodeDecodeError replaces an error whose message is not UTF-8."""
 
 LAST_INDEXED = '(SELECT last_indexed FROM progress)'
 
@@ -82,7 +83,7 @@ def said(error: Exception) -> str:
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
-    """Return the file's version; raises JournalError if it is no journal or of a newer one."""
+    """Return the file's version; raises JournalError if it is no journal or newer."""
     version: int = connection.execute('PRAGMA user_version').fetchone()[0]
     mark: int = connection.execute('PRAGMA application_id').fetchone()[0]
     tables: int = connection.execute('SELECT count(*) FROM sqlite_schema').fetchone()[0]
@@ -96,7 +97,7 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
 
 
 def require_current(connection: sqlite3.Connection, path: str) -> None:
-    """Raise JournalError unless the file has the version that this software reads."""
+    """Raise JournalError unless the file has the current version."""
     version = version_of(connection, path)
     if version < len(STEPS):
         raise JournalError(f'{path}: schema version {version}, expected {len(STEPS)}; '
@@ -104,7 +105,7 @@ def require_current(connection: sqlite3.Connection, path: str) -> None:
 
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
-    """Create or update the tables, all in one commit or not at all."""
+    """Create or update the tables, in one commit."""
     with transaction(connection):
         for step in STEPS[version_of(connection, path):]:
             for statement in step:
@@ -114,17 +115,17 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
 
 def touch(connection: sqlite3.Connection) -> None:
     """
-    Commit without changing anything (or set the version, after a migration).
+    Make a commit that changes nothing, except the version after a migration.
 
-    SQLite syncs the header of a WAL that starts over in the first commit into it (its ticket
-    ff5be73dee). This one takes that upon itself where an append would have to wait for it.
+    The first commit after a reset of the WAL syncs its header (SQLite ticket ff5be73dee). With
+    this commit, no append has to wait for that sync.
     """
     connection.execute(f'PRAGMA user_version = {len(STEPS)}')
 
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit what is done within, or roll it back if that raises."""
+    """Commit the changes in the block, or roll back if it raises."""
     connection.execute('BEGIN IMMEDIATE')
     try:
         yield

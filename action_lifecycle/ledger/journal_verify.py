@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Checks that a journal is what was written: pages, index, hashes, sequence, walk of states."""
+"""Verifies a journal: pages, index, hashes, sequence, and sequences of states."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_FAULTS = 100
 
 
 class JournalFault(NamedTuple):
-    """What is wrong, and with which row (0: with the file)."""
+    """A fault and its row (0: of the file)."""
 
     seq: int
     message: str
@@ -42,11 +42,10 @@ def verify_journal(
     path: str | os.PathLike[str], limit: int | None = MAX_FAULTS
 ) -> list[JournalFault]:
     """
-    Return what is wrong with the journal: damaged pages first, then bad rows in order.
+    Return the faults of a journal: damaged pages first, then bad rows in order, at most `limit`.
 
-    At most `limit` faults; also while its writer runs. Rows cut off at the end leave no trace in
-    the file; the ledger of the fleet knows how far it was. Raises JournalError if there is no
-    journal to be read.
+    The writer may run meanwhile. Rows removed at the end can't be detected in the file, only by
+    the ledger of the fleet. Raises JournalError if there is no readable journal.
     """
     with _Verifier(path) as verifier:
         return list(islice(verifier.faults(), limit))
@@ -55,7 +54,7 @@ def verify_journal(
 class _Verifier(JournalReader):
 
     def faults(self) -> Iterator[JournalFault]:
-        """Yield what is wrong, all seen in one state of the journal."""
+        """Yield all faults, in one read transaction."""
         try:
             self._ask('BEGIN')
             for text, in self._ask(f'PRAGMA integrity_check({MAX_FAULTS})'):
@@ -67,19 +66,18 @@ class _Verifier(JournalReader):
             yield JournalFault(0, str(error).removeprefix(f'{self.path}: '))
 
     def _index_faults(self) -> Iterator[JournalFault]:
-        """Yield the rows that questions to the index would not find, or find twice."""
+        """Yield the rows for which the index and `last_indexed` disagree."""
         for seq, in self._ask(
                 'SELECT seq FROM entry NOT INDEXED, progress '
                 f'WHERE indexed IS NOT (seq <= last_indexed) ORDER BY seq LIMIT {MAX_FAULTS}'):
-            yield JournalFault(seq, 'the index has it and is said not to have it, or the '
-                               'other way round')
+            yield JournalFault(seq, "the index and its mark 'last_indexed' disagree on this row")
 
     def _row_faults(self) -> Iterator[JournalFault]:
         snapshot: dict[str, Any] = {
             'through': 0, 'anchor': '', 'kept': 0, 'kept_digest': digest([])}
         for row, fault in self._last_snapshot():
             if fault:
-                yield JournalFault(row.seq, f'{fault}; it is the snapshot that vouches for all '
+                yield JournalFault(row.seq, f'{fault}; it is the snapshot that verifies all '
                                    'gaps before it')
                 return
             snapshot = row.data
@@ -107,7 +105,7 @@ class _Verifier(JournalReader):
 
 
 def _walk_faults(walks: dict[tuple[str, str], Row], row: Row) -> Iterator[JournalFault]:
-    """Yield what is wrong with a transition after the last one of its action, and note it."""
+    """Yield the faults of a transition compared with the last one of its action."""
     last = walks.get((row.flow_id, row.action_id))
     walks[row.flow_id, row.action_id] = row
     if last is None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A thread for clients of the network, and how what runs there is ended."""
+"""A thread with an asyncio loop for network clients, and its orderly end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AGAIN = 1.0  #: s
 
 
 class LoopThread:
-    """An asyncio loop in a thread of its own, for clients of the network."""
+    """An asyncio loop in a thread of its own, for network clients."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -35,11 +35,11 @@ class LoopThread:
         self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
-        """Run a coroutine there."""
+        """Run a coroutine in the loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
-        """Cancel what runs there, wait until it has ended, and end the thread."""
+        """Cancel all tasks of the loop, wait for their end, and end the thread."""
         self.submit(_end_others()).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -48,10 +48,10 @@ class LoopThread:
 
 async def end(*tasks: asyncio.Future[Any]) -> None:
     """
-    Cancel tasks and wait until they have ended, whatever with.
+    Cancel tasks and wait until they have ended; their exceptions are ignored.
 
-    If need be more than once: a task may overlook that it was canceled, as in redis-py 4.3, where
-    a cancellation is lost that comes while it looks whether a connection has something to read.
+    A cancel is repeated if needed, as it may be lost: redis-py 4.3 loses one that comes while it
+    checks whether a connection is readable.
     """
     ended = asyncio.gather(*tasks, return_exceptions=True)
     while not ended.done():

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The states of an operation on shared work, and who may come before whom.
+The states of an operation on shared work, and their allowed predecessors.
 
-The table is that of config/graphs/operation.yaml. Redis holds the states in upper case; either
-case is taken.
+The transitions are those of config/graphs/operation.yaml. Redis stores the states in upper case;
+both cases are accepted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..engine.resources import config_file
 
 
 class OperationState(str, Enum):
-    """Where an operation is; the values are what Redis holds."""
+    """The state of an operation; the values are those in Redis."""
 
     RECEIVED = 'RECEIVED'  #: the request has arrived
     PREPROCESSING = 'PREPROCESSING'  #: it is made ready
@@ -51,7 +51,7 @@ class OperationState(str, Enum):
 
 @cache
 def predecessors() -> Mapping[OperationState, frozenset[OperationState]]:
-    """Return the states that each state may come from."""
+    """Return the allowed predecessors of each state."""
     graph = load_graph(config_file('graphs/operation.yaml'))
     return MappingProxyType({
         state: frozenset(OperationState(one.source.upper()) for one in graph.transitions

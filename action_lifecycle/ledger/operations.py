@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Operations on shared work: the state of each in a hash of its own in Redis, by trace id.
+Operations on shared work: each has its state in a Redis hash, by trace id.
 
-Who may come before whom is checked by the server in the same step that writes, so of two writers
-that start from one state one wins, and a trace that expired stays away.
+The server checks the transition in the same atomic step that writes it. So of two concurrent
+writers one wins, and an expired trace is not created again.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from .redis_connection import script_text
 from .redis_keys import checkpoint, result, trace
 
 TTL = 86_400
-"""Seconds that a trace and its checkpoint live."""
+"""Lifetime (s) of a trace and its checkpoint."""
 
 
 class OperationStateMachine:
     """
-    Moves operations from state to state; `redis` is a `redis.asyncio.Redis`.
+    Changes the states of operations; `redis` is a `redis.asyncio.Redis`.
 
-    Errors of redis-py (not reachable, read-only) go to the caller.
+    Errors of redis-py (not reachable, read-only) are raised.
     """
 
     def __init__(self, redis: Any) -> None:
@@ -53,14 +53,14 @@ class OperationStateMachine:
         return operation_states.is_valid_transition(current, target)
 
     async def receive(self, trace_id: str, metadata: Mapping[str, Any] | None = None) -> bool:
-        """Begin an operation, in state RECEIVED and for TTL s; False if it is known already."""
+        """Create an operation in state RECEIVED, for TTL s; False if it exists already."""
         key = trace(trace_id)
         fields = [*_texts(metadata), 'created_at', repr(time.time())]
         return bool(await self._redis.register_script(script_text('receive'))(
             keys=[key], args=[TTL, *fields]))
 
     async def state(self, trace_id: str) -> OperationState | None:
-        """Return where an operation is, None for one that is missing."""
+        """Return the state of an operation, None if it is missing."""
         found = await self._redis.hget(trace(trace_id), 'state')
         if found is None:
             return None
@@ -70,10 +70,10 @@ class OperationStateMachine:
         self, trace_id: str, target_state: str, metadata: Mapping[str, Any] | None = None
     ) -> bool:
         """
-        Move an operation on and merge `metadata` into its trace.
+        Change the state of an operation and merge `metadata` into its trace.
 
-        False, and nothing is changed, for a missing trace, an unknown target, and one that the
-        operation can't go to from where it is.
+        Returns False and changes nothing if the trace is missing, the target unknown, or the
+        transition not allowed.
         """
         return (await move(self._redis, trace_id, target_state, metadata))[2] == 1
 
@@ -83,10 +83,10 @@ async def move(
     saved: Sequence[Any] = (), fence: str = '', outcome: str | None = None,
 ) -> list[int]:
     """
-    Move an operation, with the fields of a checkpoint and a result, in one atomic round trip.
+    Change the state of an operation, with a checkpoint and a result, atomically in one round trip.
 
-    `fence`: only if the operation is claimed with it. Returns three numbers: new fields in the
-    checkpoint, whether its time to live was set, whether the operation was moved.
+    `fence`: only if the operation is claimed with this fence. Returns three numbers: new fields in
+    the checkpoint, 1 if its time to live was set, 1 if the state was changed.
     """
     try:
         target = OperationState(target_state.upper())
@@ -103,14 +103,14 @@ async def move(
 
 
 def uuid7() -> str:
-    """Return a new trace id: a UUIDv7, which sorts by the time (ms) that it was made."""
+    """Return a new trace id: a UUIDv7, which sorts by its creation time (ms)."""
     number = int(time.time() * 1000) << 80 | secrets.randbits(80)
     number = number & ~(0xF << 76) | 0x7 << 76
     return uuid.UUID(int=number & ~(0x3 << 62) | 0x2 << 62).hex
 
 
 def _texts(metadata: Mapping[str, Any] | None) -> list[Any]:
-    """Return names and values of metadata; what is no text, bytes or number becomes JSON."""
+    """Return alternating names and values; values other than str, bytes, numbers become JSON."""
     texts: list[Any] = []
     for name, value in (metadata or {}).items():
         plain = isinstance(value, (str, bytes, int, float)) and not isinstance(value, bool)

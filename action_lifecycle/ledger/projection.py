@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The actions as a journal tells of them, kept up to date by reading on where one left off."""
+"""The actions in a journal, updated incrementally."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ActionState
 
 MAX_ENDED = 10_000
-"""Ended actions that are remembered; the journal has all."""
+"""Maximum number of ended actions in memory; the journal has all."""
 
 
 class _ReadOnly:
-    """The recorder of an action that is only looked at."""
+    """The recorder of actions that are only read."""
 
     def transition(self, action: object, change: object) -> None:
         raise AssertionError('a projection changes nothing')
@@ -43,7 +43,7 @@ class _ReadOnly:
 
 
 class Projection:
-    """Answers questions about actions from a journal, in time proportional to what is new."""
+    """Answers queries about actions from a journal, in time proportional to the new rows."""
 
     def __init__(self, reader: JournalReader, graph: Graph) -> None:
         self._reader = reader
@@ -54,9 +54,9 @@ class Projection:
 
     def update(self, limit: int | None = None) -> bool:
         """
-        Read at most `limit` of the rows that have come since; whether there may be more.
+        Read at most `limit` new rows; returns whether there may be more.
 
-        Raises JournalError (LedgerError, of a ledger) at a damaged row, and each time again.
+        Raises JournalError (LedgerError for a ledger) at a damaged row, at every call.
         """
         count = 0
         for row in self._reader.intact_rows(after=self._seq, limit=limit):
@@ -65,7 +65,7 @@ class Projection:
             if row.kind != 'transition':
                 continue
             key = row.flow_id, row.action_id
-            # Taken out and put back, so that the newest change stands last.
+            # Removed and added again, so that the last change comes last.
             action = self._actions.pop(key, None) or Action(
                 *key, ActionSpec(), self._graph, self._recorder)
             try:
@@ -88,7 +88,7 @@ class Projection:
             del self._actions[key]
 
     def get(self, flow_id: str, action_id: str) -> Action | None:
-        """Return an action; without a flow the one of that name that changed last."""
+        """Return an action; without a flow id, the one of that name that changed last."""
         self.update()
         if flow_id:
             return self._actions.get((flow_id, action_id))
@@ -99,7 +99,7 @@ class Projection:
         self, *, flow_id: str = '', states: Collection[str] = (), outcomes: Collection[str] = (),
         open_only: bool = False,
     ) -> list[Action]:
-        """Return the actions that fit all filters, the newest change first."""
+        """Return the actions that match all filters, the newest change first."""
         self.update()
         return [
             action for action in reversed(self._actions.values())

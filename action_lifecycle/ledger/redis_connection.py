@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-How a Redis server is reached, and what its errors are called here.
+Connects to a Redis server and converts its errors.
 
 The address is a URL (`redis://host:port/db`, `rediss://…` for TLS, `unix:///path?db=n`). User and
 password come from the environment variables ACTION_LEDGER_REDIS_USERNAME and
-ACTION_LEDGER_REDIS_PASSWORD, or from the file that ACTION_LEDGER_REDIS_PASSWORD_FILE names: a URL
-stands in parameters and logs.
+ACTION_LEDGER_REDIS_PASSWORD, or from the file named by ACTION_LEDGER_REDIS_PASSWORD_FILE, since
+URLs are visible in parameters and logs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ..engine.errors import LifecycleError, nearest
 
 SCHEMES = ('redis', 'rediss', 'unix')
 TIMEOUT = 2.0
-"""Seconds until a server that does not answer counts as gone."""
+"""Timeout (s) of the server."""
 
 USERNAME = 'ACTION_LEDGER_REDIS_USERNAME'
 PASSWORD = 'ACTION_LEDGER_REDIS_PASSWORD'
@@ -48,14 +48,14 @@ class LedgerError(LifecycleError):
 
 
 def server_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
-    """Return what is raised when the server is away or unwilling, and `others`."""
-    import redis  # here, not above: a robot without a ledger has no need of its 11 MB
+    """Return the exceptions for a server that is away or refuses, and `others`."""
+    import redis  # here, since a robot without a ledger does not need its 11 MB
     return *others, redis.RedisError, OSError, asyncio.TimeoutError
 
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Turn the errors of redis-py and the system into LedgerErrors."""
+    """Convert the errors of redis-py and the system to LedgerErrors."""
     try:
         yield
     except server_errors() as error:
@@ -63,7 +63,7 @@ def explained() -> Iterator[None]:
 
 
 def check_url(url: str) -> str:
-    """Return `url`; raises LedgerError for one with a password or of another scheme."""
+    """Return `url`; raises LedgerError if it has a password or an unknown scheme."""
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES:
         raise LedgerError(f"ledger URL {parts.scheme + '://…'!r}: expected one of "
@@ -91,7 +91,7 @@ def connect_blocking(url: str, *, timeout: float = TIMEOUT) -> Any:
 
 def _options(url: str, timeout: float) -> dict[str, Any]:
     options: dict[str, Any] = {
-        'decode_responses': True, 'encoding_errors': 'replace',  # anybody may write to a stream
+        'decode_responses': True, 'encoding_errors': 'replace',  # streams may have any content
         'socket_timeout': timeout, 'socket_connect_timeout': timeout}
     if url.startswith('unix:'):
         del options['socket_connect_timeout']  # not known to redis-py 4.3 for these

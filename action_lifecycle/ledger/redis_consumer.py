@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Workers that share the requests of one Redis stream, each of which is done once.
+Workers that share the requests of one Redis stream; each request is done once.
 
-A request whose worker died is claimed by another one, which skips what the checkpoint holds. After
-its first motion nobody takes it over unless a person says so.
+If a worker is lost, another one claims its request and skips the work saved in the checkpoint.
+After the first motion of a request, it is only taken over if a person agrees.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _LOG = logging.getLogger(__name__)
 MAX_STREAM = 100_000
 MAX_TRIES = 3
 MIN_IDLE = 60.0
-"""Seconds without a renewal after which a worker counts as dead."""
+"""Time (s) without a renewal after which a worker counts as lost."""
 
-BLOCK = 1.0  # s that a read waits; below the time-out of the connection
-AGAIN = 1.0  # s after a failure of the server, and between looks while the work is not ready
+BLOCK = 1.0  # maximum time (s) of a blocking read; below the connection's timeout
+AGAIN = 1.0  # delay (s) after a server failure, and polling period while not ready
 
 _TO_CLAIMED = {
     State.RECEIVED: (State.QUEUED, State.CLAIMED),
@@ -62,35 +62,35 @@ _TO_CLAIMED = {
 
 
 class Work(Protocol):
-    """What a worker can do."""
+    """The work of a worker."""
 
     def ready(self) -> bool:
-        """Whether it can take a request now."""
+        """Whether the worker can take a request now."""
 
     async def gather(self, request: Request) -> dict[str, Any]:
-        """Collect what the work needs, JSON; moves nothing. Not called again after a crash."""
+        """Collect the data for the work, as JSON data; must not move anything."""
 
     async def perform(self, operation: Operation, gathered: dict[str, Any]) -> Any:
-        """Do the work and return its result, JSON; `start_motion` comes before any motion."""
+        """Do the work and return its result, JSON data; call `start_motion` before any motion."""
 
     def goes_on(self, request: Request) -> bool:
-        """Whether it has begun this request in an earlier life, and can go on with it."""
+        """Whether this worker has begun the request before a restart and can resume it."""
 
     async def take_over(self, request: Request) -> str:
         """
-        Ask a person who has to do a request that was lost after its first motion.
+        Ask a person about a request that was lost after its first motion.
 
-        Returns who decides that this worker does all of it anew, '' for nobody does it.
+        Returns the person who decides that this worker repeats all of it; '' to give it up.
         """
 
 
 class OperationConsumer:
     """
-    One worker of `group` on `stream`, doing one request at a time.
+    One worker of `group` on `stream`; it does one request at a time.
 
-    `redis` is a `redis.asyncio.Redis` with decode_responses. A request that fails is tried again,
-    by whoever is free, when it has rested for `min_idle` s; after `max_tries` it is a dead letter.
-    A worker that comes back under the same `name` goes on with what it had.
+    `redis` is a `redis.asyncio.Redis` with decode_responses. A failed request is tried again by
+    any worker after `min_idle` s; after `max_tries` it becomes a dead letter. A restarted worker
+    of the same `name` resumes its requests.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class OperationConsumer:
         self._asking: dict[str, asyncio.Future[None]] = {}
 
     async def run(self) -> None:
-        """Work until canceled; what is then unfinished is taken over by another worker."""
+        """Work until canceled; other workers take over unfinished requests."""
         connected = begun = False
         try:
             while True:
@@ -130,7 +130,7 @@ class OperationConsumer:
                     connected = False  # the server may have come back empty
                     _LOG.warning('stream %s: %s', self._stream, error)
                     await asyncio.sleep(AGAIN)
-                except Exception:  # whatever a request brings, the next one may be a good one
+                except Exception:  # a bad request must not stop the next ones
                     _LOG.exception('stream %s', self._stream)
                     await asyncio.sleep(AGAIN)
         finally:
@@ -142,12 +142,12 @@ class OperationConsumer:
             await self._redis.xgroup_create(self._stream, self._group, id='0', mkstream=True)
 
     async def _go_on(self) -> None:
-        """Take up what an earlier life of this worker has left."""
+        """Resume the requests that this worker had before a restart."""
         for message_id, fields in await self._read('0', count=100):
             await self._take(message_id, fields)
 
     async def _step(self) -> None:
-        """Do a request that was left, or else wait for a new one."""
+        """Do a lost request, or else wait for a new one."""
         claimed = await self._redis.xautoclaim(
             self._stream, self._group, self.name, int(self._min_idle * 1000), count=1)
         entries = claimed[1] or await self._read('>', count=1)
@@ -164,17 +164,17 @@ class OperationConsumer:
         return []
 
     async def _take(self, message_id: str, fields: Mapping[str, str] | None) -> None:
-        """Decide what is to be done about a request, and do it."""
+        """Decide what to do with a request, and do it."""
         if message_id in self._asking:
             return
         pending = await self._redis.xpending_range(
             self._stream, self._group, min=message_id, max=message_id, count=1)
         if not pending or pending[0]['consumer'] != self.name:
-            return  # another one's by now
+            return  # another worker has it now
         tries = pending[0]['times_delivered']
         fields = fields or {}  # none: the stream has been trimmed meanwhile
         request = Request(message_id, fields.get('trace_id') or message_id, fields, tries)
-        if fields and not await self._is_old(message_id):  # also when its delivery was lost once
+        if fields and not await self._is_old(message_id):  # also for a repeated delivery
             await self._machine.receive(
                 request.trace_id, {'msg_id': message_id, 'stream': self._stream})
         state = await self._machine.state(request.trace_id)
@@ -185,7 +185,7 @@ class OperationConsumer:
         elif state is None:
             await self._bury(request, 'it is too old: nothing is known of it any more')
         elif owner not in (None, message_id) or state is State.COMPLETED:
-            await self._done(request)  # asked for twice
+            await self._done(request)  # a duplicate
         elif state is State.DELIVERED:
             await self._machine.transition(request.trace_id, State.COMPLETED.value)
             await self._done(request)
@@ -199,12 +199,12 @@ class OperationConsumer:
             await self._claim(request, state)
 
     async def _is_old(self, message_id: str) -> bool:
-        """Whether a request may have been done already, and its trace be gone since."""
+        """Whether a request is so old that its trace may have expired."""
         now, _ = await self._redis.time()
         return bool(now - int(message_id.partition('-')[0]) / 1000 > TTL)
 
     async def _ask(self, request: Request, state: State) -> None:
-        """Ask a person about a request that was lost in motion; other requests go on."""
+        """Ask a person about a request lost after its first motion; other requests go on."""
         try:
             actor = await self._keep(request, self._work.take_over(request))
             if not actor:
@@ -236,7 +236,7 @@ class OperationConsumer:
             if not await self._machine.transition(request.trace_id, target.value, {
                     **metadata, 'msg_id': request.message_id, 'fence': operation.fence,
                     'worker': self.name, 'attempt': request.tries}):
-                return  # somebody else was faster
+                return  # another worker was faster
         try:
             await self._keep(request, self._do(operation), operation)
         except Lost as error:
@@ -245,7 +245,7 @@ class OperationConsumer:
             operation.ended = True
 
     async def _do(self, operation: Operation) -> None:
-        """Go through the states of an operation, skipping what its checkpoint holds."""
+        """Run the states of an operation; skips the gathering if there is a checkpoint."""
         request = operation.request
         try:
             await operation.move(State.PRE_INFERENCE_GATHER)
@@ -280,7 +280,7 @@ class OperationConsumer:
         self, request: Request, work: Coroutine[Any, Any, Any],
         operation: Operation | None = None,
     ) -> Any:
-        """Do `work` and show signs of life; raises Lost when the request is another's."""
+        """Run `work` and renew the claim; raises Lost if another worker has the request."""
         working = asyncio.ensure_future(work)
         try:
             while True:
@@ -294,19 +294,19 @@ class OperationConsumer:
         return working.result()
 
     async def _is_held(self, request: Request, operation: Operation | None) -> bool:
-        """Renew the claim on a request; False when it is another's."""
+        """Renew the claim on a request; False if another worker has it."""
         now = time.monotonic()
         with contextlib.suppress(*server_errors()):
             if not await self._is_renewed(request):
                 return False
             for key in trace(request.trace_id), checkpoint(request.trace_id):
-                await self._redis.expire(key, TTL)  # which brings no missing key back
+                await self._redis.expire(key, TTL)  # does not create missing keys
             if operation is not None:
                 operation.held_until = now + self._min_idle
         return True
 
     async def _is_renewed(self, request: Request) -> bool:
-        """Begin the time anew after which others may claim a request; False if one has."""
+        """Reset the idle time of a request; False if another worker has claimed it."""
         return bool(await self._renew_script(
             keys=[self._stream], args=[self._group, self.name, request.message_id]))
 
@@ -327,7 +327,7 @@ class OperationConsumer:
 
 
 async def submit(redis: Any, stream: str, data: Mapping[str, str], trace_id: str = '') -> str:
-    """Ask for work and return its trace id; the same one given twice is worked on once."""
+    """Add a request and return its trace id; requests with the same trace id are done once."""
     trace_id = trace_id or uuid7()
     await redis.xadd(stream, {**data, 'trace_id': trace_id}, maxlen=MAX_STREAM, approximate=True)
     return trace_id

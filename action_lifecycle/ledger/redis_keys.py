@@ -15,8 +15,8 @@
 """
 The names of all keys in Redis.
 
-What one script changes together has one hash tag, `{…}`, so that it is in one slot of a cluster:
-the keys of a robot, of a session, of an operation. docs/ledger.md has the table.
+Keys that one script changes together have the same hash tag, `{…}`, so that they are in one slot
+of a cluster: the keys of a robot, of a session, of an operation. docs/ledger.md lists them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from urllib.parse import quote
 
 
 def _tag(name: str) -> str:
-    """Return a hash tag; what would end it early is escaped."""
+    """Return a hash tag; special characters are escaped."""
     return '{' + quote(name, safe=' /.-_~') + '}'
 
 
@@ -50,7 +50,7 @@ def robot_open(robot: str) -> str:
 
 
 def robot_subject(robot: str, kind: str, flow_id: str, action_id: str) -> str:
-    """Return the hash with the last row of an action, a flow or another subject of rows."""
+    """Return the hash with the last row of an action, a flow or another subject."""
     name = ':'.join(quote(part, safe=' /') for part in (kind, flow_id, action_id))
     return f'al:{_tag(robot)}:{name}'
 
@@ -66,7 +66,7 @@ def session_tasks(session: str) -> str:
 
 
 def session_history(session: str) -> str:
-    """Return the stream of what happened to the tasks of a session."""
+    """Return the stream with the history of the tasks of a session."""
     return f'al:session:{_tag(session)}:history'
 
 
@@ -81,10 +81,10 @@ def checkpoint(trace_id: str) -> str:
 
 
 def result(trace_id: str) -> str:
-    """Return the text with the result of an operation."""
+    """Return the string with the result of an operation."""
     return f'sg:result:{{{trace_id}}}'
 
 
 def dead_letters(stream: str) -> str:
-    """Return the stream of the requests of `stream` that could not be done, in its slot."""
+    """Return the stream of the failed requests of `stream`, in the same slot."""
     return f'{stream}:dead' if '{' in stream else f'{{{stream}}}:dead'

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The ledger of one robot in Redis: what its journal says, for the fleet to read.
+The ledger of one robot in Redis: a copy of its journal, for the fleet to read.
 
-Rows come in as one atomic batch. The ledger skips those it has, refuses a gap, a broken hash chain
-and an action that does not come from the state it is in, and writes event, state and cursor
+Rows are applied in atomic batches. The ledger skips rows it has, refuses gaps, broken hash chains
+and transitions that do not start in the action's state, and writes event, state and cursor
 together.
 """
 
@@ -40,13 +40,13 @@ from .redis_connection import (
 from .redis_keys import robot_events, robot_meta, robot_open, robot_pattern, robot_subject
 
 RETENTION = 30 * 86_400.0
-"""Seconds that ended actions and their rows are kept."""
+"""Time (s) for which ended actions and their rows are kept."""
 
 PAGE = 500
-TRIMMED = 1000  # rows at once: a script stops the server for everybody
+TRIMMED = 1000  # rows per script, since a script blocks the server
 REMOVED = 500  # keys at once
 REBUILDING = 'rebuilding'
-"""What stands for the number of the last row while the keys of a robot are removed."""
+"""Value of the cursor's `seq` while the keys of a robot are removed."""
 _COLUMN_TYPES: dict[str, Any] = {
     'seq': int, 'attempt': int, 'final': lambda text: text == '1',
     'ros_time': lambda text: float(text) if text else None, 'boot_time': float, 'wall_time': float}
@@ -72,11 +72,11 @@ _REFUSALS = {
 
 
 class LedgerRefused(LedgerError):
-    """The ledger does not take rows; nothing of the batch was written."""
+    """The ledger refused a batch of rows; nothing was written."""
 
 
 class Cursor(NamedTuple):
-    """The last row that the ledger holds: its number, 0 for none, and its hash."""
+    """The last row of the ledger: its number (0: none) and its hash."""
 
     seq: int
     hash: str  # noqa: A003
@@ -84,10 +84,10 @@ class Cursor(NamedTuple):
 
 class RedisLedger:
     """
-    The ledger of `robot` in the Redis at `url`, for asyncio; one event loop only.
+    The ledger of `robot` in the Redis at `url`; for one asyncio event loop.
 
-    Every call raises LedgerError when the server can't be reached or does not take it.
-    `retention` in s. `journal` is the file that messages name.
+    Every call raises LedgerError if the server can't be reached or refuses. `retention` in s.
+    `journal`: path of the journal for messages.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class RedisLedger:
         self.redis = connect(url, timeout=timeout)
         self._retention = retention
         self._keys = robot_events(robot), robot_meta(robot), robot_open(robot)
-        # redis-py sends a script's digest, and its text when the server has lost it.
+        # redis-py sends the digest of a script, and its text if the server does not have it.
         self._fence = self.redis.register_script(script_text('fence'))
         self._apply, self._cursor, self._trim = (
             self.redis.register_script(script_text('robot') + script_text(name))
@@ -108,16 +108,16 @@ class RedisLedger:
 
     async def cursor(self, subjects: Iterable[str] = ()) -> Cursor:
         """
-        Return how far the ledger is.
+        Return the cursor of the ledger.
 
-        Raises LedgerRefused for one that something else has changed: a key of another type, a
-        stream that doesn't end where it should or lost entries, one of the open `subjects` gone.
+        Raises LedgerRefused if something else has changed the ledger: a key of a wrong type, a
+        stream with a wrong end or lost entries, or a missing key of the open `subjects`.
         """
         seq, last_hash = await self._run(self._cursor, subjects, [])
         return Cursor(int(seq), last_hash)
 
     def anew(self) -> str:
-        """Return what to do when the ledger is to be filled from the journal again."""
+        """Return a text on how to rebuild the ledger from the journal."""
         command = shlex.join(['action_lifecycle', 'ledger', 'rebuild', self._journal,
                               '--url', self._url, '--robot', self.robot])
         return (f"to fill the ledger of robot '{self.robot}' from its journal again, run "
@@ -125,9 +125,9 @@ class RedisLedger:
 
     async def clear(self) -> int:
         """
-        Remove all keys of the robot, whatever they hold, and return how many there were.
+        Remove all keys of the robot; returns their number.
 
-        Until the last one is gone, rows are refused, so that nobody fills the ledger meanwhile.
+        Until all keys are removed, rows are refused.
         """
         with explained():
             gone = int(await self._fence(keys=[self._keys[1]], args=[REBUILDING]))
@@ -148,10 +148,10 @@ class RedisLedger:
         self, rows: Sequence[Row], *, through: int = 0, swallowed: Iterable[str] = ()
     ) -> int:
         """
-        Take in rows, in order, and return the number of the last row that the ledger then has.
+        Apply rows, in order; returns the number of the last row that the ledger then has.
 
-        Up to row `through`, where the journal was compacted, there may be gaps; `swallowed` are
-        keys of open subjects that have no rows left there. Raises LedgerRefused.
+        Up to row `through`, the journal was compacted and there may be gaps; `swallowed`: keys of
+        open subjects that have no rows left there. Raises LedgerRefused.
         """
         keys = [*(self.subject(row) for row in rows), *swallowed]
         values: list[Any] = [through, int(self._retention), len(rows)]
@@ -163,7 +163,7 @@ class RedisLedger:
         return int((await self._run(self._apply, keys, values))[0])
 
     async def _run(self, script: Any, keys: Iterable[str], values: Sequence[Any]) -> list[Any]:
-        """Run a script that answers 'ok' and something, or why it has done nothing."""
+        """Run a script; returns its values after 'ok', or raises LedgerRefused."""
         with explained():
             told: list[Any] = list(await script(keys=[*self._keys, *keys], args=values))
         if (answer := told.pop(0)) != 'ok':
@@ -176,21 +176,21 @@ class RedisLedger:
         return told
 
     def subject(self, row: Row) -> str:
-        """Return the key of what a row is about; that of the cursor for a row about nothing."""
+        """Return the key of a row's subject; for notes and snapshots, the key of the cursor."""
         if row.kind in ('note', SNAPSHOT):
             return self._keys[1]
         return robot_subject(self.robot, row.kind, row.flow_id, row.action_id)
 
     async def open_subjects(self) -> list[str]:
-        """Return the keys of all subjects that are open."""
+        """Return the keys of all open subjects."""
         with explained():
             return list(await self.redis.zrange(self._keys[2], 0, -1))
 
     async def trim(self, now: float) -> int:
         """
-        Remove the oldest rows, TRIMMED at most; return how many. `now` in s since 1970.
+        Remove at most TRIMMED of the oldest rows; returns their number. `now` in s since 1970.
 
-        They are older than the retention time and than the first row of everything open.
+        Only rows older than the retention time and than the first row of any open subject go.
         """
         told = await self._run(self._trim, (), [repr(now - self._retention), TRIMMED])
         return int(told[0])
@@ -202,9 +202,9 @@ class RedisLedger:
 
 class RedisReader:
     """
-    Answers as a JournalReader does, from the ledger: what a Projection needs of one.
+    Reads the ledger with the interface of JournalReader that a Projection needs.
 
-    Calls block; they raise LedgerError when the server can't be reached.
+    Calls block and raise LedgerError if the server can't be reached.
     """
 
     def __init__(self, url: str, robot: str = 'robot') -> None:
@@ -226,7 +226,7 @@ class RedisReader:
         self, *, flow_id: str | None = None, action_id: str | None = None,
         kind: str | None = None, after: int = 0, limit: int | None = None,
     ) -> Iterator[Row]:
-        """Yield the rows that match, in order, that have a sequence number above `after`."""
+        """Yield the matching rows with a sequence number above `after`, in order."""
         wanted = {name: value for name, value in (
             ('flow_id', flow_id), ('action_id', action_id), ('kind', kind)) if value is not None}
         while True:

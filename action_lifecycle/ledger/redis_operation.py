@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One request that a worker has claimed: where it is, how long it is held, what it has moved."""
+"""One request claimed by a worker: its state, its claim, and whether it has moved anything."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from .redis_keys import trace
 
 _LOG = logging.getLogger(__name__)
 
-AGAIN = 0.5  # s between tries of a step while the server is away
+AGAIN = 0.5  # delay (s) between tries while the server is away
 
 
 class Request(NamedTuple):
-    """A request: its entry in the stream, its trace, its fields, which delivery this is."""
+    """A request: id of its stream entry, trace id, fields, and number of its delivery."""
 
     message_id: str
     trace_id: str
@@ -43,14 +43,14 @@ class Request(NamedTuple):
 
 
 class Lost(LedgerError):
-    """The operation is not ours any more; nothing may be started for it."""
+    """Another worker has the operation, so nothing may be started for it."""
 
 
 class Operation:
     """
-    A request that is being worked on.
+    A request in progress.
 
-    `held_until` is in s of time.monotonic(): until then nobody else can have claimed it.
+    `held_until`: time in s of time.monotonic() until which no other worker can claim it.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Operation:
         self._redis = redis
 
     async def start_motion(self) -> None:
-        """Record that something is about to move; raises Lost, and then nothing may."""
+        """Record that something is about to move; if it raises Lost, nothing may move."""
         if not self.moved:
             await self.move(State.TOOL_EXECUTING, {'moved': 1}, in_time=True)
             self.moved = True
@@ -74,10 +74,10 @@ class Operation:
         saved: Mapping[str, Any] | None = None, in_time: bool = False,
     ) -> None:
         """
-        Go on to a state, with a checkpoint of `saved`; raises Lost.
+        Enter a state, with a checkpoint of `saved`; raises Lost.
 
-        While the server is away it is tried again (`in_time`: for as long as the claim is held):
-        whoever took the operation over meanwhile has changed its fence.
+        While the server is away this is repeated (`in_time`: only while the claim is held). The
+        fence prevents the change if another worker has taken the operation over.
         """
         fields = () if saved is None else pack(saved)
         again = False
@@ -98,10 +98,10 @@ class Operation:
                 await asyncio.sleep(AGAIN)
 
     async def save(self, gathered: Mapping[str, Any]) -> None:
-        """Write the checkpoint and go on to INFERRING; raises Lost."""
+        """Write the checkpoint and enter INFERRING; raises Lost."""
         await self.move(State.INFERRING, saved=gathered)
 
     async def _is_in(self, state: State) -> bool:
-        """Whether a step whose answer was lost has been done."""
+        """Whether a step whose response was lost has been made."""
         found = await self._redis.hmget(trace(self.request.trace_id), ['state', 'fence'])
         return list(found) == [state.value, self.fence]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The tasks of sessions in Redis, for ledgers of several processes and robots."""
+"""The tasks of sessions in Redis, shared by several processes and robots."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .smart_ledger import Happening, Lease, Task
 from ..lifecycle.states import LedgerTaskStatus
 
 KEEP = 30 * 86_400
-"""Seconds that the keys of a session stay after its last change."""
+"""Lifetime (s) of the keys of a session after its last change."""
 
 
 class RedisTasks:
     """
-    Tasks in the Redis at `url`; leases run by the server's clock.
+    Tasks in the Redis at `url`; leases expire by the server's clock.
 
-    Each call is one round trip and atomic; it raises LedgerError when the server can't be reached.
+    Each call is one atomic round trip; it raises LedgerError if the server can't be reached.
     """
 
     def __init__(self, url: str) -> None:

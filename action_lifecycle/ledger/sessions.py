@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Actions by session, for callers that do the work themselves and only record what state it is in.
+Actions by session, for callers that do the work themselves and only record its states.
 
-The states live in memory, and in a journal if there is one. A ledger of the session may be told of
-each change. One lock covers everything, so the second of two callers is judged by what the first
-has made of an action.
+The states are kept in memory, and in a journal if there is one. A ledger of the session can be
+updated at each change. One lock covers everything, so concurrent changes are made one after
+another.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ RESTORED_AS = {
     LedgerTaskStatus.CANCELLED: ActionState.TERMINATED,
     LedgerTaskStatus.SKIPPED: ActionState.TERMINATED,
 }
-"""The state of an action of which only its status in the ledger is known."""
+"""The state of an action that is restored from its status in the ledger."""
 
 _RESTORED_OUTCOMES = {
     LedgerTaskStatus.CANCELLED: Outcome.CANCELED,
@@ -57,30 +57,30 @@ _RESTORED_OUTCOMES = {
 
 
 class SessionLedger(Protocol):
-    """Where the statuses of a session's actions are kept as well."""
+    """A ledger that is kept in sync with the statuses of a session's actions."""
 
     @property
     def tasks(self) -> Mapping[str, Any]:
-        """Return by action id a status, or an object that has one as `status`."""
+        """Return statuses, or objects with an attribute `status`, by action id."""
 
     def update_task_status(self, task_id: str, status: LedgerTaskStatus, reason: str) -> Any:
-        """Take in the status of an action; called once for each change, in order."""
+        """Update the status of an action; called once for each change, in order."""
 
 
 class SessionAction(Action):
     """
     An action of a session.
 
-    It is physical once its caller has said that it moves.
+    It is physical after its first state `executing_motion`.
     """
 
     def physical(self, target: str = '') -> bool:
-        """Whether it has moved something, or is about to."""
+        """Whether the action has had a motion, or is about to."""
         return self.motions > 0 or target == ActionState.EXECUTING_MOTION
 
 
 class Sessions:
-    """The actions and ledgers of all sessions. A session's key is the flow id of its actions."""
+    """The actions and ledgers of all sessions; a session's key is the flow id of its actions."""
 
     def __init__(self, graph: Graph, journal: Journal | None = None) -> None:
         self.lock = threading.RLock()
@@ -88,14 +88,14 @@ class Sessions:
         self.actions: dict[tuple[str, str], SessionAction] = {}
         self.ledgers: dict[str, SessionLedger] = {}
         self.aside: dict[tuple[str, str], str] = {}
-        """Actions that could not be read back from the journal, each with the reason."""
+        """Actions that could not be restored from the journal, with reasons."""
         self._graph = graph
         self._warned = False
         for row in journal.rows(kind='transition') if journal is not None else ():
             self._read_back(row)
 
     def _read_back(self, row: Row) -> None:
-        """Apply a row; an action with one that can't be applied is set aside as a whole."""
+        """Apply a row; if this fails, set its action aside."""
         key = row.flow_id, row.action_id
         if key in self.aside:
             return
@@ -106,19 +106,19 @@ class Sessions:
             action.apply(row.event, row.to_state, row.data)
             action.restore(row.to_state)
             self.actions[key] = action
-        except Exception as error:  # a row may hold anything; the other actions are read back
+        except Exception as error:  # a bad row must not affect other actions
             said = error if isinstance(error, LifecycleError) else repr(error)
             self.aside[key] = f'row {row.seq} of the journal: {said}'
             self.actions.pop(key, None)
             _LOG.error(
-                'action %s of session %s is set aside: %s. Its state is not known and it takes no '
-                'other; go on with a new action id', row.action_id, row.flow_id, self.aside[key])
+                'action %s of session %s is set aside: %s. Its state is unknown and can not be '
+                'changed; use a new action id', row.action_id, row.flow_id, self.aside[key])
 
     def action(self, session: str, action_id: str | int) -> SessionAction:
         """
-        Return an action; one that nobody has touched is new, and kept when it changes.
+        Return an action; an unknown one is new, and is stored at its first change.
 
-        `StateTransitionError` if it is set aside.
+        Raises `StateTransitionError` if it is set aside.
         """
         key = session, str(action_id)
         if key in self.aside:
@@ -133,9 +133,10 @@ class Sessions:
         evidence: list[dict[str, Any]] | None = None,
     ) -> None:
         """
-        Record a step to another state; nothing happens if it is the present one.
+        Record a new state; does nothing if it is the current one.
 
-        `StateTransitionError` when the graph or the journal refuses; then nothing has changed.
+        Raises `StateTransitionError` if the graph or the journal refuses; then nothing has
+        changed.
         """
         if state == action.state:
             return
@@ -167,10 +168,10 @@ class Sessions:
         avoided: Collection[ActionState],
     ) -> bool:
         """
-        Record the shortest legal way to one of the targets that enters none of the avoided.
+        Record the shortest legal path to one of the targets without the avoided states.
 
-        False when there is none, or when the journal refuses a step; the action then stands where
-        the last recorded one left it.
+        Returns False if there is none, or if a journal write fails; the action then keeps the
+        state of the last recorded step.
         """
         allowed = partial(_may_be_walked, action, avoided)
         paths = [self._graph.path(action.machine.state, target, allowed)
@@ -187,7 +188,7 @@ class Sessions:
         return True
 
     def restore(self, session: str, tasks: Mapping[str, Any]) -> int:
-        """Take over the states of actions that nothing is known of; return how many."""
+        """Restore the states of unknown actions; returns their number."""
         restored = 0
         for task_id, task in tasks.items():
             status = _status(task_id, task)
@@ -208,7 +209,7 @@ class Sessions:
         return restored
 
     def sync(self, action: SessionAction, reason: str) -> None:
-        """Tell the session's ledger; what it raises is logged, the change stands."""
+        """Update the session's ledger; its exceptions are logged, the change stays."""
         ledger = self.ledgers.get(action.flow_id)
         if ledger is None:
             return
@@ -218,17 +219,17 @@ class Sessions:
             _LOG.exception('the ledger of session %s did not take %s of action %s',
                            action.flow_id, action.ledger_status.value, action.action_id)
 
-    # What an action asks of its recorder
+    # The interface of a recorder
 
     def transition(self, action: SessionAction, change: Change) -> None:
-        """Write a change down before it takes effect."""
+        """Journal a change before it takes effect."""
         self._record(action, change.event, change.source, change.target, change.data)
 
     def published(self, action: SessionAction, change: Change) -> None:
-        """Do nothing yet: the ledger is told when the machine is free again."""
+        """Do nothing; the ledger is updated after the transition."""
 
     def barrier(self, callback: object) -> None:
-        """Nothing here starts a motion."""
+        """Raise AssertionError: nothing here starts a motion."""
         raise AssertionError('recording a state needs no barrier')
 
     def _record(
@@ -248,7 +249,7 @@ class Sessions:
 
 
 def step_to(machine: Machine, target: str) -> Transition:
-    """Return the transition to `target`; `StateTransitionError` when there is none."""
+    """Return the transition to `target`; raises `StateTransitionError` if there is none."""
     states = machine.graph.states
     ways = {one.target: one for one in machine.graph.transitions_from(machine.state)}
     if target not in ways:
@@ -262,7 +263,7 @@ def step_to(machine: Machine, target: str) -> Transition:
 def _may_be_walked(
     action: SessionAction, avoided: Collection[ActionState], step: Transition
 ) -> bool:
-    """Whether a walk may take this step: none that takes details, none into a new attempt."""
+    """Whether a walk may take this step: not if it needs details or starts a new attempt."""
     return not (
         step.target in avoided or step.event == 'confirmed'
         or (step.source == ActionState.ASSIGNED and action.state is not ActionState.ASSIGNED)
@@ -271,7 +272,7 @@ def _may_be_walked(
 
 
 def _outcome(action: SessionAction, step: Transition, outcome: Outcome | str | None) -> str:
-    """Return the outcome of an action that ends; one that it can't have is refused."""
+    """Return the outcome of an action that ends; raises StateTransitionError if impossible."""
     if step.source == ActionState.ASSIGNED:
         possible = [Outcome.SKIPPED, Outcome.CANCELED]
     elif action.passed_completed:

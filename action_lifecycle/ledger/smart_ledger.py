@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-The tasks of a session: their statuses, who works on them, and what happened.
+The tasks of a session: statuses, claims and history.
 
-Claims are leases: whoever stops to renew one loses it, and each new lease has a higher fencing
-token, so that a holder that slept through the end of its lease can change nothing any more.
-`MemoryTasks` keeps all that in this process, `RedisTasks` (redis_tasks.py) for a fleet.
+Claims are leases that expire if they are not renewed. Each new lease has a higher fencing token,
+so a holder whose lease has lapsed can no longer write. `MemoryTasks` keeps the tasks in this
+process, `RedisTasks` (redis_tasks.py) in Redis for a fleet.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import uuid
 from ..lifecycle.states import LedgerTaskStatus
 
 LEASE = 30.0
-"""Seconds that a claim lasts without a heartbeat."""
+"""Duration (s) of a claim without a heartbeat."""
 
 BLOCKED_REASONS = ('dependency', 'input_required', 'approval_required')
 _ENDED = frozenset({LedgerTaskStatus.COMPLETED, LedgerTaskStatus.FAILED,
@@ -39,7 +39,7 @@ _ENDED = frozenset({LedgerTaskStatus.COMPLETED, LedgerTaskStatus.FAILED,
 
 
 class Task(NamedTuple):
-    """A task as the ledger has it; `updated` in seconds since 1970."""
+    """A task in the ledger; `updated` in s since 1970."""
 
     task_id: str
     status: LedgerTaskStatus
@@ -48,7 +48,7 @@ class Task(NamedTuple):
 
     @property
     def blocked_reason(self) -> str:
-        """Return what a blocked task waits for, one of BLOCKED_REASONS; '' for any other."""
+        """Return the reason of a blocked task, one of BLOCKED_REASONS; '' if not blocked."""
         if self.status is not LedgerTaskStatus.BLOCKED:
             return ''
         named = self.reason.partition(':')[0].strip()
@@ -56,7 +56,7 @@ class Task(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """A claim that is valid now: for which session, held by which ledger object, its token."""
+    """A valid claim: its session, the ledger object that holds it, and its fencing token."""
 
     claimant: str
     holder: str
@@ -71,7 +71,7 @@ class Owner(NamedTuple):
 
 
 class Happening(NamedTuple):
-    """A line of the history: claimed, released, lapsed or a status; `time` since 1970 (s)."""
+    """An event of the history: claimed, released, lapsed or a status; `time` in s since 1970."""
 
     task_id: str
     event: str
@@ -82,38 +82,38 @@ class Happening(NamedTuple):
 
 
 class Tasks(Protocol):
-    """Where the tasks of sessions are kept; `session` is the key of one."""
+    """The storage of the tasks of sessions; `session` is the key of a session."""
 
     def claim(self, session: str, task_id: str, claimant: str, holder: str, lease: float) -> int:
-        """Return the fencing token of a claim for `lease` s, 0 if another holder has it."""
+        """Claim a task for `lease` s; returns the fencing token, 0 if another holder has it."""
 
     def heartbeat(self, session: str, task_id: str, holder: str, token: int, lease: float) -> bool:
         """Renew a claim; False if it lapsed or was released."""
 
     def release(self, session: str, task_id: str, holder: str, token: int, reason: str) -> bool:
-        """Give a claim up; False if it lapsed or was released before."""
+        """Release a claim; False if it lapsed or was released before."""
 
     def put(
         self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str
     ) -> bool:
-        """Keep a status; False if another holder has the claim."""
+        """Store a status; False if another holder has the claim."""
 
     def lease(self, session: str, task_id: str) -> Lease | None:
-        """Return the valid claim."""
+        """Return the valid claim of a task, or None."""
 
     def tasks(self, session: str) -> dict[str, Task]:
         """Return the tasks by id."""
 
     def history(self, session: str) -> list[Happening]:
-        """Return what happened, in order; the last HISTORY of it."""
+        """Return the last HISTORY events, in order."""
 
 
 class SmartLedger:
     """
     The ledger of the session `user_prompt`, which is `f'{user_id}_{prompt_id}'`.
 
-    Each object is a claimant of its own, also beside another one of the same session. Without
-    `tasks` everything is kept in this object; ledgers that share tasks see each other's.
+    Each object is a claim holder of its own, also within one session. Without `tasks`, everything
+    is kept in this object; ledgers with the same `tasks` share them.
     """
 
     def __init__(
@@ -130,11 +130,11 @@ class SmartLedger:
 
     @property
     def tasks(self) -> dict[str, Task]:
-        """Return the tasks by id, as they are now."""
+        """Return the current tasks by id."""
         return self._tasks.tasks(self.user_prompt)
 
     def claim(self, task_id: str | int) -> bool:
-        """Take a task for the time of a lease; False if somebody else has it."""
+        """Claim a task for the duration of a lease; False if another holder has it."""
         token = self._tasks.claim(
             self.user_prompt, str(task_id), self._claimant, self._holder, self._lease)
         if token:
@@ -142,19 +142,19 @@ class SmartLedger:
         return token > 0
 
     def heartbeat(self, task_id: str | int) -> bool:
-        """Renew the claim; False if it lapsed: then no new motion may start."""
+        """Renew the claim; if it returns False, the claim has lapsed and no motion may start."""
         token = self._tokens.get(str(task_id), 0)
         return token > 0 and self._tasks.heartbeat(
             self.user_prompt, str(task_id), self._holder, token, self._lease)
 
     def release(self, task_id: str | int, reason: str = '') -> bool:
-        """Give a task up; False if it is not ours."""
+        """Release a task; False if this object does not hold it."""
         token = self._tokens.pop(str(task_id), 0)
         return token > 0 and self._tasks.release(
             self.user_prompt, str(task_id), self._holder, token, reason)
 
     def token(self, task_id: str | int) -> int:
-        """Return the fencing token of our claim, to go along with effects; 0 without one."""
+        """Return the fencing token of this object's claim, to send with effects; 0 without one."""
         held = self._tasks.lease(self.user_prompt, str(task_id))
         return held.token if held is not None and held.holder == self._holder else 0
 
@@ -170,9 +170,9 @@ class SmartLedger:
         self, task_id: str | int, status: LedgerTaskStatus | str, reason: str = ''
     ) -> bool:
         """
-        Take in the status of a task: work on it claims it, its end releases it.
+        Update the status of a task; IN_PROGRESS claims the task, a final status releases it.
 
-        False if somebody else has claimed the task; then nothing is changed.
+        Returns False and changes nothing if another holder has claimed the task.
         """
         task_id, status = str(task_id), LedgerTaskStatus(status)
         if status is LedgerTaskStatus.IN_PROGRESS and not self.claim(task_id):
@@ -184,17 +184,17 @@ class SmartLedger:
         return True
 
     def history(self, task_id: str | int | None = None) -> list[Happening]:
-        """Return what happened to a task, or to all, in order."""
+        """Return the events of a task, or of all tasks, in order."""
         return [one for one in self._tasks.history(self.user_prompt)
                 if task_id is None or one.task_id == str(task_id)]
 
 
 HISTORY = 10_000
-"""Lines of history that are kept of a session."""
+"""Maximum number of history events per session."""
 
 
 class MemoryTasks:
-    """Tasks that this process keeps; `clock` returns seconds and never goes back."""
+    """Tasks in the memory of this process; `clock()` returns monotonic time (s)."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -262,7 +262,7 @@ class MemoryTasks:
             return list(self._history.get(session, []))
 
     def _valid(self, key: tuple[str, str]) -> Lease | None:
-        """Return the lease that has not lapsed; one that has is noted and forgotten."""
+        """Return the valid lease; a lapsed one is recorded in the history and removed."""
         held, until = self._leases.get(key, (None, 0.0))
         if held is not None and self._clock() >= until:
             del self._leases[key]

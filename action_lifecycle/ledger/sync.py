@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-Bringing a journal into the ledger of the fleet, batch by batch, for as long as it takes.
+Syncs a journal to the ledger of the fleet, batch by batch.
 
-Where to go on is asked of the ledger before every batch. So a ledger that lost something, by a
-restart or an older backup, is filled again, and two who sync at once bring no row twice.
+The ledger's cursor is read before every batch. So a ledger that lost rows by a restart or an older
+backup is filled again, and two concurrent syncs write no row twice.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ _LOG = logging.getLogger(__name__)
 
 BATCH_ROWS = 500
 BATCH_SIZE = 1024 * 1024  # characters of data
-LOOK = 0.1  # s between looks at the journal
-CHECK = 1.0  # s between looks at the ledger when there is nothing to bring
-TRIM = 60.0  # s between removals of old rows, and looks at all open subjects
+LOOK = 0.1  # polling period (s) of the journal
+CHECK = 1.0  # polling period (s) of the ledger while there is nothing to sync
+TRIM = 60.0  # period (s) of removing old rows and of checking all open subjects
 FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0  # s
 
 
 class SyncStatus(NamedTuple):
     """
-    How far the ledger is behind the journal.
+    The status of the sync.
 
-    `lag` is the age (s) of the oldest row that is not in the ledger; `refilled` counts how often
-    the ledger was found to have less than before.
+    `lag`: age (s) of the oldest row that is not in the ledger; `refilled`: how often the ledger
+    had lost rows.
     """
 
     connected: bool = False
@@ -66,7 +66,7 @@ class SyncStatus(NamedTuple):
 
 
 class Synchronizer:
-    """Brings the journal at `path` into `ledger`; `told` gets each new status."""
+    """Syncs the journal at `path` to `ledger`; `told` gets each new status."""
 
     def __init__(
         self, path: str | os.PathLike[str], ledger: RedisLedger,
@@ -81,7 +81,7 @@ class Synchronizer:
         self._trim_at = self._check_at = 0.0
 
     async def run(self) -> None:
-        """Go on until canceled; after a failure wait, longer each time."""
+        """Sync until canceled; after failures, wait with growing delays."""
         failures = 0
         try:
             while True:
@@ -101,7 +101,7 @@ class Synchronizer:
             await self._ledger.close()
 
     async def _step(self) -> bool:
-        """Bring one batch; whether there is more."""
+        """Sync one batch; returns whether there is more."""
         now = time.monotonic()
         if self._reader is not None and now >= self._check_at and self._reader.is_elsewhere():
             self._reader.close()
@@ -130,7 +130,7 @@ class Synchronizer:
         return seq < last
 
     def _check(self, cursor: Cursor, last: int) -> None:
-        """Refuse a ledger that holds something else than this journal."""
+        """Raise LedgerRefused if the ledger is of another journal."""
         assert self._reader is not None
         anew = self._ledger.anew()
         if cursor.seq > last:
@@ -170,7 +170,7 @@ class Synchronizer:
 
 
 async def bring(reader: JournalReader, ledger: RedisLedger, cursor: Cursor) -> int:
-    """Bring the batch behind `cursor` into a ledger; return the last row that it then has."""
+    """Sync the batch after `cursor`; returns the last row that the ledger then has."""
     through = 0
     swallowed: set[str] = set()
     if snapshot := reader.snapshot():
@@ -185,7 +185,7 @@ async def bring(reader: JournalReader, ledger: RedisLedger, cursor: Cursor) -> i
 
 
 class Rebuilt(NamedTuple):
-    """What a rebuild did: keys removed, rows brought, and the row up to which some are missing."""
+    """The result of a rebuild: removed keys, last row, and row up to which rows are missing."""
 
     removed: int
     last: int
@@ -194,10 +194,10 @@ class Rebuilt(NamedTuple):
 
 async def rebuild(path: str | os.PathLike[str], ledger: RedisLedger) -> Rebuilt:
     """
-    Remove what a ledger has of its robot, and fill it from the journal at `path`.
+    Remove all keys of a ledger's robot and fill it from the journal at `path`.
 
-    A ledger node that runs may go on meanwhile: rows come in once, whoever brings them. Raises
-    JournalError for a damaged journal, before anything is removed.
+    The ledger node may run meanwhile; no row is written twice. Raises JournalError for a damaged
+    journal, before anything is removed.
     """
     with JournalReader(path) as reader:
         last = reader.last_seq()

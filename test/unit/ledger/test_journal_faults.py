@@ -359,7 +359,7 @@ def test_row_of_a_stranger_is_not_overwritten(journal):
         'wall_time, prev_hash, hash, indexed FROM entry')
     stranger.commit()
     stranger.close()
-    with pytest.raises(JournalError, match='row 2 is there already, something else writes'):
+    with pytest.raises(JournalError, match='row 2 exists already, something else writes'):
         journal.append(Entry('note'))
     assert [row.kind for row in journal.rows()] == ['note', 'alien']
 
