@@ -27,8 +27,8 @@ COLUMNS = ', '.join(Row._fields)
 
 # Step n migrates a file from version n to n + 1; a new file has version 0 and takes all steps.
 # An append writes one page, the one of the row. The index would be a second one, so rows are
-# indexed later, in order and in batches (see CheckpointThread); all up to `last_indexed` are in the
-# index.
+# indexed later, in order and in batches (see CheckpointThread); all rows up to `last_indexed`
+# are in the index.
 STEPS: list[tuple[str, ...]] = [
     (
         """CREATE TABLE entry (

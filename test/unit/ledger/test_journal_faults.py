@@ -197,7 +197,7 @@ def test_failed_sync_fails_every_later_barrier_until_all_is_written_once_more(
         copy = sqlite3.connect(f'file:{path}?immutable=1', uri=True)
         assert copy.execute('SELECT max(seq) FROM entry').fetchone() == (2,)
         copy.close()
-        assert 'written anew' in caplog.text
+        assert 'written again' in caplog.text
         journal.append(Entry('note'))
         assert journal.barrier().result(5) == 3
     assert verify_journal(path) == []
@@ -240,7 +240,7 @@ def test_reader_in_the_middle_of_an_answer_only_delays_the_writing_anew(path, mo
         reader.execute('BEGIN')
         reader.execute('SELECT * FROM entry').fetchall()
         time.sleep(0.2)
-        with pytest.raises(JournalError, match='others are reading'):
+        with pytest.raises(JournalError, match='while others read the file'):
             journal.barrier().result(5)
         took = []
         for _ in range(3):  # all may stand still in one of them
