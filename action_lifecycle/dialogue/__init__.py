@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is said between the robot and the people around it."""
+"""Dialogues between the robot and people: questions, answers, conversations."""
 
 from .conversation import Conversation, Reply, Work
 from .desk import AnswerRefused, OperatorDesk, Request

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A conversation: events in; out comes what to show and what may be sent next."""
+"""A conversation: the user sends events and gets the output and the possible next events."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ POLL = 'poll'
 
 
 class Progress(Protocol):
-    """How far work is."""
+    """The progress of work."""
 
     @property
     def total(self) -> int:
-        """Return how many tasks are known of."""
+        """Return the number of known tasks."""
 
     @property
     def done(self) -> int:
-        """Return how many of them are done."""
+        """Return the number of tasks done."""
 
     @property
     def fraction(self) -> float:
-        """Return a share of 1 that never falls."""
+        """Return the progress from 0 to 1; it never decreases."""
 
 
 class Work(Protocol):
-    """What is done outside while a state of type `invoker` lasts; an `Invoker` is one."""
+    """The work of states of type `invoker`; `Invoker` implements it."""
 
     @property
     def error(self) -> str:
-        """Return why the latest work failed, or nothing."""
+        """Return why the last work failed; '' if it did not."""
 
     def poll(self) -> Progress | None:
-        """Return how far the work is; None when none is running."""
+        """Return the progress of the running work; None if there is none."""
 
 
 class Reply(NamedTuple):
-    """What the user gets for an event."""
+    """The response to an event of the user."""
 
     output: str
     next_events: tuple[str, ...]
@@ -63,10 +63,10 @@ class Reply(NamedTuple):
 
 class Conversation:
     """
-    The user's side of a machine with a `Dialogue` and, if it has states that work, a `Work`.
+    The user's interface to a machine with a `Dialogue` and, for invoker states, a `Work`.
 
-    While an event of the user runs, a poll waits, so that no half-made transition is seen. Do not
-    call it from a hook of the machine.
+    A poll waits while an event of the user is processed, so that it sees no incomplete transition.
+    Do not call it from a hook of the machine.
     """
 
     def __init__(self, machine: Machine, dialogue: Dialogue, work: Work | None = None) -> None:
@@ -79,9 +79,9 @@ class Conversation:
 
     def send(self, event: str, actor_input: Any = None) -> Reply:
         """
-        Fire an event of the user; `poll` only asks.
+        Fire an event of the user; `poll` only returns the current state.
 
-        Raises what `Machine.fire` raises: `TransitionNotAllowed` for what is not possible.
+        Raises the same as `Machine.fire`, such as `TransitionNotAllowed`.
         """
         with self._turn:
             if event == POLL:
@@ -90,7 +90,7 @@ class Conversation:
             return self._reply(after_event=True)
 
     def poll(self) -> Reply:
-        """Return what can be seen now."""
+        """Return the current output, progress and possible events."""
         return self.send(POLL)
 
     def _reply(self, after_event: bool) -> Reply:

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-The questions that are open to people: put once, answered once, by whom and when.
+The open questions to people: each is asked once and answered once.
 
-With a journal each question of a flow is a note before anybody sees it, and each answer is one
-before it counts. So a question survives a restart with its id and its deadline, and whoever asks
-it again after one gets the answer that has come already.
+With a journal, each question of a flow is journaled before it is published, and each answer before
+it takes effect. So a question keeps its id and its deadline over a restart, and if it is asked
+again after a restart, an answer that came before is returned.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from ..lifecycle.ports import Clock, Handle, Question
 from ..lifecycle.states import ErrorCode
 
 REMEMBERED = 1000
-"""Closed requests of which it is still known how they ended."""
+"""Number of closed requests whose end is remembered."""
 NOBODY = 'nobody'
-"""Who gives the answer when the time is up."""
+"""The actor of an answer at the timeout."""
 
 
 class AnswerRefused(LifecycleError):
-    """An answer that can't be taken; the message says why, `code` is that of the response."""
+    """An answer is refused; `code` is the error code of the response."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         self.code = code
@@ -51,7 +51,7 @@ class AnswerRefused(LifecycleError):
 
 @dataclass(frozen=True)
 class Request:
-    """A question that is open; its text is filled in."""
+    """An open question with its text filled in."""
 
     id: str  # noqa: A003
     question: Question
@@ -62,23 +62,23 @@ class Request:
 
 
 class Listener(Protocol):
-    """Who is told of what is said at a desk."""
+    """A listener to the questions and answers of a desk."""
 
     def asked(self, request: Request, again: bool) -> None:
-        """Take in a question; `again`: it was put before a restart."""
+        """Handle a question; `again`: it was asked before a restart."""
 
     def answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
-        """Take in an answer; by NOBODY when the time is up: the default, or none."""
+        """Handle an answer; at the timeout the actor is NOBODY, with the default or ''."""
 
     def withdrawn(self, request: Request) -> None:
-        """Take in that nobody waits for an answer any more."""
+        """Handle that a question was withdrawn."""
 
 
 class OperatorDesk:
     """
-    Keeps the open questions; `changed()` is called when one comes or goes.
+    Keeps the open questions; calls `changed()` when one is added or closed.
 
-    `facts()` gives the facts of now, for the templates of questions.
+    `facts()` returns the current facts, for the templates of questions.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class OperatorDesk:
         self, question: Question, answer: Callable[[str, str], None],
         expired: Callable[[], None] = lambda: None,
     ) -> _Asked:
-        """Put a question; see `lifecycle.ports.Operator`."""
+        """Ask a question; see `lifecycle.ports.Operator`."""
         before = self._read.pop((question.flow_id, question.action_id, question.key), None)
         if before is not None and before.answer is not None:
             answer(*before.answer)
@@ -140,7 +140,7 @@ class OperatorDesk:
         return request
 
     def respond(self, request_id: str, answer: str, actor: str, comment: str = '') -> None:
-        """Take an answer; `AnswerRefused` if it is no option, late, twice or nameless."""
+        """Accept an answer; raises AnswerRefused if it is invalid, late, repeated or anonymous."""
         request = self.open.get(request_id)
         if request is None:
             code, why = self._closed.get(request_id, (
@@ -171,7 +171,7 @@ class OperatorDesk:
         default = request.question.default
         try:
             self._note(request, 'expired', {'answer': default}, NOBODY)
-        except JournalError as error:  # whoever asked goes on all the same
+        except JournalError as error:  # the flow goes on anyway
             self.log.error('the end of question %s is not recorded: %s', request.id, error)
         if default:
             self._answered(request, default, NOBODY, '')
@@ -182,7 +182,7 @@ class OperatorDesk:
         request.expired()
 
     def withdraw(self, request_id: str) -> None:
-        """Take a question back."""
+        """Withdraw a question."""
         request = self.open.get(request_id)
         if request is not None:
             self._close(request, (ErrorCode.NOT_ALLOWED, f"request '{request_id}' was withdrawn: "
@@ -214,12 +214,12 @@ class OperatorDesk:
                 final=True, ros_time=self.clock.now()))
 
     def read_back(self, row: Row) -> None:
-        """Take in a note of before a restart; one that can't be read is left out and logged."""
+        """Restore a question or answer from a journal row; an invalid row is logged, not used."""
         if not row.event.startswith('question_'):
             return
         try:
             self._take_back(row, row.data)
-        except Exception as error:  # a row may hold anything
+        except Exception as error:  # rows may be damaged
             self.log.error(
                 'row %d of the journal (%s of %s/%s) is left out, the question is asked anew: %r',
                 row.seq, row.event, row.flow_id, row.action_id, error)
@@ -242,7 +242,7 @@ class OperatorDesk:
 
 
 class _AskedNote(StrictModel):
-    """A question as the journal has it."""
+    """A question as the journal stores it."""
 
     id: str  # noqa: A003
     text: str
@@ -254,7 +254,7 @@ class _AskedNote(StrictModel):
 
 
 class _EndNote(StrictModel):
-    """The answer to a question, or that its time was up, as the journal has it."""
+    """The answer to a question or its timeout, as the journal stores it."""
 
     id: str  # noqa: A003
     answer: str
@@ -263,7 +263,7 @@ class _EndNote(StrictModel):
 
 @dataclass
 class _Before:
-    """A question as it was before a restart."""
+    """A question from before a restart."""
 
     id: str  # noqa: A003
     text: str

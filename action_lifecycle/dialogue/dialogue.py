@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-A dialogue: what was said on the way through a graph, by whom, and how much of it is kept.
+A dialogue: records what the user and the assistant say during the transitions of a machine.
 
-`Dialogue` is the first listener of a machine whose states are of type `invoker` (work decides when
-they are left) or of any other type (the user does). Each state may have a `template`.
+`Dialogue` must be the first listener of its machine. A state of type `invoker` is left when its
+work ends, any other state by an event of the user. Each state may have a `template`.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from ..flow.template_language import parsed
 from ..flow.templates import MAX_TEMPLATE, render, TemplateError
 
 MAX_ENTRY = 65_536
-"""Longest entry, in characters."""
+"""Maximum length of an entry, in characters."""
 MAX_ENTRIES = 1000
-"""Entries that are kept; the oldest go first."""
+"""Maximum number of entries; the oldest are dropped first."""
 
 Party = Literal['user', 'invoker']
 
 
 class Persistence(str, Enum):
-    """What a transition leaves in the dialogue."""
+    """What a transition records in the dialogue."""
 
     NONE = 'NONE'          #: nothing
-    RAW = 'RAW'            #: what the user sent, word for word
+    RAW = 'RAW'            #: the user's input, unchanged
     RENDERED = 'RENDERED'  #: the template of the target state, filled in
 
 
@@ -61,30 +61,31 @@ DEFAULTS: Mapping[tuple[Party, Party], Persistence] = {
 
 
 class Entry(NamedTuple):
-    """One thing that was said."""
+    """One entry of the dialogue."""
 
     stamp: float  #: s, of the clock of the dialogue
-    state: str    #: that was entered with it
+    state: str    #: the state that was entered
     actor: str    #: `user` or `assistant`
     persistence: Persistence
     text: str
 
 
 class DialogueError(LifecycleError):
-    """Something that can't be said, or a template that can't be filled in."""
+    """An input is not valid, or a template can't be filled in."""
 
 
 class Dialogue:
     """
-    A listener that keeps a dialogue; it has to be the first one of its machine.
+    A listener that records a dialogue; it must be the first listener of its machine.
 
-    `before_transition` sets `transition_type`, `actor`, `dialogue_persistence`, `actor_input`
-    (what came with the event) and `current_template` (of the target). Hooks may change them until
+    `before_transition` sets `transition_type`, `actor`, `dialogue_persistence`, `actor_input` (the
+    data of the event) and `current_template` (of the target). Hooks may change these until
     `after_transition`, which fills in the template, sets `output` and records the entry.
 
-    Templates see `actor_input`, `dialogue` (a list of actor and text), `state`, and what `names()`
-    gives. `templates`, by state, stand in place of those of the graph. `entries` are those of
-    before a restart. `recorded(entry)` is called before each new one counts; it may refuse it.
+    Templates may read `actor_input`, `dialogue` (a list of actor and text), `state`, and the names
+    that `names()` returns. `templates`: by state, replace those of the graph. `entries`: entries
+    from before a restart. `recorded(entry)` is called before an entry is added; it may raise to
+    refuse it.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Dialogue:
         self.current_template: Any = None
         self.transition_type: tuple[Party, Party] = ('user', 'user')
         self.output = ''
-        """What the user is to see of the latest transition."""
+        """The output of the last transition for the user."""
         self._persistence = Persistence.NONE
         self._entries = deque(entries, maxlen=MAX_ENTRIES)
         self._graph = graph
@@ -116,12 +117,12 @@ class Dialogue:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Return what was said, the oldest first."""
+        """Return the entries, oldest first."""
         return tuple(self._entries.copy())
 
     @property
     def dialogue_persistence(self) -> Persistence:
-        """Return what the transition that runs will leave; also settable by name."""
+        """The persistence of the current transition; may be set by name."""
         return self._persistence
 
     @dialogue_persistence.setter
@@ -133,7 +134,7 @@ class Dialogue:
                                 + nearest(str(value), Persistence.__members__)) from None
 
     def greet(self, state: str) -> None:
-        """Begin with the template of the state in which the machine starts."""
+        """Record the template of the initial state."""
         self.current_template = self._templates[self._graph.state(state).name]
         if self._party(state) == 'user' and self.current_template is not None:
             self.actor = 'assistant'
@@ -141,7 +142,7 @@ class Dialogue:
             self._record(state, Persistence.RENDERED, self.output)
 
     def validators(self, source: str, actor_input: Any = None, sender: str = '') -> None:
-        """Refuse what is too long for an entry while nothing has happened yet."""
+        """Refuse an input that is too long for an entry, before the transition."""
         if (sender or self._party(source)) == 'user' and isinstance(actor_input, str) \
                 and len(actor_input) > MAX_ENTRY:
             raise DialogueError(f'actor_input has {len(actor_input)} characters, '
@@ -152,10 +153,10 @@ class Dialogue:
         sender: Literal['', 'user', 'invoker'] = '',
     ) -> None:
         """
-        Set what the table says about this type of transition.
+        Set the defaults for this type of transition.
 
-        `sender`: who sent the event, when it is not the party of the source: a person after work
-        has failed (user), the robot that has one more question (invoker).
+        `sender`: the party that sent the event, if it is not the party of the source: a person
+        after work has failed (user), or the robot with another question (invoker).
         """
         self.actor_input = actor_input
         self.current_template = self._templates[target]
@@ -165,7 +166,7 @@ class Dialogue:
         self.dialogue_persistence = DEFAULTS[self.transition_type]
 
     def after_transition(self, target: str) -> None:
-        """Record what is to be kept, and set what the user is to see."""
+        """Record the entry and set `output`."""
         persistence, to_user = self.dialogue_persistence, self.transition_type[1] == 'user'
         self.output = kept = ''
         if to_user or persistence is Persistence.RENDERED:
@@ -180,7 +181,7 @@ class Dialogue:
             self._record(target, persistence, kept)
 
     def _party(self, state: str) -> Party:
-        """Return who decides when a state is left: its field `party`, or what its type says."""
+        """Return the party that decides when a state is left, by its field `party` or its type."""
         found = self._graph.states[state]
         return 'invoker' if found.config.get('party', found.type) == 'invoker' else 'user'
 
@@ -212,7 +213,7 @@ def _cut(text: str) -> str:
 
 
 def _check_templates(graph: str, templates: Mapping[str, Any]) -> None:
-    """Refuse templates that are no text, too long, or wrong; nothing is filled in here."""
+    """Raise `DialogueError` for templates that are no text, too long, or not valid."""
     faults = []
     for state, template in templates.items():
         where = f"graph '{graph}', state '{state}': template"

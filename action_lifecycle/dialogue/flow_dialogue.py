@@ -11,7 +11,7 @@
 # WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 # See the License for the specific language governing permissions and
 # limitations under the License.
-"""The dialogue of each flow: what the robot asked, what people answered, and how it ended."""
+"""The dialogue of each flow: the robot's questions, people's answers, and the end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ..ledger import Journal, JournalReader, Row
 from ..lifecycle.ports import Clock
 
 EVENT = 'dialogue'
-"""Event of the notes that hold entries."""
+"""Event of the journal notes with entries."""
 
 
 @cache
@@ -45,8 +45,8 @@ class FlowDialogue:
     """
     The dialogue of one flow, on the graph `dialogue.yaml`.
 
-    Listeners of its machine, in this order: the `Dialogue`, this, and the hooks that the flow
-    names. Nothing that goes wrong here touches the flow: it is logged.
+    The listeners of its machine are, in this order, the `Dialogue`, this object, and the hooks
+    that the flow names. Errors here are logged and do not affect the flow.
     """
 
     def __init__(
@@ -72,19 +72,19 @@ class FlowDialogue:
     def _hooks(self, name: str) -> list[object]:
         try:
             return [find_hooks(name)(self.dialogue)] if name else []
-        except Exception as error:  # of a user's hooks; they were there when the flow was taken
+        except Exception as error:  # of a user's hooks, which existed when the flow was checked
             self._log.error('dialogue of %s: %r', self._flow_id, error)
             return []
 
     def fire(self, event: str, text: Any, **data: Any) -> None:
-        """Say something; a text is what a person said, a mapping what was made of a choice."""
+        """Fire an event; `text`: a text is a person's words, a mapping describes a choice."""
         try:
             self.machine.fire(event, actor_input=text, **data)
         except Exception as error:  # hooks are a user's
             self._log.error('dialogue of %s, %s: %r', self._flow_id, event, error)
 
     def asked(self, request: Request, again: bool) -> None:
-        """Take in a question; `again`: it stood here before a restart."""
+        """Record a question; `again`: it was recorded before a restart."""
         self._waiting.add(request.id)
         question = request.question
         self.fire('ask', {
@@ -95,7 +95,7 @@ class FlowDialogue:
             again=again)
 
     def answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
-        """Take in an answer, or that there was none in time."""
+        """Record an answer, or a timeout."""
         self._waiting.discard(request.id)
         question = request.question
         about: dict[str, Any] = {
@@ -112,35 +112,35 @@ class FlowDialogue:
             self.fire('answer', answer, sender='user')
 
     def withdrawn(self, request: Request) -> None:
-        """Take in that a question was taken back."""
+        """Record that a question was withdrawn."""
         self._waiting.discard(request.id)
         self.fire('withdraw', None, sender='invoker')
 
     # Guard and hooks of the machine
 
     def others_wait(self) -> bool:
-        """Tell whether a question is still open."""
+        """Return whether another question is open."""
         return bool(self._waiting)
 
     def before_ask(self, again: bool = False) -> None:
-        """Keep a question once."""
+        """Record a question only once."""
         if again:
             self.dialogue.dialogue_persistence = Persistence.NONE
 
     def before_choose(self) -> None:
-        """Keep what a choice means: control input is never kept as it came."""
+        """Record the meaning of a choice, as control input is never recorded unchanged."""
         self.dialogue.dialogue_persistence = Persistence.RENDERED
 
     def before_answer(self) -> None:
-        """Show an answer in words as it is."""
+        """Show a text answer unchanged."""
         self.dialogue.current_template = None
 
     def before_expire(self) -> None:
-        """Keep that nobody answered."""
+        """Record that nobody answered."""
         self.dialogue.dialogue_persistence = Persistence.RENDERED
 
     def before_withdraw(self) -> None:
-        """Keep nothing."""
+        """Record nothing."""
         self.dialogue.dialogue_persistence = Persistence.NONE
         self.dialogue.current_template = None
 
@@ -152,7 +152,7 @@ class FlowDialogue:
 
 
 class FlowDialogues(Extension):
-    """The dialogues of the flows that run; takes in what is said at the desk."""
+    """The dialogues of the running flows; listens to the desk."""
 
     def __init__(self, journal: Journal, clock: Clock, desk: OperatorDesk) -> None:
         self._journal = journal
@@ -161,7 +161,7 @@ class FlowDialogues(Extension):
         desk.listener = self
 
     def began(self, run: FlowRun) -> None:
-        """Begin with a flow's dialogue, or go on with it after a restart."""
+        """Start the dialogue of a flow, or resume it after a restart."""
         entries = list(entries_of(dialogue_rows(self._journal, run.flow_id)))
         talk = FlowDialogue(run, self._journal, self._clock, entries[-MAX_ENTRIES:],
                             begun=bool(entries))
@@ -170,7 +170,7 @@ class FlowDialogues(Extension):
             talk.fire('begin', run.origin.get('request'))
 
     def flow_ended(self, run: FlowRun) -> None:
-        """Say how a flow ended."""
+        """Record how a flow ended."""
         talk = self._open.pop(run.flow_id, None)
         if talk is not None:
             talk.fire('end', {'text': how_it_ended(run), 'state': run.state,
@@ -178,38 +178,38 @@ class FlowDialogues(Extension):
                       sender='invoker')
 
     def asked(self, request: Request, again: bool) -> None:
-        """Take in a question of a flow."""
+        """Record a question of a flow."""
         talk = self._open.get(request.question.flow_id)
         if talk is not None:
             talk.asked(request, again)
 
     def answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
-        """Take in an answer."""
+        """Record an answer."""
         talk = self._open.get(request.question.flow_id)
         if talk is not None:
             talk.answered(request, answer, actor, comment)
 
     def withdrawn(self, request: Request) -> None:
-        """Take in that a question was taken back."""
+        """Record that a question was withdrawn."""
         talk = self._open.get(request.question.flow_id)
         if talk is not None:
             talk.withdrawn(request)
 
 
 def how_it_ended(run: FlowRun) -> str:
-    """Put the end of a flow in a line."""
+    """Describe the end of a flow in a line."""
     summary: Mapping[str, Any] = run.summary
     done = f"{summary.get('succeeded', 0)} of {summary.get('total', 0)} actions succeeded"
     return f'{done}: {run.error_msg}' if run.error_msg else done
 
 
 def dialogue_rows(reader: JournalReader, flow_id: str) -> list[Row]:
-    """Return the notes that hold a flow's dialogue, in order."""
+    """Return the notes with a flow's dialogue, in order."""
     return [row for row in reader.rows(flow_id=flow_id, kind='note') if row.event == EVENT]
 
 
 def entries_of(rows: Iterable[Row]) -> Iterator[Entry]:
-    """Yield the entries that notes hold; a note that holds none is left out and logged."""
+    """Yield the entries in notes; an invalid note is logged and left out."""
     for row in rows:
         try:
             data = row.data

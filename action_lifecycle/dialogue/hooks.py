@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 """
-Hooks of dialogues: listeners that change what is kept of a transition.
+Hooks of dialogues: listeners that change what is recorded.
 
-Registered by `@register_hooks('name')`, or by another package through the entry-point group
-`action_lifecycle.dialogue_hooks`: a callable that gets the `Dialogue` and returns a listener, an
-object with methods such as `on_enter_asking`.
+Hooks are registered by `@register_hooks('name')`, or by another package through the entry-point
+group `action_lifecycle.dialogue_hooks`. The registered callable gets the `Dialogue` and returns a
+listener, an object with methods such as `on_enter_asking`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The words of questions and answers: templates filled in, sizes and characters checked."""
+"""Fills in the texts of questions and checks answers."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from ..lifecycle.spec import VerifySpec
 from ..lifecycle.words import describe, has_controls, printable
 
 MAX_QUESTION = 4096
-"""Longest text of a question, in characters; more is cut."""
+"""Maximum length of a question, in characters; longer ones are cut."""
 MAX_ANSWER = 4096
 MAX_ACTOR = 200
 HISTORY = 50
-"""Changes of the action, the last ones, that a template sees."""
+"""Number of the last changes of the action that a template may read."""
 
 
 def worded(
     question: Question, facts: Callable[[], Mapping[str, Any]], journal: Journal | None
 ) -> str:
-    """Return the text of a question; one whose template fails says so, and what had happened."""
+    """Return the text of a question; if its template fails, with the error and the evidence."""
     names = names_for(question, facts, journal)
     try:
         text = as_text(render(question.text, names))
@@ -51,7 +51,7 @@ def worded(
 def names_for(
     question: Question, facts: Callable[[], Mapping[str, Any]], journal: Journal | None
 ) -> dict[str, Any]:
-    """Return what a template sees: parameters, facts, evidence and history."""
+    """Return the names for a template: parameters, facts, evidence and history."""
     return {
         **question.names, 'flow': question.flow_id, 'action': question.action_id,
         'evidence': list(question.evidence),
@@ -60,14 +60,14 @@ def names_for(
 
 
 def known_facts(evidence: Sequence[Evidence], now: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts of now, and of the evidence where now nothing is known; None: never."""
+    """Return the current facts; unknown ones have the value in the evidence, or None."""
     found = {fact['name']: value_of(fact) for item in evidence for fact in item.get('facts', ())}
     return {**found, **{
         name: value for name, value in now.items() if value is not None or name not in found}}
 
 
 def value_of(fact: Mapping[str, Any]) -> Any:
-    """Return the value of a fact as evidence holds it."""
+    """Return the value of a fact in evidence."""
     if fact.get('validity') == 'unknown':
         return None
     numbers = fact.get('numbers')
@@ -90,7 +90,7 @@ def _history(question: Question, journal: Journal | None) -> list[dict[str, Any]
 
 
 def said_by_person(options: Sequence[str], answer: str, actor: str, comment: str) -> None:
-    """Check what a person says; `LifecycleError` names what is wrong with it."""
+    """Check a person's answer; raises `LifecycleError` with the fault."""
     if not actor.strip():
         raise LifecycleError('actor: the answer does not say who gives it')
     for name, text, longest in (('answer', answer, MAX_ANSWER), ('comment', comment, MAX_ANSWER),
@@ -107,14 +107,14 @@ def said_by_person(options: Sequence[str], answer: str, actor: str, comment: str
 
 
 VERDICTS = {'yes': 'completed', 'not yet': 'pending', 'no': 'error'}
-"""What a person may answer, and the verdict that it stands for."""
+"""The possible answers of a person, with their verdicts."""
 
 
 def ask_for_verdict(
     operator: Operator, spec: VerifySpec, request: VerifyRequest,
     verdict: Callable[[Verdict], None],
 ) -> Handle:
-    """Have a person say whether an action is done; its time limit is the caller's business."""
+    """Ask a person whether an action is done; the caller handles the time limit."""
     return operator.ask(
         Question(
             'verify', request.flow_id, request.action_id,

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What was put in, as text that may be kept: never binary data, never a control element's."""
+"""Converts input to text that may be recorded, without binary data and control input."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..lifecycle.words import has_controls
 
 
 def verbatim(value: Any) -> str:
-    """Return what a person said, word for word; of anything that is no text, only its kind."""
+    """Return a person's text unchanged; for other values a placeholder."""
     if value is None:
         return ''
     kept = presentable(value, typed=True)
@@ -34,12 +34,10 @@ def verbatim(value: Any) -> str:
 
 def presentable(value: Any, typed: bool, depth: int = 0) -> Any:
     """
-    Return a copy without binary data; each piece is replaced by its size.
+    Return a copy in which binary data and too deep nesting are replaced by placeholders.
 
-    So is what is nested deeper than `MAX_DEPTH` levels.
-
-    `typed`: it came from a person, and a string with control characters (a terminal obeys them)
-    or half a character counts as binary too.
+    `typed`: the value comes from a person; then strings with control characters or lone surrogates
+    count as binary, too.
     """
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _binary(len(bytes(value)))
@@ -58,7 +56,7 @@ def presentable(value: Any, typed: bool, depth: int = 0) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Return a rendered value as text: JSON for what is not text."""
+    """Return a rendered value as text; values other than text become JSON."""
     if value is None:
         return ''
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
