@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Work outside the control loop: tasks in other processes, started by states of type `invoker`."""
+"""Work in other processes: tasks started by states of type `invoker`."""
 
 from .celery_engine import CeleryEngine
 from .engines import ENGINES, make_engine

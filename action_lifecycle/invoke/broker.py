@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-What robot and Celery workers share in the broker, a Redis server.
+The data that robots and Celery workers share in the broker, a Redis server.
 
-A Celery message holds the id of a job and no more. The job lies in a hash until it is replied to
-or nobody wants it any more, so a message that comes twice, or too late, finds nothing to do. Who
-performs a job holds a lease on it that ends soon after its holder does.
+A Celery message only has the id of a job. The job is in a hash until it is replied to or no longer
+wanted, so a repeated or late message has no effect. The worker of a job holds a lease on it, which
+expires soon after the worker ends.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from ..ledger.redis_connection import connect_blocking
 TASK = 'action_lifecycle.invoke.perform'
 QUEUE = 'action_lifecycle'
 LEASE = 5.0
-"""s for which a lease lasts unless its holder renews it."""
+"""Duration (s) of a lease without renewal."""
 RENEW = 1.0
-"""s between two renewals."""
+"""Period (s) of renewals."""
 KEPT = 3600
-"""s for which a job of a robot that is gone is kept."""
-SOCKET_LIMIT = 5.0  # s until a broker that is silent counts as gone
+"""Time (s) for which a job is kept after its robot is gone."""
+SOCKET_LIMIT = 5.0  # timeout (s) of the broker
 _PREFIX = 'action_lifecycle:invoke:'
 
-# All in one step, because who looks between two of them would take the job for lost.
+# One atomic step, since a job between two steps would look lost.
 _CLAIM = """
 if redis.call('EXISTS', KEYS[1]) == 0 then return -1 end
 if not redis.call('SET', KEYS[2], '', 'NX', 'PX', ARGV[1]) then return 0 end
@@ -58,15 +58,15 @@ if redis.call('DEL', KEYS[1]) == 1 then
 end
 """
 GONE, BUSY = -1, 0
-"""What a claim gives instead of the number of the try."""
+"""Results of a claim that fails; otherwise it is the number of the try."""
 
 
 class BrokerError(LifecycleError):
-    """The broker can't be reached or used."""
+    """The broker can't be reached or refuses."""
 
 
 class Seen(NamedTuple):
-    """What the broker has of a job at one moment."""
+    """The state of a job in the broker."""
 
     exists: bool
     leased: bool
@@ -75,7 +75,7 @@ class Seen(NamedTuple):
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Turn what goes wrong on the way to the broker into a BrokerError."""
+    """Convert errors of redis-py and the system to a BrokerError."""
     try:
         yield
     except (redis.RedisError, OSError) as error:
@@ -83,7 +83,7 @@ def explained() -> Iterator[None]:
 
 
 class Broker:
-    """The jobs in the Redis server at `url`; its password as for the ledger."""
+    """The jobs in the Redis server at `url`; the password is set as for the ledger."""
 
     def __init__(self, url: str) -> None:
         self._redis = connect_blocking(url, timeout=SOCKET_LIMIT)
@@ -100,32 +100,32 @@ class Broker:
             pipe.execute()
 
     def get(self, job: str) -> dict[str, str]:
-        """Return the fields of a job; none when nobody waits for it."""
+        """Return the fields of a job; empty if it is no longer wanted."""
         with explained():
             return dict(self._redis.hgetall(_job(job)))
 
     def claim(self, job: str) -> int:
-        """Take the lease on a job; return the number of this try, `GONE` or `BUSY`."""
+        """Take the lease on a job; returns the number of this try, `GONE` or `BUSY`."""
         with explained():
             return int(self._claim(keys=[_job(job), _lease(job)], args=[round(LEASE * 1000)]))
 
     def renew(self, job: str) -> None:
-        """Renew the lease, also when the broker has lost it."""
+        """Renew the lease, also if the broker has lost it."""
         with explained():
             self._redis.set(_lease(job), '', px=round(LEASE * 1000))
 
     def release(self, job: str) -> None:
-        """Give the lease back without a reply."""
+        """Release the lease without a reply."""
         with explained():
             self._redis.delete(_lease(job))
 
     def reply(self, job: str, replies: str, text: str) -> None:
-        """Reply to a job once, however often this is called for it."""
+        """Reply to a job; repeated calls have no effect."""
         with explained():
             self._reply(keys=[_job(job), _lease(job), _replies(replies)], args=[text, KEPT])
 
     def await_reply(self, replies: str, within: float) -> str | None:
-        """Return the next reply; None when none comes within so many seconds (0: at once)."""
+        """Return the next reply, None if there is none within `within` s (0: do not wait)."""
         with explained():
             if not within:
                 return _text(self._redis.lpop(_replies(replies)))
@@ -133,7 +133,7 @@ class Broker:
             return None if found is None else _text(found[1])
 
     def look(self, jobs: list[str]) -> dict[str, Seen]:
-        """Return what is there of each job, and keep those jobs from expiring."""
+        """Return the state of each job, and renew the expiry of the jobs."""
         with explained():
             pipe = self._redis.pipeline(transaction=True)
             for job in jobs:
@@ -145,7 +145,7 @@ class Broker:
                 for job, at in zip(jobs, range(0, len(found), 3))}
 
     def drop(self, jobs: list[str]) -> None:
-        """Forget jobs that nobody wants; a worker that gets one does nothing."""
+        """Delete jobs that are no longer wanted; workers ignore their messages."""
         if jobs:
             with explained():
                 self._redis.delete(*map(_job, jobs))
@@ -158,9 +158,9 @@ class Broker:
 
 class CeleryBroker:
     """
-    The broker as Celery is to see it.
+    The broker configuration of Celery.
 
-    `redeliver_after` (s) is for workers, `socket_timeout` (s) for who only sends.
+    `redeliver_after` (s) is for workers, `socket_timeout` (s) for senders.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class CeleryBroker:
 
     @cached_property
     def app(self) -> Any:
-        """Return the Celery application; messages are JSON and nothing else."""
+        """Return the Celery application, which only accepts JSON messages."""
         try:
             from celery import Celery  # type: ignore[import-untyped]
         except ImportError as error:
@@ -193,7 +193,7 @@ class CeleryBroker:
 
 
 def _celery_url(url: str) -> str:
-    """Return the URL with the password that stands in the environment, as kombu wants it."""
+    """Return the URL for kombu, with the password from the environment."""
     parts = urlsplit(url)
     options = connect_blocking(url).connection_pool.connection_kwargs
     login = ''

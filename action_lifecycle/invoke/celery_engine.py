@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The Celery engine: tasks in workers on any machine that reaches the same broker."""
+"""The Celery engine: tasks in workers on any machine with access to the same broker."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from .wire import pack, unpack, WireError
 from ..engine.errors import LifecycleError
 
 LOOK = 1.0
-"""s between two looks at the jobs that are not done."""
-_PAUSE = 0.5  # s between two tries to reach the broker
+"""Polling period (s) of the jobs that are not done."""
+_PAUSE = 0.5  # delay (s) between tries to reach the broker
 
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass
 class _Sent:
-    """A job that has no reply yet; `seen`: when it was last in a state that can last."""
+    """A job without a reply; `seen`: steady time (s) at which it was last known to be alive."""
 
     job: Job
     sent: bool = False
@@ -48,11 +48,11 @@ class _Sent:
 
 class CeleryEngine(Engine):
     """
-    Sends jobs to the Celery workers at the Redis server `url`; they reply from a thread of it.
+    Sends jobs to the Celery workers at the Redis server `url`; replies come from its own thread.
 
-    It gives what `LocalEngine` gives: the workers perform tasks with one. A job fails when its
-    worker is gone, when the broker has lost it, and when for `queue_limit` s no worker takes it or
-    the broker can't be reached; so every job ends.
+    The workers perform tasks with a `LocalEngine`, so the results are the same. A job fails if its
+    worker is gone, if the broker has lost it, or if for `queue_limit` s no worker takes it or the
+    broker can't be reached. So every job ends.
     """
 
     def __init__(self, url: str, time_limit: float = 60.0, queue_limit: float = 600.0) -> None:
@@ -72,7 +72,7 @@ class CeleryEngine(Engine):
             threading.Thread(target=self._receive_all, name='invoke-receive', daemon=True)]
 
     def submit(self, job: Job) -> None:
-        """Queue a job and return at once, whether or not the broker is there."""
+        """Queue a job and return at once, also if the broker can't be reached."""
         with self._lock:
             if self._closed.is_set():
                 raise LifecycleError('the engine is closed')
@@ -84,7 +84,7 @@ class CeleryEngine(Engine):
             self._outbox.put(number)
 
     def close(self) -> None:
-        """Take back what no worker has begun; jobs that are not done fail."""
+        """Withdraw jobs that no worker has begun; all jobs that are not done fail."""
         with self._lock:
             if self._closed.is_set():
                 return
@@ -160,7 +160,7 @@ class CeleryEngine(Engine):
                     _LOG.warning('%s', error)
                 reached = False
                 self._closed.wait(_PAUSE)
-            except Exception:  # a reply's consequences are not the engine's
+            except Exception:  # of a reply's callback
                 _LOG.exception('a reply can not be taken')
             self._give_up(reached)
 
@@ -181,12 +181,12 @@ class CeleryEngine(Engine):
         self._end(number, outcome)
 
     def _reached_again(self) -> None:
-        """Count no time in which nobody could renew a lease or take a job."""
+        """Reset the times, since no lease could be renewed while the broker was away."""
         for waiting in list(self._jobs.values()):
             waiting.seen = time.monotonic()
 
     def _look(self) -> None:
-        """Find out which jobs nobody will reply to any more."""
+        """Find jobs that will get no reply."""
         for number, waiting in list(self._jobs.items()):
             if not waiting.job.wanted():
                 self._broker.drop([number])
@@ -202,7 +202,7 @@ class CeleryEngine(Engine):
                 self._end(number, Outcome(None, error))
 
     def _lost(self, waiting: _Sent, seen: Seen) -> str:
-        """Return what has become of a job that can't be done any more; empty: it still can."""
+        """Return why a job is lost; '' if it is not."""
         if not seen.exists:
             return 'the broker has lost it'
         now = time.monotonic()

@@ -15,9 +15,9 @@
 """
 A Celery worker for tasks of invoker states: `python3 -m action_lifecycle.invoke.celery_worker`.
 
-It takes a message off the broker only when it is done with it (acks late), so a job survives its
-worker; whether it may then be performed again, its `retries` say. Tasks run in the processes of a
-`LocalEngine`, one for each of its threads, so they end as they do on the robot.
+It acknowledges a message only after the job is done (acks late), so a job survives its worker; its
+`retries` decide whether it may be performed again. Tasks run in the processes of a `LocalEngine`,
+one for each thread.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
                         help=f'redis:// or unix:// URL without a password (default: ${BROKER})')
     parser.add_argument('--concurrency', type=int, default=2, help='tasks at the same time')
     parser.add_argument('--redeliver-after', type=float, default=60.0, metavar='S',
-                        help='after so long another worker takes the job of one that is gone')
+                        help='seconds after which another worker takes the job of a lost one')
     parser.add_argument('--log-level', default='warning')
     options = parser.parse_args(arguments)
     if not options.broker:
@@ -74,7 +74,7 @@ class _Worker:
         self._engine = engine
 
     def perform(self, task: Any, number: str) -> None:
-        """Perform a job, unless nobody wants it; while another worker has it, look again later."""
+        """Perform a job if it is still wanted; if another worker has it, try again later."""
         tries = self._broker.claim(number)
         if tries == GONE:
             return
@@ -107,7 +107,7 @@ class _Worker:
                 time.sleep(RENEW)
 
     def _outcome(self, number: str, message: str) -> Outcome:
-        """Let a process of the pool do it, and say as long as it does that it is being done."""
+        """Perform a job in the process pool, and renew the lease meanwhile."""
         try:
             data = unpack(message.encode())
         except WireError as error:
@@ -119,7 +119,7 @@ class _Worker:
             try:
                 return done.get(timeout=RENEW)
             except queue.Empty:
-                with contextlib.suppress(BrokerError):  # it may be back for the reply
+                with contextlib.suppress(BrokerError):  # the broker may be back for the reply
                     self._broker.renew(number)
 
 

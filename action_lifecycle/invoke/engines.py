@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The engines by the names that parameters give them."""
+"""Creates engines by name."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def make_engine(
     queue_limit: float = 600.0,
 ) -> Engine:
     """
-    Return the engine of that name.
+    Create the engine of this name.
 
     `workers` is for `local`; `broker` (URL of a Redis server without a password) and `queue_limit`
-    (s) are for `celery`. `time_limit` (s) holds for each task that has none of its own.
+    (s) are for `celery`. `time_limit` (s): default for tasks.
     """
     if name == 'local':
         return LocalEngine(workers, time_limit)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The invoker: starts the work of a state, and fires the event that closes it."""
+"""The invoker: starts the work of a state and fires the event at its end."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from ..engine.graph import Graph, GraphState
 from ..engine.machine import Machine
 
 POLL = 'poll'
-"""What may be sent while work runs; it is no event of the graph."""
+"""Name of the poll, which is possible while work runs; it is no event of the graph."""
 
 _LOG = logging.getLogger(__name__)
 
 
 class _Plan(NamedTuple):
-    """What an invoker state declares."""
+    """The configuration of an invoker state."""
 
     work: Work
     done: str
@@ -47,17 +47,17 @@ class _Plan(NamedTuple):
 
 class Invoker:
     """
-    A listener of one machine that does the work of its states of type `invoker`; list it last.
+    The listener of a machine that runs the work of its `invoker` states; it must be the last one.
 
-    Entering such a state starts the work with the event's `actor_input`. Its outcome is the
+    Entering such a state starts its work with the event's `actor_input`. The result is the
     `actor_input` of the state's `done` event, fired once from a thread of the engine. While work
-    runs no other event is admitted; `done` is never admitted from elsewhere. If a task or the
-    closing fails, `error` says why, nothing runs any more, and the `failed` event is fired if the
-    state has one, else its other events are possible.
+    runs, no other event is possible; nobody else can fire `done`. If a task or the closing event
+    fails, `error` says why and the work ends; then the `failed` event is fired if the state has
+    one, else its other events are possible.
 
-    Templates of tasks see `actor_input`, `map_index` and what `names()` gives. `state` is where
-    the machine starts, when it was restored. After `expires_after` s without an event or a poll
-    the session is over: the work is given up.
+    Templates of tasks may read `actor_input`, `map_index` and the names that `names()` returns.
+    `state`: the state of a restored machine. After `expires_after` s without an event or a poll,
+    the session expires and its work is given up.
     """
 
     def __init__(
@@ -83,23 +83,23 @@ class Invoker:
 
     @property
     def progress(self) -> Progress | None:
-        """How far the work is; None when none is running."""
+        """The progress of the running work; None if there is none."""
         run = self._run
         return None if run is None else run.progress
 
     @property
     def error(self) -> str:
-        """Why the latest work failed; empty from the next event on."""
+        """Why the last work failed; '' after the next event."""
         return self._error
 
     def poll(self) -> Progress | None:
-        """Return the progress, and count as a sign that the session is still wanted."""
+        """Return the progress, and keep the session from expiring."""
         self._expire()
         self._touched = self._clock()
         return self.progress
 
     def give_up(self, reason: str) -> None:
-        """End the work that runs, if any; what still comes of it is ignored."""
+        """End the running work, if any; its later results are ignored."""
         run = self._run
         if run is not None:
             self._stop(run, reason)
@@ -108,7 +108,7 @@ class Invoker:
         self, event: str, source: str, target: str, machine: Machine, actor_input: Any = None,
         invocation: str = '',
     ) -> None:
-        """Refuse what is not for this moment, and input that can't be sent to a task."""
+        """Refuse events that are not possible now, and input that can't be sent to a task."""
         if not self.cond(event, source, invocation):
             if self._run is not None:
                 raise TransitionNotAllowed(event, source, (POLL,), 'work is running')
@@ -121,7 +121,7 @@ class Invoker:
                 raise WireError(f"event '{event}': actor_input can't be sent: {error}") from None
 
     def cond(self, event: str, source: str, invocation: str = '') -> bool:
-        """Say whether an event is possible: while work runs only its own closing one."""
+        """Return whether an event is possible; while work runs, only its closing event is."""
         run, plan = self._run, self._plans.get(source)
         if run is not None:
             return invocation == run.id
@@ -130,7 +130,7 @@ class Invoker:
     def after_transition(
         self, event: str, source: str, target: str, machine: Machine, actor_input: Any = None
     ) -> None:
-        """Start the work of the state that was entered, in place of the one that was left."""
+        """Start the work of the new state, which replaces that of the state before."""
         before = self._run
         failed = before is not None and event == self._plans[source].failed
         self._touched = self._clock()
@@ -158,11 +158,11 @@ class Invoker:
         run = Run(self._plans[state].work, names, self._engine, progress,
                   lambda run, outcome: self._close(machine, state, run, outcome))
         if before is not None:
-            run.progress = run.progress.advanced()  # its closing event, which is being made
+            run.progress = run.progress.advanced()  # counts its closing event
         return run
 
     def _close(self, machine: Machine, state: str, run: Run, outcome: Outcome) -> None:
-        """Fire the event that the end of a run calls for; nothing that goes wrong is silent."""
+        """Fire the closing event of a run; errors are logged and set in `error`."""
         self._expire()
         plan, error = self._plans[state], outcome.error
         if not error and self._run is run:
@@ -178,7 +178,7 @@ class Invoker:
                     self._error = error
 
     def _fire(self, machine: Machine, state: str, event: str, run: Run, value: Any) -> str:
-        """Fire a closing event; return what went wrong."""
+        """Fire a closing event; returns an error message or ''."""
         try:
             machine.fire(event, expect=state, actor_input=value, invocation=run.id)
         except Exception as error:
@@ -193,7 +193,7 @@ class Invoker:
                        'its work was given up')
 
     def _stop(self, run: Run, reason: str) -> None:
-        """Let a run be over, if it is still the current one."""
+        """End a run and set `error`, if it is the current run."""
         run.abandon()
         with self._lock:
             if self._run is run:
@@ -201,7 +201,7 @@ class Invoker:
 
 
 def _read_plans(graph: Graph) -> dict[str, _Plan]:
-    """Return the plans of all invoker states; `WorkError` names every fault."""
+    """Return the plans of all invoker states; raises `WorkError` with all faults."""
     plans, faults = {}, []
     for state in graph.states.values():
         if state.type == 'invoker':

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The local engine: tasks in a few worker processes of this machine."""
+"""The local engine: tasks in worker processes on this machine."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from .wire import MAX_MESSAGE, pack, unpack, WireError
 from ..engine.errors import LifecycleError
 
 START_LIMIT = 60.0
-"""s until a worker process has to be ready."""
-_STALL = 5  # s without a byte in the middle of a message
+"""Maximum time (s) for a worker process to become ready."""
+_STALL = 5  # maximum time (s) without a byte within a message
 _CLOSED = 'the engine was closed'
-_LOOK = 0.5  # s between two looks whether a silent worker process still lives
+_LOOK = 0.5  # polling period (s) for the end of a worker process
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,10 +48,9 @@ class LocalEngine(Engine):
     """
     A pool of `workers` processes, each started with its first job.
 
-    A task that takes longer than its limit (`time_limit`, s, unless it has its own) is killed with
-    its process; so is what it started. A killed process costs the job that it had, no other: the
-    job's reply is an error, and another process takes its place. A task without `retries` is never
-    started twice.
+    If a task exceeds its time limit (default `time_limit`, s), its process is killed, with all
+    child processes. Only the job of a killed process is affected: its reply is an error, and a new
+    process replaces the old one. A task without `retries` is never started twice.
     """
 
     def __init__(self, workers: int = 2, time_limit: float = 60.0) -> None:
@@ -93,7 +92,7 @@ class LocalEngine(Engine):
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Return the process ids of the workers that live."""
+        """Return the process ids of the running workers."""
         with self._lock:
             return tuple(process.pid for process in self._processes)
 
@@ -103,7 +102,7 @@ class LocalEngine(Engine):
         self._lock.notify()
 
     def _take(self) -> tuple[Job, int] | None:
-        """Return the next job whose time has come, with its failures; None: there are no more."""
+        """Wait for the next due job; returns it and its number of failures, None after `close`."""
         with self._lock:
             while True:
                 wait = self._jobs[0][0] - time.monotonic() if self._jobs else math.inf
@@ -115,7 +114,7 @@ class LocalEngine(Engine):
                 self._lock.wait(None if wait == math.inf else wait)
 
     def _serve(self) -> None:
-        """Perform jobs in one process at a time; one thread of the pool."""
+        """Perform jobs with one process at a time; runs in each thread of the pool."""
         process: _Process | None = None
         while (taken := self._take()) is not None:
             job, failures = taken
@@ -180,11 +179,11 @@ class LocalEngine(Engine):
 
 
 class _Lost(Exception):
-    """A process that will not answer."""
+    """A process will not answer."""
 
 
 class _Process:
-    """One worker process and this end of its pipe."""
+    """One worker process and the engine's end of its pipe."""
 
     def __init__(self) -> None:
         self._connection, theirs = multiprocessing.Pipe()  # of sockets
@@ -203,7 +202,7 @@ class _Process:
         return self._process.poll() is None
 
     def ask(self, message: bytes, limit: float) -> bytes:
-        """Return the answer to a message; `_Lost` when there is none within `limit` s."""
+        """Return the answer to a message; raises `_Lost` if there is none within `limit` s."""
         try:
             self._connection.send_bytes(message)
         except OSError:
@@ -211,11 +210,11 @@ class _Process:
         return self.answer(limit)
 
     def answer(self, limit: float) -> bytes:
-        """Return what the process sends next; `_Lost` when nothing came within `limit` s."""
+        """Return the next message of the process; raises `_Lost` if there is none in `limit` s."""
         deadline = time.monotonic() + limit
         try:
             while not self._connection.poll(min(_LOOK, max(0.0, deadline - time.monotonic()))):
-                if not self.lives():  # something that the task had started holds the pipe
+                if not self.lives():  # a child process of the task holds the pipe open
                     raise self._died(limit)
                 if time.monotonic() >= deadline:
                     raise _late(limit)
@@ -224,12 +223,12 @@ class _Process:
             raise self._died(limit) from None
 
     def kill(self) -> None:
-        """Kill the process and what it started."""
+        """Kill the process and its child processes."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """Kill it, wait for its end, and close the pipe."""
+        """Kill the process, wait for its end, and close the pipe."""
         self.kill()
         self._process.wait()
         self._connection.close()
@@ -239,7 +238,7 @@ class _Process:
             code = self._process.wait(timeout=_LOOK)
         except subprocess.TimeoutExpired:
             return _Lost('its worker process stopped in the middle of a message')
-        if code == -signal.SIGALRM:  # it ended itself while this process stood still
+        if code == -signal.SIGALRM:  # its own timer has ended it
             return _late(limit)
         how = f'was killed by signal {-code}' if code < 0 else f'ended with exit code {code}'
         return _Lost(f'its worker process {how}')

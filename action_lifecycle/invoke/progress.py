@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How far work is."""
+"""The progress of work."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ from typing import NamedTuple
 
 class Progress(NamedTuple):
     """
-    Tasks that are known of, how many are done, and the share that may be shown to people.
+    The number of known tasks, the number of tasks done, and the fraction to show.
 
-    Neither `done` nor `fraction` ever falls. When tasks become known later (a map runs, another
-    invoker follows), `fraction` stays where it is and goes the rest of the way in smaller steps;
-    until then it is done / total.
+    `done` and `fraction` never decrease. `fraction` is done / total until more tasks become known
+    (a map runs, another invoker follows); then it stays and continues in smaller steps.
     """
 
     total: int = 0
@@ -33,11 +32,11 @@ class Progress(NamedTuple):
     fraction: float = 0.0
 
     def grown(self, tasks: int) -> Progress:
-        """Return it with more tasks to do."""
+        """Return the progress with more tasks."""
         return self._replace(total=self.total + tasks)
 
     def advanced(self) -> Progress:
-        """Return it with one more task done."""
+        """Return the progress with one more task done."""
         left = self.total - self.done
         fraction = 1.0 if left == 1 else self.fraction + (1.0 - self.fraction) / left
         return Progress(self.total, self.done + 1, fraction)

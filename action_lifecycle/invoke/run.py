@@ -38,7 +38,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Outcome(NamedTuple):
-    """What came of a task: a value, or why there is none."""
+    """The result of a task: a value, or an error."""
 
     value: Any
     error: str = ''
@@ -48,9 +48,9 @@ class Job(NamedTuple):
     """
     One task for an engine.
 
-    `names` holds `actor_input` and whatever else templates see. Without `call` the filled in
-    `input` is itself the value. When `wanted()` is false, nobody waits for it any more. Only a job
-    with `retries` is ever performed again, that many times, `back_off` s after each failure.
+    `names`: `actor_input` and other names for templates. Without `call`, the filled in `input` is
+    the value. If `wanted()` is false, the result is no longer needed. A failed job is repeated
+    `retries` times, `back_off` s after each failure.
     """
 
     call: str
@@ -63,24 +63,24 @@ class Job(NamedTuple):
 
 
 def back_off(failures: int) -> float:
-    """Return how long (s) to wait after that many failures: 1, 2, 4… 60, less up to a fifth."""
+    """Return the delay (s) after so many failures: 1, 2, 4… 60, reduced by up to 20 %."""
     return min(60.0, 2.0 ** (failures - 1)) * random.uniform(0.8, 1.0)
 
 
 class Engine(ABC):
     """
-    Performs jobs somewhere else; each gets its reply at least once, from another thread.
+    Performs jobs in other processes; each job gets at least one reply, from another thread.
 
-    It is to be closed: `with engine:` does it.
+    It must be closed, for example by `with engine:`.
     """
 
     @abstractmethod
     def submit(self, job: Job) -> None:
-        """Take a job and return at once."""
+        """Queue a job and return at once."""
 
     @abstractmethod
     def close(self) -> None:
-        """End all that runs; jobs that are not done fail."""
+        """End all processes; jobs that are not done fail."""
 
     def __enter__(self) -> Self:
         return self
@@ -91,9 +91,9 @@ class Engine(ABC):
 
 class Run:
     """
-    Performs work task by task; `finished(run, outcome)` is called exactly once.
+    Performs work; calls `finished(run, outcome)` exactly once.
 
-    The first task that fails ends it. A reply that comes twice, or after the end, changes nothing.
+    The first failed task ends the run. Repeated replies, and replies after the end, are ignored.
     """
 
     def __init__(
@@ -114,11 +114,11 @@ class Run:
         self._over = False
 
     def start(self) -> None:
-        """Submit what can be done at once."""
+        """Submit the first tasks."""
         self._perform(self._work, self._names, lambda value: self._end(Outcome(value)))
 
     def abandon(self) -> None:
-        """Forget it; `finished` is not called any more."""
+        """End the run without calling `finished`."""
         with self._lock:
             self._over = True
 
@@ -152,7 +152,7 @@ class Run:
                         for index, element in enumerate(elements)], then)
 
     def _together(self, parts: list[tuple[Work, Names]], then: Then) -> None:
-        """Perform parts side by side; `then` gets the list of their values."""
+        """Perform parts concurrently; `then` gets the list of their values."""
         values: list[Any] = [None] * len(parts)
         waiting = set(range(len(parts)))
         if not parts:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The state type `invoker`: work outside decides when the state is left."""
+"""The state type `invoker`, which is left when its work ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..engine.states import register_state, State
 
 
 class InvokerFields(StrictModel):
-    """What an invoker state declares."""
+    """The fields of an invoker state."""
 
     invoke: Any = Field(..., description='module:function, a list, a mapping, or a map of work')
     done: StrictStr = Field(..., description='event fired with the outcome as actor_input')
@@ -33,15 +33,15 @@ class InvokerFields(StrictModel):
         None, description='event fired with the error as actor_input; without it the state stays '
         'and offers its other events')
     template: Optional[StrictStr] = Field(
-        None, description='what the dialogue renders if a hook asks for it')
+        None, description='template of the dialogue, rendered if a hook asks for it')
 
 
 @register_state
 class InvokerState(State):
     """
-    Lasts while a DAG of tasks runs; an `Invoker` that listens to the machine runs it.
+    A state that lasts while a DAG of tasks runs; an `Invoker`, a listener of the machine, runs it.
 
-    It is no state for a session of steps, which has no machine.
+    It can't be used in a `Session`.
     """
 
     type = 'invoker'  # noqa: A003

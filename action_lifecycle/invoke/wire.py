@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What travels between the robot's process and its workers: JSON, with binary data as base64."""
+"""The messages between the robot's process and workers: JSON, with binary data as base64."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from typing import Any
 from ..engine.errors import LifecycleError
 
 MAX_MESSAGE = 4 * 2**20
-"""Largest message, in bytes; one side's input or answer."""
+"""Maximum size of a message, in bytes."""
 _BINARY = '$bytes'
 
 
 class WireError(LifecycleError):
-    """A value that can't travel, or a message that can't be read."""
+    """A value can't be sent, or a message can't be read."""
 
 
 def pack(value: Any) -> bytes:
-    """Return a value as a message; lists, mappings, text, numbers, booleans, None and bytes."""
+    """Serialize lists, mappings, strings, numbers, booleans, None and bytes; raises WireError."""
     try:
         message = json.dumps(value, allow_nan=False, default=_binary).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -43,7 +43,7 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(message: bytes) -> Any:
-    """Return the value of a message."""
+    """Return the value of a message; raises WireError."""
     try:
         return json.loads(message, object_hook=_object)
     except (TypeError, ValueError, RecursionError) as error:

@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-What work consists of: a DAG of tasks as a graph file writes it.
+Work: a DAG of tasks in a graph file.
 
 =================================================  ================================================
 `module:function`                                  a task; `function(actor_input)` runs in a worker
 `{call: module:function, input: …, time_limit: s}` the same; its argument is `input`, templates in
                                                    it filled in; `retries: n`: it may be repeated
-`[a, b]`                                           a sequence: the output of a is b's actor_input
+`[a, b]`                                           a sequence: a's output is b's actor_input
 `{left: a, right: b}`                              a group, side by side: `{left: …, right: …}`
 `{map: a, over: '{{ actor_input.parts }}'}`        a for every element, side by side: a list
 =================================================  ================================================
@@ -33,38 +33,38 @@ from typing import Any, NamedTuple, Optional, Union
 from ..engine.errors import LifecycleError, nearest
 
 MAX_ELEMENTS = 10_000
-"""Most elements that a map takes."""
+"""Maximum number of elements of a map."""
 MAX_RETRIES = 100
 _CALL = re.compile(r'[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\Z')
 
 
 class WorkError(LifecycleError):
-    """Work that is not written as it has to be."""
+    """The definition of work is not valid."""
 
 
 class Task(NamedTuple):
-    """A function; `input` is its argument with templates, None passes `actor_input` on."""
+    """A function; `input`: its argument with templates, None: `actor_input`."""
 
     call: str
     input: Any = None  # noqa: A003
-    time_limit: Optional[float] = None  #: s; None: as the engine has it
-    retries: int = 0  #: how often it is repeated when it fails or is lost
+    time_limit: Optional[float] = None  #: s; None: default of the engine
+    retries: int = 0  #: maximum number of repetitions if it fails or is lost
 
 
 class Sequence(NamedTuple):
-    """One after the other."""
+    """Parts in sequence."""
 
     parts: tuple[Work, ...]
 
 
 class Group(NamedTuple):
-    """Side by side, each with the same input."""
+    """Concurrent parts with the same input."""
 
     parts: dict[str, Work]
 
 
 class Map(NamedTuple):
-    """The same for each element of a list, side by side; `over` is a template of the list."""
+    """The same work for each element of a list, concurrently; `over`: template of the list."""
 
     each: Work
     over: Any
@@ -74,7 +74,7 @@ Work = Union[Task, Sequence, Group, Map]
 
 
 def read_work(data: Any, where: str) -> Work:
-    """Return the work that plain data describe; `where` begins the message of a `WorkError`."""
+    """Return the work of plain data; raises `WorkError` with messages that begin with `where`."""
     if isinstance(data, str):
         return _task({'call': data}, where)
     if isinstance(data, list) and data:
@@ -94,7 +94,7 @@ def read_work(data: Any, where: str) -> Work:
 
 
 def count(work: Work) -> int:
-    """Return the tasks of it that are known before it runs."""
+    """Return the number of tasks known before the start."""
     if isinstance(work, Sequence):
         return sum(map(count, work.parts)) + len(work.parts) - 1
     if isinstance(work, Group):

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-A worker process of the local engine: performs one job after the other until its pipe closes.
+A worker process of the local engine: performs one job at a time until its pipe is closed.
 
-Started by `local`, with the number of its end of the pipe. It outlives neither its pipe nor, by
-more than a second, the time limit of its job, even when the robot's process was killed.
+`local` starts it with the file descriptor of its end of the pipe. It ends when the pipe is closed,
+and at most a second after the time limit of its job, even if the robot's process was killed.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from .wire import pack, unpack, WireError
 from ..flow.templates import render
 
 MAX_ERROR = 2000
-"""Longest message about a failure, in characters."""
+"""Maximum length of an error message, in characters."""
 
 
 def main() -> None:
     """Serve the pipe."""
     number = int(sys.argv[1])
-    os.set_inheritable(number, False)  # what a task starts must not hold the pipe open
+    os.set_inheritable(number, False)  # child processes must not hold the pipe open
     connection = Connection(number)
     connection.send_bytes(b'ready')
     try:
         while True:
             connection.send_bytes(_answer(connection.recv_bytes()))
-    except (EOFError, OSError):  # nobody is there any more
+    except (EOFError, OSError):  # the engine has closed the pipe
         return
 
 
@@ -59,7 +59,7 @@ def _answer(message: bytes) -> bytes:
             return pack({'value': value})
         except WireError as error:
             raise WireError(f'its answer is refused: {error}') from None
-    except BaseException as error:  # SystemExit too: the task ends, not the worker
+    except BaseException as error:  # also SystemExit, which must not end the worker
         return pack({'error': f'{type(error).__name__}: {error}'[:MAX_ERROR]})
     finally:
         signal.alarm(0)
