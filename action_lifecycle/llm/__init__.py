@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Language models that choose and plan, through any endpoint that speaks the OpenAI protocol."""
+"""Language models that choose and plan, with any endpoint of the OpenAI protocol."""
 
 from .chooser import ModelChooser
 from .model import LanguageModel, ModelError, ModelSettings

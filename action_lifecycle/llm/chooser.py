@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A chooser that asks a language model, and another one when the model is of no use."""
+"""A chooser that asks a language model, with a fallback."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _LOG = logging.getLogger(__name__)
 
 class ModelChooser:
     """
-    Lets a model choose among the names of a choice, and nothing else.
+    Lets a model choose one of the names of a choice.
 
-    If it gives no legal answer in time, `fallback` decides (the highest priority, else the first);
-    None: nobody does, so the machine takes its default transition. An answer that is no name (a
-    tool's arguments) has no fallback: `ModelError`.
+    If there is no legal answer in time, `fallback` decides (default: the highest priority, else
+    the first). If it is None, `ModelError` is raised, and the machine takes its default
+    transition. For an answer that is no name (a tool's arguments) there is no fallback.
     """
 
     def __init__(

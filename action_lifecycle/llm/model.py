@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-A language model behind an endpoint that speaks the OpenAI protocol (chat completions).
+A language model at an endpoint with the OpenAI protocol (chat completions).
 
-Whatever it answers is judged by a JSON Schema, and by a check of the caller's, before anybody sees
-it; what is wrong with it is told to the model, which may try again.
+Each answer is validated by a JSON Schema and by a check of the caller. If it has faults, they are
+sent to the model, which may try again.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from ..engine.json_schema import schema_faults
 URL, MODEL, KEY = 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'OPENAI_API_KEY'
 """The environment variables of the endpoint, the model's name and the key."""
 MAX_BODY = 4 * 2**20
-"""Longest response of an endpoint, in bytes."""
+"""Maximum size of a response of the endpoint, in bytes."""
 MAX_PROMPT = 2**20
-"""Longest request, in characters of all messages."""
-MAX_SHOWN = 4000  # characters of a refused answer that the model is shown again
+"""Maximum length of a request, in characters of all messages."""
+MAX_SHOWN = 4000  # maximum length of a refused answer that is sent back
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0  # s, after the endpoint failed
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
 
@@ -50,11 +50,11 @@ _LOG = logging.getLogger(__name__)
 
 
 class ModelError(LifecycleError):
-    """No usable answer of a language model; the message says why."""
+    """There is no usable answer of a language model."""
 
 
 class _Refused(Exception):
-    """An answer that can't be used; `faults` are what the model is told."""
+    """An answer is refused; `faults` are sent to the model."""
 
     def __init__(self, answer: str, faults: Sequence[str]) -> None:
         self.answer = answer
@@ -64,10 +64,10 @@ class _Refused(Exception):
 @dataclass(frozen=True)
 class ModelSettings:
     """
-    Where a model is and how long it may take; the key comes from the environment only.
+    The endpoint, the model and its limits; the key comes from the environment only.
 
-    `base_url` and `model`, when empty, come from OPENAI_BASE_URL and OPENAI_MODEL. `time_limit`
-    (s) is for an answer with all its tries; `tries` counts answers that the model gives.
+    If empty, `base_url` and `model` come from OPENAI_BASE_URL and OPENAI_MODEL. `time_limit` (s):
+    for an answer with all its tries; `tries`: maximum number of answers of the model.
     """
 
     base_url: str = ''
@@ -77,7 +77,7 @@ class ModelSettings:
     key: str = field(default_factory=lambda: os.environ.get(KEY, ''), repr=False)
 
     def resolved(self) -> ModelSettings:
-        """Return them with what the environment says; `ModelError` for what is missing."""
+        """Return the settings completed from the environment; raises `ModelError`."""
         url = self.base_url or os.environ.get(URL, '')
         model = self.model or os.environ.get(MODEL, '')
         if not url or not model:
@@ -92,10 +92,10 @@ class ModelSettings:
 
 class LanguageModel:
     """
-    Asks a model for JSON of a schema; an agent's `call_llm`.
+    Asks a model for JSON of a schema; provides an agent's `call_llm`.
 
-    Calls come from one asyncio loop. Rate limits, failures and silence of the endpoint are waited
-    out as long as the time limit allows.
+    All calls must come from one asyncio loop. At rate limits, failures and timeouts of the
+    endpoint, requests are repeated within the time limit.
     """
 
     def __init__(self, settings: ModelSettings | None = None) -> None:
@@ -114,7 +114,7 @@ class LanguageModel:
         await self._client.close()
 
     async def call_llm(self, context: Any, json_schema: Mapping[str, Any] | None = None) -> Any:
-        """Answer a context (a list of messages or of anything): JSON of a schema, or text."""
+        """Return the answer to a context, a list of messages or other data: JSON or text."""
         messages = [_message(item) for item in
                     (context if isinstance(context, list) else [context])]
         if json_schema is None:
@@ -129,9 +129,9 @@ class LanguageModel:
         check: Check = lambda answer: (),
     ) -> Any:
         """
-        Return an answer that the schema and `check` (faults; none: good) admit, or `ModelError`.
+        Return an answer that is valid by the schema and by `check`; raises `ModelError`.
 
-        `check` runs in a thread of its own.
+        `check` returns the faults of an answer; it runs in a thread of its own.
         """
         messages = [{**message, 'content': whole_characters(message['content'])}
                     for message in messages]
@@ -181,7 +181,7 @@ class LanguageModel:
                 await asyncio.sleep(_pause(failures, None))
 
     async def _complete(self, messages: list[Message], schema: Mapping[str, Any]) -> str:
-        """Return the text of one completion; a response that grows too long is not read on."""
+        """Return the text of one completion; refuses a response longer than MAX_BODY."""
         body = bytearray()
         async with self._client.chat.completions.with_streaming_response.create(
             model=self.settings.model, messages=messages,
@@ -227,7 +227,7 @@ async def _judged(text: str, schema: Mapping[str, Any], check: Check) -> Any:
 
 
 def whole_characters(text: str) -> str:
-    """Return a text in which halves of characters, which can't be sent, are replaced."""
+    """Return a text with lone surrogates replaced, as they can't be sent."""
     return text.encode('utf-8', 'replace').decode()
 
 
@@ -236,7 +236,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _pause(failures: int, wanted: str | None) -> float:
-    """Return how long (s) to wait: what the endpoint wants, else longer each time."""
+    """Return the delay (s): the value from the endpoint, else growing with the failures."""
     try:
         return min(max(float(wanted or ''), 0.0), 3600.0)
     except ValueError:
@@ -245,7 +245,7 @@ def _pause(failures: int, wanted: str | None) -> float:
 
 
 def _message(item: Any) -> Message:
-    """Return an item of a context as a message; a tool's result is the user's side."""
+    """Return an item of a context as a message; other items become user messages."""
     if isinstance(item, Mapping) and item.get('role') in ('system', 'user', 'assistant') \
             and isinstance(item.get('content'), str):
         return {'role': item['role'], 'content': item['content']}
@@ -253,7 +253,7 @@ def _message(item: Any) -> Message:
 
 
 def as_json(value: Any) -> str:
-    """Return anything as JSON for people and models; `ModelError` for what contains itself."""
+    """Return a value as JSON text; raises `ModelError`, for example if it contains itself."""
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError) as error:

@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Pictures of what happened, from the journal; needs matplotlib, an extra of this package."""
+"""Plots of a flow from the journal; needs matplotlib, an extra of this package."""

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-What happened as one picture: the actions over time, and the facts of what the sensors refuted.
+Plots a flow: its actions over time, and the facts of the first refuted action.
 
-Above, a bar for each state that took time of each attempt of each action. Below, for the first
-action that was refuted, each comparison of its condition: the fact over time, its threshold, and
-when the condition was judged.
+The upper plot has a bar for each state of each attempt of each action. Below, for the first action
+that the sensors refuted, there is a plot for each comparison in its condition: the fact over time,
+the threshold, and the time of the confirmation.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any
 from ..ledger.journal import Row
 
 Samples = Mapping[str, Sequence[tuple[float, Sequence[float]]]]
-"""Per fact: its stamps (s of ROS time) and numbers, in order."""
+"""By fact: stamps (s of ROS time) and numbers, in order."""
 
 COLOURS = {'in_progress': '#c9ced6', 'executing_motion': '#3b7dd8', 'sensor_confirm': '#e8a33d',
            'status_verification_requested': '#8f7ad6', 'error': '#d64545',
@@ -68,14 +68,14 @@ class Comparison:
 
     @property
     def label(self) -> str:
-        """Return it as it would be written."""
+        """Return the comparison as text."""
         which = f'[{self.index}]' if self.index else ''
         return f'{self.fact}{which} {self.sign} {self.threshold:g}'
 
 
 @dataclass
 class History:
-    """What the rows of one flow tell: bars, how each action ended, the first refutation."""
+    """The history of one flow: bars, ends of actions, and the first refutation."""
 
     name: str = ''
     bars: list[Bar] = field(default_factory=list)
@@ -85,7 +85,7 @@ class History:
 
 
 def history(rows: Iterable[Row], flow_id: str = '') -> History:
-    """Read the rows of a flow, by default of the first; times are seconds of ROS time."""
+    """Return the history of a flow (default: the first one); times in s of ROS time."""
     found = History()
     since: dict[str, tuple[str, int, float]] = {}
     for row in rows:
@@ -111,7 +111,7 @@ def history(rows: Iterable[Row], flow_id: str = '') -> History:
 
 
 def comparisons(expression: str) -> list[Comparison]:
-    """Return the comparisons of a fact with a constant that a condition consists of."""
+    """Return the comparisons of a fact with a constant in a condition."""
     found = []
     for node in ast.walk(ast.parse(expression, mode='eval')):
         if not isinstance(node, ast.Compare) or len(node.ops) != 1:
@@ -130,7 +130,7 @@ def comparisons(expression: str) -> list[Comparison]:
 
 
 def _constant(node: ast.expr) -> float | None:
-    """Return the number that an expression without names is, else None."""
+    """Return the value of an expression without names, else None."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return node.value
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -145,9 +145,9 @@ def _constant(node: ast.expr) -> float | None:
 
 def draw(rows: Iterable[Row], samples: Samples, path: Path) -> None:
     """
-    Draw a flow's history into a PNG or SVG file.
+    Plot a flow's history to a PNG or SVG file.
 
-    Raises OSError if the file cannot be written, ValueError for a file name of no known format,
+    Raises OSError if the file can't be written, ValueError for an unknown format of the file name,
     ModuleNotFoundError without matplotlib.
     """
     try:

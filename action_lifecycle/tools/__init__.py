@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Tools: what a state may call by name, from Python callables, MCP servers and (in ros/) ROS."""
+"""Tools that states call by name: Python callables, MCP servers and (in ros/) ROS interfaces."""
 
 from .mcp_server import McpServer
 from .registry import AuthRequiredError, MAX_RESULT, Tool, ToolRegistry, ToolSource

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A session that a person is asked about when it pauses for an authorisation."""
+"""Runs a session and asks a person when it pauses for an authorisation."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from ..engine.states import Pause
 from ..engine.steps import MAX_ITER, Session, StepsResult
 
 MAX_PAUSES = 10
-"""How often one run asks a person."""
+"""Maximum number of questions to a person in one run."""
 
 
 async def run_attended(
     session: Session, authorize: Callable[[Pause], Awaitable[bool]], max_iter: int = MAX_ITER,
 ) -> StepsResult:
     """
-    Run a session; `authorize(pause)` says whether what it pauses for was granted.
+    Run a session; at a pause with a link, `authorize(pause)` returns whether it was authorised.
 
-    Then it resumes, with the same call of the same tool; otherwise it stays paused. A pause
-    without a link is no question of authorisation and is returned as it is.
+    If so, the session resumes and repeats the same call; otherwise it stays paused. A pause
+    without a link is not about authorisation and is returned.
     """
     result = await session.run(max_iter)
     for _ in range(MAX_PAUSES):

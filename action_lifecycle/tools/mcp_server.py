@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Tools of MCP servers (Model Context Protocol): programs that are talked to over a pipe."""
+"""Tools of MCP servers (Model Context Protocol), which are programs connected by pipes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..engine.json_schema import check_schema, schema_faults
 from ..engine.tool_state import ToolError
 
 START_LIMIT = 20.0
-"""s until a server has to be ready."""
+"""Maximum time (s) for a server to become ready."""
 MAX_TOOLS = 1000
 _LINK = re.compile(r'https?://[^\s\x00-\x1f]{1,2000}\Z')
 _URL_NEEDED = -32042  # error code of the protocol: the user has to open a link first
@@ -37,11 +37,11 @@ _URL_NEEDED = -32042  # error code of the protocol: the user has to open a link 
 
 class McpServer:
     """
-    A server that is started as `command` when it is first needed, and kept.
+    A server that is started with `command` on first use, and kept running.
 
-    One that has died, or let a call wait for longer than `time_limit` s, is started anew for the
-    next call; the call that was under way fails and is not repeated. It inherits PATH, HOME and a
-    few more variables, and `env`. All calls come from one asyncio loop.
+    If it ends, or a call takes longer than `time_limit` s, the call fails and is not repeated; the
+    next call restarts the server. It inherits PATH, HOME and a few more variables, and gets `env`.
+    All calls must come from one asyncio loop.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class McpServer:
         self._keeper: asyncio.Task[None] | None = None
         self._end: asyncio.Event | None = None
         self._tools: list[Tool] | None = None
-        self._answers: dict[str, Any] = {}  #: by tool: the schema of what it answers, or None
+        self._answers: dict[str, Any] = {}  #: by tool: the schema of its result, or None
         self.starts = 0
-        """How often it was started."""
+        """Number of starts."""
 
     async def tools(self) -> Iterable[Tool]:
-        """Return its tools, asked for once in each life of the server."""
+        """Return the tools of the server; they are read once per start."""
         session = await self._open()
         if self._tools is None:
             self._tools = await self._limited(self._list(session), 'tools/list')
@@ -120,8 +120,8 @@ class McpServer:
             raise ToolError(f"tool '{tool}': an answer that does not fit: " + '; '.join(faults))
 
     async def _limited(self, call: Any, what: str) -> Any:
-        """Await an answer; what goes wrong is a ToolError, and may end the server."""
-        end = self._end  # of this life: another call may begin the next one
+        """Await a response; raises ToolError. A timeout ends the server."""
+        end = self._end  # of the current process; another call may restart the server
         try:
             return await asyncio.wait_for(call, self._time_limit)
         except asyncio.TimeoutError:
@@ -138,19 +138,19 @@ class McpServer:
                 if gone else f"MCP server '{self.name}', '{what}': {error!s:.2000}") from error
 
     async def _ends_soon(self, end: asyncio.Event) -> bool:
-        """Say whether the server is found to have ended, now that a call failed."""
+        """Return whether the server ends within a short time after a failed call."""
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(end.wait(), 0.2)
         return end.is_set()
 
     async def _open(self) -> Any:
-        """Return the session; one that has ended is replaced."""
+        """Return the session; starts the server if needed."""
         if self._opening is None:
             self._opening = asyncio.Lock()
         async with self._opening:
             if self._session is not None and self._end is not None and not self._end.is_set():
                 return self._session
-            await self.close()  # what is left of the last life
+            await self.close()  # remains of an ended process
             self._tools = None
             ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             self._end = asyncio.Event()
@@ -165,7 +165,7 @@ class McpServer:
             return self._session
 
     async def _keep(self, ready: asyncio.Future[Any], end: asyncio.Event) -> None:
-        """Hold one life of the server open; a session may only be left by who entered it."""
+        """Keep the session open in one task, since it must be left by the task that entered it."""
         try:
             async with contextlib.AsyncExitStack() as stack:
                 source, target = await stack.enter_async_context(
@@ -174,7 +174,7 @@ class McpServer:
                 session = await stack.enter_async_context(
                     self._mcp.ClientSession(watched, target))
                 for name in 'validate_tool_result', '_validate_tool_result':
-                    setattr(session, name, _judged_later)  # it would judge without a time limit
+                    setattr(session, name, _judged_later)  # it would validate without a time limit
                 await session.initialize()
                 ready.set_result(session)
                 await end.wait()
@@ -194,7 +194,7 @@ async def _judged_later(name: str, result: Any) -> None:
 
 
 class _Watched:
-    """The stream of what a server says; when it stops, `end` is set."""
+    """The output stream of a server; sets `end` when it stops."""
 
     def __init__(self, stream: Any, end: asyncio.Event) -> None:
         self._stream = stream
@@ -222,13 +222,13 @@ class _Watched:
 
 
 def _text(data: Mapping[str, Any]) -> Any:
-    """Return the texts of a result; of what is no text, what kind it is."""
+    """Return the texts of a result; for other parts their type."""
     return '\n'.join(part['text'] if part.get('type') == 'text' else f"[{part.get('type')}]"
                      for part in data.get('content') or [])
 
 
 def _link(error: Exception) -> tuple[str, str] | None:
-    """Return link and message when an error says that the user has to open a link."""
+    """Return link and message of an error that asks the user to open a link, else None."""
     fault = getattr(error, 'error', None)
     if getattr(fault, 'code', None) != _URL_NEEDED:
         return None

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a Python callable takes, as a JSON Schema made from its type hints."""
+"""The JSON Schema of a Python callable's arguments, from its type hints."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _SIMPLE = {bool: 'boolean', int: 'integer', float: 'number', str: 'string', dict
 
 
 def description_of(function: Callable[..., Any]) -> str:
-    """Return what a chooser is told of a callable: its docstring."""
+    """Return the description of a callable: its docstring or name."""
     return inspect.cleandoc(function.__doc__ or function.__name__)
 
 
 def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the schema of a callable's arguments; `ToolError` for a hint that JSON lacks."""
+    """Return the schema of a callable's arguments; raises `ToolError` for unsupported hints."""
     try:
         hints = typing.get_type_hints(function)
     except (NameError, TypeError) as error:
@@ -58,7 +58,7 @@ def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def schema_of_hint(hint: Any) -> dict[str, Any]:
-    """Return the schema of what a type hint admits; `TypeError` if JSON has nothing like it."""
+    """Return the schema of a type hint; raises `TypeError` if it is not supported."""
     if hint is Any:
         return {}
     if hint in _SIMPLE:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The tool registry: tools of all servers by name, each call checked before it is made."""
+"""The tool registry: tools of all servers by name, with checked calls."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from ..engine.json_schema import check_schema, schema_faults
 from ..engine.tool_state import ToolError
 
 MAX_RESULT = 65_536
-"""Longest result of a tool, in characters of JSON: it goes into a context."""
+"""Maximum length of a tool's result, in characters of JSON, as it is added to a context."""
 TIME_LIMIT = 60.0
-"""s that a call may take unless the tool says otherwise."""
+"""Default time limit (s) of a call."""
 
 _LOG = logging.getLogger(__name__)
 CallableT = TypeVar('CallableT', bound=Callable[..., Any])
 
 
 class AuthRequiredError(ToolError):
-    """A tool that somebody has to authorise first, at `connect_url`."""
+    """A tool must be authorised first, at `connect_url`."""
 
     def __init__(self, service: str, connect_url: str, message: str = '') -> None:
         self.service = service
@@ -56,24 +56,24 @@ class Tool:
     name: str
     server: str
     description: str
-    inputSchema: Mapping[str, Any]  # noqa: N815  (the name that the protocol has)
+    inputSchema: Mapping[str, Any]  # noqa: N815  (name in the protocol)
     call: Callable[[dict[str, Any], Any], Any]
     time_limit: float = TIME_LIMIT  #: s
 
     @property
     def spec(self) -> dict[str, Any]:
-        """Return what a chooser is told of it."""
+        """Return the description of the tool for a chooser."""
         return {'name': self.name, 'server': self.server, 'description': self.description,
                 'inputSchema': self.inputSchema}
 
 
 class ToolSource(Protocol):
-    """A server whose tools are asked for when they are needed."""
+    """A server whose tools are read when they are needed."""
 
     name: str
 
     async def tools(self) -> Iterable[Tool]:
-        """Return its tools now; `ToolError` when it can't be reached."""
+        """Return the current tools; raises `ToolError` if the server can't be reached."""
 
     async def close(self) -> None:
         """End it."""
@@ -81,10 +81,10 @@ class ToolSource(Protocol):
 
 class ToolRegistry:
     """
-    Tools by name; the `tool_manager` of the agent of a tool state.
+    Tools by name; used as `tool_manager` of the agent of a tool state.
 
-    Arguments are judged by the tool's schema before the call; a result has to be JSON of at most
-    `MAX_RESULT` characters. Of two tools of one name the first that was added stays.
+    Arguments are validated by the tool's schema before the call; a result must be JSON of at most
+    `MAX_RESULT` characters. Of two tools of the same name, the first one counts.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class ToolRegistry:
         self._tools: dict[str, Tool] = {}
 
     def add(self, tool: Tool) -> None:
-        """Add a tool; `ToolError` for a name that is taken, `SchemaError` for a bad schema."""
+        """Add a tool; raises `ToolError` for a known name, `SchemaError` for a bad schema."""
         if tool.name in self._own:
             raise ToolError(f"tool '{tool.name}' of server '{tool.server}' is already one of "
                             f"server '{self._own[tool.name].server}'")
@@ -101,16 +101,16 @@ class ToolRegistry:
         self._own[tool.name] = self._tools[tool.name] = tool
 
     def add_source(self, source: ToolSource) -> None:
-        """Add a server that says itself which tools it has."""
+        """Add a server that provides its own list of tools."""
         self._sources.append(source)
 
     def tool(
         self, name: str = '', *, server: str = 'python', time_limit: float = TIME_LIMIT,
     ) -> Callable[[CallableT], CallableT]:
         """
-        Return a decorator that adds a callable; its schema follows from its type hints.
+        Return a decorator that adds a callable; its schema comes from its type hints.
 
-        A plain function runs in a thread of its own, so it may wait; an async one in the loop.
+        A plain function runs in a thread of its own and may block; an async one runs in the loop.
         """
         def register(function: CallableT) -> CallableT:
             called = name or function.__name__
@@ -120,7 +120,7 @@ class ToolRegistry:
         return register
 
     async def list_all_tools(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return the specs of all tools, {server: {tool: spec}}; who is away has none."""
+        """Return the specs of all tools, {server: {tool: spec}}; skips unreachable servers."""
         found = dict(self._own)
         for source in self._sources:
             try:
@@ -151,8 +151,8 @@ class ToolRegistry:
         """
         Call a tool and return its result.
 
-        Raises `ToolError` when it isn't there, the arguments don't fit (nothing is called then),
-        it fails or takes too long; what has a `connect_url` is passed on.
+        Raises `ToolError` if the tool does not exist, its arguments are not valid (then it is not
+        called), it fails or takes too long. Errors with a `connect_url` are raised unchanged.
         """
         if tool_name not in self._tools:
             await self.list_all_tools()
