@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-A robot cell in MuJoCo: a gantry with a parallel gripper, three parts in a tray, three nests.
+A simulated robot cell in MuJoCo: a gantry with a parallel gripper, three parts, three nests.
 
 | module | subject |
 |---|---|

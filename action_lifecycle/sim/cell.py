@@ -39,9 +39,9 @@ import numpy.typing as npt
 __all__ = ['PARTS', 'POCKETS', 'Cell', 'CellConfig', 'PartTruth']
 
 TICK = 4_000_000  # ns: the control period
-SETTLING = 100  # physics steps in which the parts come to rest before time zero
-POCKET_RADIUS = 0.0085  # m, a part further off in x or y is not in the pocket; its play is 8 mm
-POCKET_HEIGHT = 0.003  # m, a part further above or below does not stand in it
+SETTLING = 100  # physics steps for the parts to come to rest before time zero
+POCKET_RADIUS = 0.0085  # m, maximum offset in x or y of a part in a pocket; its play is 8 mm
+POCKET_HEIGHT = 0.003  # m, maximum offset in z of a part in a pocket
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class PartTruth:
     """
     The exact state of a part.
 
-    `position` (m) of its middle and `orientation` (w, x, y, z) in the world; `speed` (m/s);
-    `held`: both pads touch it; `pocket`: the one of POCKETS in which it stands upright, at rest
-    and not held, or ''.
+    `position` (m) of its centre and `orientation` (w, x, y, z) in the world; `speed` (m/s);
+    `held`: both pads touch it; `pocket`: the pocket in which it stands upright, at rest and not
+    held, or ''.
     """
 
     position: tuple[float, float, float]
@@ -63,14 +63,15 @@ class PartTruth:
 
 class Cell:
     """
-    A gantry with a gripper, three parts in a tray, three nests.
+    A gantry with a gripper, three parts in a tray, and three nests.
 
-    Simulated time goes on only in `step`, which returns what the sensors have said meanwhile. Two
-    cells of the same config, given the same calls at the same times, agree to the last bit.
+    Simulated time advances only in `step`, which returns the samples of the sensors. The
+    simulation is deterministic: cells of the same config with the same calls at the same times
+    agree exactly.
     """
 
     def __init__(self, config: CellConfig | None = None) -> None:
-        """Draw what `config` leaves to chance and let the parts come to rest."""
+        """Draw the random values of `config` and let the parts come to rest."""
         config = config or CellConfig()
         self.model, self.data, self._force = build(config)
         model, data = self.model, self.data
@@ -78,7 +79,7 @@ class Cell:
         self.arm = ArmController(period, round(period / model.opt.timestep))
         self.gripper = GripperController()
         self.muted: frozenset[str] = frozenset()
-        """Topics that are silent, to see what becomes of a lost sensor."""
+        """Muted topics, to test the loss of a sensor."""
         self._now = 0
         arm = [model.joint(name) for name in JOINTS]
         fingers = [model.joint(name) for name in ('left_joint', 'right_joint')]
@@ -88,7 +89,7 @@ class Cell:
         self._finger_v = np.array([joint.dofadr[0] for joint in fingers])
         self._pads = {model.geom('left_pad').id, model.geom('right_pad').id}
         self._finger_drive = len(JOINTS)
-        # The drives' damping acts on the velocity itself: lead by as much as it would hold back.
+        # The drives' damping acts on the velocity: compensate its effect on the position.
         gain = model.actuator_gainprm[:len(JOINTS), 0]
         self._lead = -model.actuator_biasprm[:len(JOINTS), 2] / gain
         data.qpos[self._arm_q] = HOME
@@ -115,7 +116,7 @@ class Cell:
 
     @property
     def estop(self) -> bool:
-        """Whether it is pressed: motions are aborted, the drives hold, goals are rejected."""
+        """Whether the e-stop is pressed; it aborts motions, holds the drives and rejects goals."""
         return self.arm.estop
 
     @estop.setter
@@ -124,18 +125,18 @@ class Cell:
 
     @property
     def motions_started(self) -> dict[str, int]:
-        """How many motions each controller has really begun."""
+        """Number of motions that each controller has begun."""
         return {
             'arm_controller': self.arm.motions_started,
             'gripper_controller': self.gripper.motions_started,
         }
 
     def move(self, goal: FollowJointTrajectoryGoal) -> ArmMotion:
-        """Give the arm a goal now; raises GoalRejected."""
+        """Send a goal to the arm; raises GoalRejected."""
         return self.arm.accept(goal, self.time)
 
     def grip(self, goal: GripperCommandGoal) -> GripperMotion:
-        """Give the gripper a goal now; raises GoalRejected."""
+        """Send a goal to the gripper; raises GoalRejected."""
         return self.gripper.accept(goal, self.time)
 
     def step(self, seconds: float = TICK * 1e-9) -> list[Sample]:
@@ -146,11 +147,11 @@ class Cell:
         return samples
 
     def truth(self) -> dict[str, PartTruth]:
-        """Return the exact state of each part: for tests and benches, nobody else may know it."""
+        """Return the exact state of each part, for tests and benchmarks only."""
         return {part: self._part_truth(part) for part in PARTS}
 
     def knock(self, part: str, impulse: Sequence[float]) -> None:
-        """Hit the middle of `part` with an impulse (x, y, z in N s, world frame)."""
+        """Apply an impulse (x, y, z in N s, world frame) to the centre of `part`."""
         if part not in PARTS:
             raise LifecycleError(f"no part named '{part}'{nearest(part, PARTS)}")
         mass = self.model.body(part).mass[0]

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-The two controllers of the cell, as ros2_control's behave: trajectories and gripper commands.
+The two controllers of the cell, which behave like those of ros2_control: arm and gripper.
 
-Neither knows of ROS or of the physics: each takes goals (plain or ROS messages), is updated once a
-control period with what the encoders say, and leaves set-points for the drives.
+They use neither ROS nor the physics: each accepts goals (plain or ROS messages), is updated once
+per control period with the encoder values, and sets set-points for the drives.
 """
 
 from __future__ import annotations
@@ -74,12 +74,14 @@ class ArmController:
     """
     Joint trajectory controller: accepts FollowJointTrajectory goals, one at a time.
 
-    A goal may name some of the joints; the others keep their set-point. It starts from the present
-    set-point, also in mid-motion: a new goal preempts the old one, which is aborted. A cancel, a
-    violated tolerance and the e-stop decelerate within LIMITS and report only at standstill.
-    A time stamp of zero starts at once, one in the future waits. Tolerances, of positions, are as
-    in ros2_control: zero is the default, negative none. `motions_started` counts the goals whose
-    motion has begun.
+    A goal may name some of the joints; the others keep their set-points. It starts from the
+    current set-point, also during a motion: a new goal preempts the old one, which is aborted. A
+    cancel, a violated tolerance and the e-stop decelerate within LIMITS; the result comes at
+    standstill.
+
+    A time stamp of zero starts at once, one in the future waits. Position tolerances are as in
+    ros2_control: zero is the default, negative is no tolerance. `motions_started` counts the goals
+    whose motion has begun.
     """
 
     def __init__(self, period: float, steps: int) -> None:
@@ -131,10 +133,10 @@ class ArmController:
 
     def update(self, now: float, positions: Array, velocities: Array) -> Array:
         """
-        Advance one control period and return its set-points, shaped (3, steps, joints).
+        Advance one control period and return its set-points, shape (3, steps, joints).
 
-        They are positions, velocities and accelerations at the end of each physics step;
-        `positions` and `velocities` (joints,) are what the encoders say `now` (s).
+        They are positions, velocities and accelerations at the end of each physics step.
+        `positions` and `velocities`: encoder values at `now` (s), shape (joints,).
         """
         motion = self.motion
         if motion and motion.status == ACTIVE:
@@ -147,7 +149,7 @@ class ArmController:
         return setpoints
 
     def _sample(self, now: float) -> Iterator[Array]:
-        """Return the set-points of the next periods: many cost numpy little more than one."""
+        """Return the set-points of several periods at once, which is faster with numpy."""
         if self._trajectory is None:
             ahead = np.repeat(self.desired[:, None], len(self._moments), axis=1)
         else:
@@ -155,7 +157,7 @@ class ArmController:
         return iter(np.split(ahead, SAMPLED_PERIODS, axis=1))
 
     def _judge(self, motion: ArmMotion, now: float, positions: Array, velocities: Array) -> None:
-        """Decide whether the active motion begins, goes on, must stop or is over."""
+        """Decide whether the active motion begins, continues, must stop or has ended."""
         assert self._trajectory is not None
         elapsed = now - self._start
         if self._waiting and elapsed >= 0.0:
@@ -186,7 +188,7 @@ class ArmController:
             self._stop(now, positions, velocities)
 
     def _stop(self, now: float, positions: Array, velocities: Array) -> None:
-        """Decelerate all joints to a stand, from where they are rather than from where wanted."""
+        """Decelerate all joints to standstill, from their actual positions and velocities."""
         span = max(0.05, float(np.max(np.abs(velocities) / LIMITS[:, 3])))
         target = np.clip(positions + velocities * span / 2, LIMITS[:, 0], LIMITS[:, 1])
         still = np.zeros((1, len(JOINTS)))
@@ -196,7 +198,7 @@ class ArmController:
         self._sampled = iter(())
 
     def _plan(self, goal: FollowJointTrajectoryGoal) -> Trajectory:
-        """Return the checked trajectory from the present set-point through the goal's points."""
+        """Return the checked trajectory from the current set-point through the goal's points."""
         names, points = list(goal.trajectory.joint_names), goal.trajectory.points
         columns = _columns(names)
         if not points:
@@ -227,15 +229,15 @@ class GripperController:
     """
     Gripper action controller with stalling allowed: closing on an object is a success.
 
-    The position is the gap between the pads in metres, 0 to 0.08; max_effort the force of each pad
-    in newtons, zero for the greatest. The gap's set-point moves at 0.08 m/s. The goal succeeds
-    with reached_goal when the gap is within 1 mm of it, with stalled when it has not moved for
-    0.3 s; the force stays on afterwards. A cancel and the e-stop hold the gap where its set-point
-    is. A new goal preempts the old one, which is aborted.
+    The position is the gap between the pads in m, 0 to 0.08; max_effort is the force of each pad
+    in N, zero for the maximum. The gap's set-point moves at 0.08 m/s. The goal succeeds with
+    reached_goal if the gap is within 1 mm of it, with stalled if the gap has not moved for 0.3 s;
+    the force stays on afterwards. A cancel and the e-stop hold the gap at its set-point. A new
+    goal preempts the old one, which is aborted.
     """
 
     def __init__(self) -> None:
-        """Begin open."""
+        """Create the controller with an open gripper."""
         self.motions_started = 0
         self.estop = False
         self.setpoint = MAX_GAP
@@ -267,7 +269,7 @@ class GripperController:
         self.motion = GripperMotion()
         self.motions_started += 1
         self._goal = goal.command.position
-        # What squeezes has its set-point far inside the object: begin at the gap, not there.
+        # While squeezing, the set-point is inside the object: start at the gap instead.
         ahead = max if self._goal > self._gap else min
         self.setpoint = ahead(self.setpoint, self._gap)
         self.max_effort = goal.command.max_effort or MAX_EFFORT
@@ -276,9 +278,9 @@ class GripperController:
 
     def update(self, now: float, period: float, gap: float, speed: float, effort: float) -> None:
         """
-        Advance one control period (s): moves `setpoint` (m) and judges the motion.
+        Advance one control period (s): moves `setpoint` (m) and updates the motion.
 
-        `gap` (m), its `speed` (m/s) and the drive's `effort` (N) are what the encoders say now.
+        `gap` (m), its `speed` (m/s) and the drive's `effort` (N) are the current encoder values.
         """
         motion = self.motion
         self._gap = gap
@@ -315,7 +317,7 @@ def _columns(names: list[str]) -> list[int]:
 
 
 def _row(values: Sequence[float], names: list[str], what: str, index: int) -> list[float]:
-    """Return the numbers of one point as they are, checked for count and finiteness."""
+    """Return the numbers of one point; raises GoalRejected if the count or a number is wrong."""
     if len(values) != len(names):
         raise GoalRejected(
             Codes.INVALID_GOAL,
@@ -348,7 +350,7 @@ def _check_limits(trajectory: Trajectory) -> None:
 
 
 def _tolerance(field: str, tolerances: Sequence[JointTolerance], default: Array) -> Array:
-    """Return the position tolerance of each joint: a copy of `default` with the goal's own."""
+    """Return the position tolerances of all joints: `default` updated by those of the goal."""
     limits: Array = default.copy()
     for tolerance in tolerances:
         if tolerance.name not in JOINTS:
@@ -363,6 +365,6 @@ def _tolerance(field: str, tolerances: Sequence[JointTolerance], default: Array)
 
 
 def _off(error: Array, tolerance: Array) -> str:
-    """Say which joint is furthest outside its tolerance."""
+    """Return a message on the joint that is furthest outside its tolerance."""
     joint = int(np.argmax(error / tolerance))
     return f'{JOINTS[joint]} is off by {error[joint]:.4f}, tolerance {tolerance[joint]:.4f}'

@@ -33,18 +33,17 @@ from .controllers import ArmController, GripperController, JOINTS
 from .motion import ABORTED, ACTIVE, CANCELED, GoalRejected, Motion, SUCCEEDED
 from ..ros.qos import state_qos
 
-RESULT_TIMEOUT = 3600  #: s, how long a result can be asked for
+RESULT_TIMEOUT = 3600  #: time (s) for which a result is kept
 
 
 class DriveServer(abc.ABC):
     """
     One action server on one controller.
 
-    `NAMESPACE/NAME` takes goals as ros2_control does: a goal that can't be accepted is rejected
-    and the reason logged, a new goal preempts the old one, cancel is always accepted and reported
-    when the drives stand. `NAMESPACE/motions_started` (std_msgs/UInt32, latched) counts the
-    motions really begun. No callback waits: `poll`, called after each step of the cell, ends the
-    goals whose motion is over.
+    `NAMESPACE/NAME` accepts goals as ros2_control does: an invalid goal is rejected and the reason
+    logged, a new goal preempts the old one, a cancel is always accepted and ends at standstill.
+    `NAMESPACE/motions_started` (std_msgs/UInt32, latched) counts the motions begun. No callback
+    blocks: `poll`, called after each step of the cell, ends the goals whose motion has ended.
     """
 
     action: Any
@@ -52,7 +51,7 @@ class DriveServer(abc.ABC):
 
     def __init__(self, node: Node, cell: Cell, controller: ArmController | GripperController,
                  shift: Callable[[], int]) -> None:
-        """Serve `controller`; `shift` is what stamps are ahead of the cell's time, in ns."""
+        """Serve `controller`; `shift()`: offset (ns) of stamps from the cell's time."""
         self.node = node
         self.cell = cell
         self.controller = controller
@@ -67,7 +66,7 @@ class DriveServer(abc.ABC):
             cancel_callback=self._cancel, result_timeout=RESULT_TIMEOUT)
 
     def poll(self) -> None:
-        """End the goals whose motion is over and tell how many motions have begun."""
+        """End the goals whose motion has ended, and publish the number of motions begun."""
         if self.controller.motions_started != self._told:
             self._told = self.controller.motions_started
             self._started.publish(UInt32(data=self._told))
@@ -79,7 +78,7 @@ class DriveServer(abc.ABC):
             end[motion.status](self._result(motion.result))
 
     def publish_feedback(self) -> None:
-        """Tell the clients how their motion goes."""
+        """Publish feedback of all active goals."""
         for _, handle in self._goals:
             handle.publish_feedback(self._feedback())
 
@@ -104,7 +103,7 @@ class DriveServer(abc.ABC):
         return CancelResponse.ACCEPT
 
     def _local(self, goal: Any) -> Any:
-        """Return the goal with its stamps in the cell's time."""
+        """Return the goal with stamps converted to the cell's time."""
         return goal
 
     @abc.abstractmethod
@@ -113,7 +112,7 @@ class DriveServer(abc.ABC):
 
     @abc.abstractmethod
     def _feedback(self) -> Any:
-        """Return the ROS feedback of now."""
+        """Return the current ROS feedback."""
 
 
 class ArmServer(DriveServer):
