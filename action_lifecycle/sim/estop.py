@@ -13,9 +13,10 @@
 # limitations under the License.
 
 """
-The e-stop button of the cell, a process of its own: nothing that simulates holds up its heartbeat.
+The e-stop button of the cell.
 
-On a robot this is the safety controller: it says at 10 Hz whether the button is pressed.
+It runs in its own process, so the simulation can't delay its heartbeat. On a robot the safety
+controller has this task: it publishes at 10 Hz whether the button is pressed.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class EStopNode(Node):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        """Create the button, released."""
+        """Create the button; it is released at first."""
         super().__init__('estop', **kwargs)
         self.stop_requested = False
         self._pressed = False

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A motion: what became of a goal that a controller has accepted."""
+"""The status and result of a goal that a controller has accepted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Motion(Generic[Result]):
     """
 
     def __init__(self) -> None:
-        """Begin as active."""
+        """Create the motion; its status is active."""
         self.status = ACTIVE
         self.result: Result | None = None
         self.cancel_requested = False

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The cell as a ROS 2 node: what real hardware would offer, and a few switches for tests."""
+"""The cell as a ROS 2 node: the interfaces of real hardware, and a few switches for tests."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from .sensors import TOPICS
 from ..engine.errors import LifecycleError, nearest
 from ..ros.executor import make_executor
 
-BATCH = 8_000_000  #: ns of simulated time between two times of the clock
-TURN = 0.016  #: s of wall time; waking up costs more than a batch, so two batches each
-LONGEST_TURN = 10_000_000  #: ns of wall time that physics may take of the thread at once
-LOST = 200_000_000  #: ns that simulated time may lag behind before it gives up the difference
+BATCH = 8_000_000  #: ns of simulated time between two messages on /clock
+TURN = 0.016  #: s of wall time; a wake-up costs more than a batch, so each runs two batches
+LONGEST_TURN = 10_000_000  #: ns of wall time that the physics may use the thread at a time
+LOST = 200_000_000  #: ns that simulated time may lag behind; a larger lag is not made up for
 FEEDBACK_BATCHES = 12
 
 DRAWN = {
-    'seed': 'Of all that is drawn at random: the same seed, the same draws.',
+    'seed': 'Seed of all random values; the same seed gives the same values.',
     'slippery': 'The part that is slippery and heavier; empty: none.',
     'friction_spread': 'Relative spread of each friction coefficient.',
     'mass_spread': 'Relative spread of each mass.',
     'position_jitter': 'Start position of each part in its pocket, plus or minus, in m.',
     'yaw_jitter': 'Start yaw of each part, plus or minus, in rad.',
-    'gripper_force': 'Force that the gripper really applies, relative to what it was told.',
+    'gripper_force': 'Force that the gripper applies, relative to the commanded force.',
     'gripper_force_spread': 'Relative spread of that force.',
     'sensor_noise': 'Factor on the noise of all sensors.',
     'camera_delay': 'From exposure to delivery of a camera pose, in s.',
@@ -70,7 +70,7 @@ class CellNode(Node):
     | arm_controller/follow_joint_trajectory | action control_msgs/FollowJointTrajectory | arm |
     | gripper_controller/gripper_cmd | action control_msgs/GripperCommand | gripper |
     | arm_controller/motions_started, gripper_controller/motions_started | std_msgs/UInt32, \
-latched | motions really begun |
+latched | number of motions begun |
     | joint_states | sensor_msgs/JointState, 125 Hz | encoders, with effort |
     | gripper/wrench | geometry_msgs/WrenchStamped, 125 Hz | force at the fingertips |
     | camera/PART/pose | geometry_msgs/PoseStamped, 10 Hz, best effort | parts that are seen |
@@ -81,8 +81,8 @@ latched | motions really begun |
 
     Parameters: those of CellConfig (`friction.PART` and `mass.PART`: zero for the model's own);
     `real_time_factor`, `publish_clock`, `executor`; dynamic: `picture_path` and `muted_topics`
-    (comma-separated topics of the sensors that fall silent). Without `publish_clock` stamps are in
-    system time, and the real-time factor is 1.
+    (comma-separated sensor topics on which nothing is published). Without `publish_clock` stamps
+    are in system time, and the real-time factor is 1.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -92,12 +92,12 @@ latched | motions really begun |
         drawn = {name: self._declare(name, defaults[name], text) for name, text in DRAWN.items()}
         for quantity, unit in (('friction', 'Coefficient'), ('mass', 'In kg')):
             values = {
-                part: self._declare(f'{quantity}.{part}', 0.0, f'{unit}; 0: as the model has it.')
+                part: self._declare(f'{quantity}.{part}', 0.0, f'{unit}; 0: as in the model.')
                 for part in PARTS}
             drawn[quantity] = {part: value for part, value in values.items() if value}
         self._factor = self._declare(
             'real_time_factor', 1.0, 'Speed of simulated time; 0: as fast as possible.')
-        self._publish_clock = self._declare('publish_clock', True, 'Simulated time on /clock.')
+        self._publish_clock = self._declare('publish_clock', True, 'Publish /clock.')
         self.executor_choice = self._declare(
             'executor', 'auto', 'auto, events or single_threaded.')
         self._declare('picture_path', '', 'Where pictures are saved; empty: cell.png.', False)
@@ -135,17 +135,17 @@ latched | motions really begun |
     # -- time
 
     def _anchor(self) -> None:
-        """Let simulated time go on from here and now."""
+        """Take the present wall time and simulated time as the new reference."""
         self._anchored = self._steady.now().nanoseconds, self.cell.time_ns
         system = 0 if self._publish_clock else self.get_clock().now().nanoseconds
         self._shift = system - self.cell.time_ns if system else 0
 
     def _shift_now(self) -> int:
-        """Return what stamps are ahead of the cell's time, in ns."""
+        """Return the offset from the cell's time to the stamps, in ns."""
         return self._shift
 
     def _turn(self) -> None:
-        """Step until simulated time has caught up with the wall, or its turn is over."""
+        """Step until simulated time is up to wall time, for at most `LONGEST_TURN`."""
         if self.stop_requested:
             self.stopped.set_result(None)
             return
@@ -200,7 +200,7 @@ latched | motions really begun |
 
     async def _save_picture(self, request: Trigger.Request, response: Trigger.Response
                             ) -> Trigger.Response:
-        """Have the moment drawn; who asks while one is being drawn gets that one."""
+        """Draw the present state; a request during a drawing gets the picture in progress."""
         if self._picture is None:
             path = Path(self.get_parameter('picture_path').value or 'cell.png').absolute()
             try:
@@ -224,7 +224,7 @@ latched | motions really begun |
             future.set_result(fault)
 
     def destroy_node(self) -> None:
-        """End what draws a picture, then destroy the node."""
+        """End the process that draws a picture, then destroy the node."""
         if self._picture is not None:
             self._picture[0].end()
         super().destroy_node()
@@ -243,7 +243,7 @@ def main(args: Sequence[str] | None = None) -> int:
     def stop(*_: object) -> None:
         node.stop_requested = True
 
-    # Python runs a handler between two lines of its own: the timer sees to it that there are some.
+    # Python runs a signal handler only between two bytecodes; the timer makes some run regularly.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     executor = make_executor(node.executor_choice)

@@ -13,10 +13,10 @@
 # limitations under the License.
 
 """
-A picture of the cell, drawn by a process of its own: by MuJoCo's renderer, else by matplotlib.
+A picture of the cell, drawn in a separate process by MuJoCo's renderer, else by matplotlib.
 
-`PictureProcess` is what the cell's node starts and asks. A driver of OpenGL that hangs or crashes
-takes nothing of the cell with it. MuJoCo draws with EGL unless MUJOCO_GL says otherwise.
+The cell's node starts and polls a `PictureProcess`, so an OpenGL driver that hangs or crashes
+does not affect the cell. MuJoCo draws with EGL unless MUJOCO_GL names another backend.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ WIDTH, HEIGHT = 960, 640  #: pixels
 CAMERA = 'overview'  #: of the model
 LIMITS = {'opengl': 20.0, 'matplotlib': 60.0}  #: s for each renderer; tried in this order
 PATCH = 0.04  #: m, side of the patches that matplotlib sorts by distance
-ROUND = 24  #: sides of what stands for a cylinder
+ROUND = 24  #: sides of the prism drawn for a cylinder
 LIGHT = np.array((0.35, -0.55, 0.76))  #: unit vector towards the light
 ROOM = (0.87, 0.89, 0.92)  #: background of matplotlib's picture
 
 
 class PictureProcess:
-    """Draws the moment `qpos` (joint positions, as MuJoCo has them) into the file `path`."""
+    """Draws the state `qpos` (MuJoCo's joint positions) into the file `path`."""
 
     def __init__(self, slippery: str, qpos: Array, path: Path) -> None:
-        """Start the first renderer; OSError if no process can be started."""
+        """Start the first renderer; raises OSError if no process can be started."""
         self.path = path
         self._state = json.dumps({'slippery': slippery, 'qpos': qpos.tolist()})
         self._left = list(LIMITS)
@@ -74,11 +74,11 @@ class PictureProcess:
             self._process.stdin.write(self._state)
             self._process.stdin.close()
         except BrokenPipeError:
-            pass  # it ended at once: `poll` tells why
+            pass  # it ended at once; `poll` returns the reason
         self._renderer = renderer
 
     def poll(self) -> str | None:
-        """Return None while it is being drawn, '' once it is there, else why it is not."""
+        """Return None during the drawing, '' when the file is written, else the error."""
         code = self._process.poll()
         if code is None and time.monotonic() < self._deadline:
             return None
@@ -107,7 +107,7 @@ def by_opengl(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.uint
     """Return the picture (HEIGHT, WIDTH, 3) that MuJoCo's renderer draws."""
     with mujoco.Renderer(model, HEIGHT, WIDTH) as renderer:
         option = mujoco.MjvOption()
-        option.geomgroup[:4] = 1  # 3, what collides, is left out by default
+        option.geomgroup[:4] = 1  # group 3, the collision geoms, is hidden by default
         renderer.update_scene(data, CAMERA, option)
         return np.array(renderer.render())
 
@@ -190,7 +190,7 @@ def _side(normal: Array, size: Array, patch: float) -> list[tuple[Array, Array]]
 def main(arguments: list[str]) -> int:
     """Draw the state given on standard input; arguments: the renderer and the file."""
     renderer, path = arguments[0], Path(arguments[1])
-    os.nice(5)  # the cell goes first
+    os.nice(5)  # the cell has priority
     state: dict[str, Any] = json.load(sys.stdin)
     model, data, _ = build(CellConfig(slippery=state['slippery']))
     data.qpos[:] = state['qpos']

@@ -54,7 +54,7 @@ class SamplePublisher:
         self._joint_states = 0
 
     def publish(self, samples: Iterable[messages.Sample], shift: int) -> None:
-        """Publish `samples` in their order, their stamps `shift` ns later."""
+        """Publish `samples` in order; `shift` (ns) is added to their stamps."""
         for topic, plain in samples:
             message = self._messages[topic]
             stamp = plain.header.stamp
@@ -92,7 +92,7 @@ class SamplePublisher:
 
 
 def _fill(message: Any, plain: Any) -> None:
-    """Copy the attributes of a plain message into its ROS twin."""
+    """Copy the attributes of a plain message into the ROS message of the same type."""
     for name in plain.__slots__:
         value = getattr(plain, name)
         if hasattr(value, '__slots__'):

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The physical scene: the MJCF model with one seed's frictions, masses and start poses.
+The physical scene: the MJCF model with the frictions, masses and start poses of one seed.
 
 Needs MuJoCo, an extra of this package.
 """
@@ -52,31 +52,32 @@ NO_OVERRIDES: Mapping[str, float] = MappingProxyType({})
 @dataclass(frozen=True)
 class CellConfig:
     """
-    What is drawn, and around which values; with the same seed all draws are the same.
+    The random values of the cell; the same seed gives the same values.
 
-    Spreads are relative and jitters absolute: each draw is uniform within plus or minus of it.
+    Each is drawn uniformly around its nominal value, within plus or minus its spread (relative) or
+    jitter (absolute).
     """
 
     seed: int = 0
     slippery: str = 'part_b'
     """The part that is slippery and heavier, or '' for none."""
     friction: Mapping[str, float] = field(default_factory=lambda: NO_OVERRIDES)
-    """Friction coefficient by part, in place of the model's."""
+    """Friction coefficient of each part, instead of the model's."""
     mass: Mapping[str, float] = field(default_factory=lambda: NO_OVERRIDES)
-    """Mass by part (kg), in place of the model's."""
+    """Mass of each part (kg), instead of the model's."""
     friction_spread: float = 0.10
     mass_spread: float = 0.05
     position_jitter: float = 0.0015
-    """Start position of each part in its pocket (m); the play is 4 mm or more."""
+    """Jitter of each part's start position in its pocket (m); the play is 4 mm or more."""
     yaw_jitter: float = 0.05
-    """Start yaw of each part (rad)."""
+    """Jitter of each part's start yaw (rad)."""
     gripper_force: float = 1.0
-    """Force that the gripper really applies, relative to what it was told."""
+    """Force that the gripper applies, relative to the commanded force."""
     gripper_force_spread: float = 0.05
     sensor_noise: float = 1.0
     """Factor on the noise of all sensors."""
     camera_delay: float = 0.08
-    """From exposure to delivery (s)."""
+    """Time from exposure to delivery of a camera pose (s)."""
 
 
 def build(config: CellConfig) -> tuple[mujoco.MjModel, mujoco.MjData, float]:

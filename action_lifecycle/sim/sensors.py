@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What the cell's sensors say: encoders, force at the fingertips, part camera.
+The cell's sensors: encoders, force at the fingertips, part camera.
 
 | topic | message | rate | what |
 |---|---|---|---|
@@ -24,8 +24,8 @@ What the cell's sensors say: encoders, force at the fingertips, part camera.
 The finger_joint is the gap between the pads; its effort is negative while it closes. The force is
 what acts on both pads, tared with the empty gripper: x and z are their sum (z is minus the carried
 weight), y is the squeeze, the mean of both normal forces, which a sum would cancel. A camera pose
-has the stamp of its exposure and comes `camera_delay` later. A part is lost while fewer than 7 of
-9 points of its top can be seen from the camera: rays tell whether something is in between.
+has the stamp of its exposure and is delivered `camera_delay` later. A part is not detected while
+fewer than 7 of 9 points of its top are visible from the camera (tested with rays).
 """
 
 from __future__ import annotations
@@ -64,21 +64,21 @@ VELOCITY_STEP = np.array([1e-4, 1e-4, 1e-4, 5e-4, 1e-4])
 EFFORT_NOISE = np.array([0.5, 0.5, 0.3, 0.02, 0.3])  # N, yaw in N m
 EFFORT_STEP = np.array([0.1, 0.1, 0.1, 0.01, 0.1])
 FORCE_NOISE = 0.15  # N
-FORCE_DRIFT = 0.05  # N, standard deviation of what the tare leaves
+FORCE_DRIFT = 0.05  # N, standard deviation of the offset after taring
 FORCE_STEP = 0.01
 CAMERA_NOISE = 0.001  # m
 CAMERA_TURN = 0.008  # rad, about each axis
 
 POINTS_SEEN = 7
-# Of a part's half size: 3 x 3 points just below its top
+# In units of a part's half size: 3 x 3 points just below its top
 POINTS = np.array([[x, y, 0.8] for x in (-0.6, 0.0, 0.6) for y in (-0.6, 0.0, 0.6)])
 
 
 class Sensors:
-    """Samples the scene on time; every sensor draws its noise from a generator of its own."""
+    """Samples the scene at the sensors' rates; each sensor has its own noise generator."""
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, config: CellConfig) -> None:
-        """Tare the force sensor with the scene as it is."""
+        """Tare the force sensor in the present state of the scene."""
         self._model, self._data = model, data
         self._noise = config.sensor_noise
         self._delay = round(config.camera_delay * 1e9)
@@ -93,7 +93,7 @@ class Sensors:
 
     def poll(self, now: int, joints: Array) -> list[Sample]:
         """
-        Return what becomes known at `now` (ns of simulated time).
+        Return the samples that are delivered at `now` (ns of simulated time).
 
         `joints` (3, 5) has the true position, velocity and effort of each of JOINT_NAMES.
         """
@@ -144,7 +144,7 @@ class Sensors:
             self._exposures.append((now + self._delay, sample))
 
     def _visible(self) -> npt.NDArray[np.bool_]:
-        """Return for each part whether enough of its points are in the camera's sight."""
+        """Return for each part whether the camera sees enough of its points."""
         rotations = self._data.xmat[self._bodies].reshape(-1, 3, 3)
         points = self._points @ rotations.transpose(0, 2, 1) + self._data.xpos[self._bodies, None]
         rays = points - self._camera

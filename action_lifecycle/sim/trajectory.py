@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-A joint trajectory: polynomials from waypoint to waypoint, sampled at any time.
+A joint trajectory: polynomials between waypoints, which can be sampled at any time.
 
-Waypoints with accelerations are joined by quintics, with velocities only by cubics; where neither
-is given, velocities are filled in (zero at the end, a monotone slope in between: the harmonic mean
-of Fritsch and Butland, 1984) and the accelerations are zero.
+Waypoints with accelerations are joined by quintics, those with velocities only by cubics. Without
+both, the velocities are computed: zero at the end, and in between the harmonic mean of Fritsch and
+Butland (1984), which keeps the curve monotone. The accelerations are then zero.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Trajectory:
         """
         Return (3, len(times), n): positions, velocities, accelerations.
 
-        Before the start and after the end it stands still at the first and last position.
+        Before the start and after the end the joints are at rest at the first and last position.
         """
         inside = np.clip(times, 0.0, self.duration)
         segment = np.searchsorted(self._knots[1:-1], inside, 'right')
