@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Starts the three nodes of one robot, in three processes or in one, and a language model's."""
+"""Starts the three nodes of one robot and, if asked for, the node of a language model."""
 
 import os
 from pathlib import Path
@@ -25,24 +25,24 @@ from launch_ros.actions import Node
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
-# Which of the launch arguments are parameters of which node; empty ones stay as params_file says.
+# The launch arguments that set parameters of each node; for an empty one params_file holds.
 NODES = {
     'world_model_bridge': ('facts_file', 'stop_file'),
     'ledger': ('journal_path', 'ledger_url'),
     'action_lifecycle_node': ('journal_path',),
 }
-# Transforms of several robots do not mix when each has its own topics.
+# Each robot has its own tf topics, so the transforms of several robots do not mix.
 REMAPPINGS = [('/tf', 'tf'), ('/tf_static', 'tf_static')]
 RESPAWN_DELAY = 2.0  # s
 PLANNER = 'language_model/plan'
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the nodes with the arguments that nav2's bringup has too."""
+    """Return the nodes; the names of the arguments are those of nav2's bringup."""
     share = FindPackageShare('action_lifecycle')
     flow = LaunchConfiguration('flow')
     return LaunchDescription([
-        DeclareLaunchArgument('namespace', default_value='', description='Of the robot.'),
+        DeclareLaunchArgument('namespace', default_value='', description='Robot namespace.'),
         DeclareLaunchArgument('use_sim_time', default_value='false', choices=['true', 'false'],
                               description='Take the time from /clock.'),
         DeclareLaunchArgument('autostart', default_value='true', choices=['true', 'false'],
@@ -53,26 +53,26 @@ def generate_launch_description() -> LaunchDescription:
             default_value=PathJoinSubstitution([share, 'config', 'action_lifecycle.yaml']),
             description='Parameters of all three nodes.'),
         DeclareLaunchArgument('facts_file', default_value='',
-                              description='Facts and safety topics; empty: as params_file says.'),
+                              description='Facts and safety topics; empty: from params_file.'),
         DeclareLaunchArgument('journal_path', default_value='',
-                              description='The journal; empty: as params_file says.'),
+                              description='File of the journal; empty: from params_file.'),
         DeclareLaunchArgument('stop_file', default_value='',
-                              description='Keeps a latched stop over a restart; empty: beside the '
-                              'journal.'),
+                              description='File that keeps a latched stop over a restart; empty: '
+                              'beside the journal.'),
         DeclareLaunchArgument('ledger_url', default_value='',
-                              description='Redis of the fleet, without a password; empty: as '
-                              'params_file says.'),
+                              description='URL of the fleet Redis without a password; empty: from '
+                              'params_file.'),
         DeclareLaunchArgument('use_respawn', default_value='false', choices=['true', 'false'],
-                              description='Start a node again that has ended.'),
+                              description='Restart a node after it has ended.'),
         DeclareLaunchArgument('log_level', default_value='info',
                               choices=['debug', 'info', 'warn', 'error', 'fatal'],
-                              description='Of the nodes.'),
+                              description='Log level of the nodes.'),
         DeclareLaunchArgument('compose', default_value='false', choices=['true', 'false'],
-                              description='All three nodes in one process.'),
+                              description='Run all three nodes in one process.'),
         DeclareLaunchArgument('language_model', default_value='false', choices=['true', 'false'],
-                              description='Start that node too, as the planner.'),
+                              description='Start the language_model node, as the planner.'),
         DeclareLaunchArgument('flow', default_value='',
-                              description='A flow to run once the nodes are active; empty: none.'),
+                              description='Flow to run when the nodes are active; empty: none.'),
         OpaqueFunction(function=_nodes),
         ExecuteProcess(
             cmd=[ExecutableInPackage('action_lifecycle', 'action_lifecycle'), 'run', flow,
@@ -108,7 +108,7 @@ def _nodes(context: LaunchContext) -> list[Node]:
 
 
 def _stop_file(context: LaunchContext) -> str:
-    """Return the file beside the journal: the one that is given, or the nodes' default."""
+    """Return the path of the stop file, beside the given journal or the nodes' default one."""
     journal = str(LaunchConfiguration('journal_path').perform(context))
     if journal:
         path = Path(journal).expanduser()

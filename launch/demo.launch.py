@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Starts the simulated cell and the three nodes, runs the demo flow, and ends with it."""
+"""Starts the simulated cell and the three nodes, runs the demo flow, and ends after it."""
 
 from launch import LaunchDescription
 from launch.actions import (
@@ -48,17 +48,17 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             'flow',
             default_value=PathJoinSubstitution([share, 'config', 'flows', 'pick_and_place.yaml']),
-            description='The flow that is run; empty: none.'),
+            description='Flow to run; empty: none.'),
         DeclareLaunchArgument('namespace', default_value='',
-                              description='Of the robot; its clock and its tf are in it too.'),
-        DeclareLaunchArgument('seed', default_value='1', description='Of the cell.'),
+                              description='Namespace of the robot, also for its clock and tf.'),
+        DeclareLaunchArgument('seed', default_value='1', description='Seed of the cell.'),
         DeclareLaunchArgument('real_time_factor', default_value='1.0',
                               description='Speed of the simulation.'),
         DeclareLaunchArgument('picture_path', default_value='',
                               description='Where the cell saves pictures.'),
         DeclareLaunchArgument('journal_path', default_value='/tmp/action_lifecycle_demo.journal',
-                              description='The journal.'),
-        DeclareLaunchArgument('ledger_url', default_value='', description='Redis of the fleet.'),
+                              description='File of the journal.'),
+        DeclareLaunchArgument('ledger_url', default_value='', description='URL of fleet Redis.'),
         DeclareLaunchArgument(
             'params_file',
             default_value=PathJoinSubstitution([share, 'config', 'action_lifecycle.yaml']),
@@ -66,10 +66,10 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument('autostart', default_value='true', choices=['true', 'false'],
                               description='Configure and activate the nodes at start.'),
         DeclareLaunchArgument('use_respawn', default_value='false', choices=['true', 'false'],
-                              description='Start a node again that has ended.'),
+                              description='Restart a node after it has ended.'),
         DeclareLaunchArgument('compose', default_value='false', choices=['true', 'false'],
-                              description='All three nodes in one process.'),
-        DeclareLaunchArgument('log_level', default_value='info', description='Of all nodes.'),
+                              description='Run all three nodes in one process.'),
+        DeclareLaunchArgument('log_level', default_value='info', description='Log level.'),
         GroupAction([
             SetRemap('/clock', 'clock'),  # each cell has its own time
             IncludeLaunchDescription(

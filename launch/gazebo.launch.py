@@ -37,24 +37,24 @@ def generate_launch_description() -> LaunchDescription:
     """Return Gazebo with the cell, its bridge, its controllers, and the nodes."""
     share = FindPackageShare('action_lifecycle')
     return LaunchDescription([
-        DeclareLaunchArgument('namespace', default_value='', description='Of the robot.'),
+        DeclareLaunchArgument('namespace', default_value='', description='Robot namespace.'),
         DeclareLaunchArgument('headless', default_value='true', choices=['true', 'false'],
-                              description='Gazebo without a window.'),
-        DeclareLaunchArgument('flow', default_value='', description='A flow to run; empty: none.'),
+                              description='Run Gazebo without a window.'),
+        DeclareLaunchArgument('flow', default_value='', description='Flow to run; empty: none.'),
         DeclareLaunchArgument(
             'params_file',
             default_value=PathJoinSubstitution([share, 'config', 'action_lifecycle.yaml']),
             description='Parameters of all three nodes.'),
         DeclareLaunchArgument('journal_path', default_value='/tmp/action_lifecycle_gazebo.journal',
-                              description='The journal.'),
-        DeclareLaunchArgument('ledger_url', default_value='', description='Redis of the fleet.'),
+                              description='File of the journal.'),
+        DeclareLaunchArgument('ledger_url', default_value='', description='URL of fleet Redis.'),
         DeclareLaunchArgument('autostart', default_value='true', choices=['true', 'false'],
                               description='Configure and activate the nodes at start.'),
         DeclareLaunchArgument('use_respawn', default_value='false', choices=['true', 'false'],
-                              description='Start a node again that has ended.'),
+                              description='Restart a node after it has ended.'),
         DeclareLaunchArgument('compose', default_value='false', choices=['true', 'false'],
-                              description='All three nodes in one process.'),
-        DeclareLaunchArgument('log_level', default_value='info', description='Of the nodes.'),
+                              description='Run all three nodes in one process.'),
+        DeclareLaunchArgument('log_level', default_value='info', description='Log level.'),
         OpaqueFunction(function=_gazebo),
         IncludeLaunchDescription(
             PathJoinSubstitution([share, 'launch', 'bringup.launch.py']),
@@ -89,7 +89,7 @@ def _gazebo(context: LaunchContext) -> list[LaunchDescriptionEntity]:
                  'use_sim_time': True, 'config_file': str(folder / 'bridge.yaml')}]),
         Node(package='controller_manager', executable='spawner', namespace=namespace,
              arguments=[*CONTROLLERS, '--controller-manager', f'{root}/controller_manager']),
-        # Gazebo has no e-stop: the cell's.
+        # Gazebo has no e-stop, so the e-stop of the simulated cell is used.
         Node(package='action_lifecycle', executable='sim_estop', name='estop',
              namespace=namespace),
     ]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Starts the simulated cell and its e-stop; its clock is the clock of who uses sim time."""
+"""Starts the simulated cell and its e-stop; the cell publishes simulated time on /clock."""
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
@@ -21,19 +21,19 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 ARGUMENTS = {
-    'seed': (int, '1', 'Of all that is drawn at random.'),
+    'seed': (int, '1', 'Seed of all random values.'),
     'slippery': (str, 'part_b', 'The part that is slippery and heavier; empty: none.'),
     'real_time_factor': (float, '1.0', 'Speed of the simulation; 0: as fast as possible.'),
-    'publish_clock': (bool, 'true', 'Whether simulated time is on /clock.'),
+    'publish_clock': (bool, 'true', 'Publish simulated time on /clock.'),
     'picture_path': (str, '', 'Where pictures are saved; empty: cell.png.'),
 }
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the cell with its most wanted parameters as arguments."""
+    """Return the cell, with the parameters used most as arguments."""
     return LaunchDescription([
-        DeclareLaunchArgument('namespace', default_value='', description='Of the robot.'),
-        DeclareLaunchArgument('log_level', default_value='info', description='Of the cell.'),
+        DeclareLaunchArgument('namespace', default_value='', description='Robot namespace.'),
+        DeclareLaunchArgument('log_level', default_value='info', description='Log level.'),
         *(
             DeclareLaunchArgument(name, default_value=default, description=description)
             for name, (_, default, description) in ARGUMENTS.items()
@@ -41,7 +41,7 @@ def generate_launch_description() -> LaunchDescription:
         Node(
             package='action_lifecycle', executable='sim_cell', name='cell',
             namespace=LaunchConfiguration('namespace'), output='screen',
-            remappings=[('/tf', 'tf')],  # of its namespace
+            remappings=[('/tf', 'tf')],  # relative to the namespace
             parameters=[{
                 name: ParameterValue(LaunchConfiguration(name), value_type=kind)
                 for name, (kind, _, _) in ARGUMENTS.items()}],
