@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the site needs beside MkDocs: links to files of the repository become their names."""
+"""MkDocs hook: the site has only docs/, so links to other files become plain text."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ from typing import Any
 
 
 def on_page_markdown(markdown: str, page: Any, **site: Any) -> str:
-    """Return a page without links that leave docs/; README and the files are not on the site."""
+    """Return the page; a link to a file outside docs/ is replaced by its text."""
     leaves = r'\.\./' * (page.file.src_uri.count('/') + 1)
     return re.sub(rf'(?<!!)\[([^\]]+)\]\({leaves}[^)]*\)', r'\1', markdown)

@@ -31,7 +31,7 @@ def say(text: str) -> None:
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
-    """Announce `name`, then say how many seconds its block took, also when it failed."""
+    """Announce `name`; after the block, also a failed one, say how many seconds it took."""
     say(f'{name} …')
     start = time.monotonic()
     try:
@@ -43,7 +43,7 @@ def step(name: str) -> Iterator[None]:
 
 
 def run_all(steps: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """Run each step's command, also after one has failed; return the names of those that did."""
+    """Run every step's command, also after a failure; return the names of the failed steps."""
     failed = []
     for name, command in steps:
         sys.stdout.flush()
