@@ -96,19 +96,19 @@ class ErrorCode(IntEnum):
 
     NONE = 0
     # requests
-    INVALID_REQUEST = 1  #: a value of the request is not usable; error_msg names it
+    INVALID_REQUEST = 1  #: a value of the request is invalid; error_msg names it
     NOT_FOUND = 2
-    NOT_ALLOWED = 3  #: the present state does not admit it
+    NOT_ALLOWED = 3  #: not allowed in the present state
     NOT_READY = 4  #: the node is not active
     CANCELED = 5
-    INTERNAL = 6  #: a fault of the software; see the log
+    INTERNAL = 6  #: software error; see the log
     DEADLINE_EXCEEDED = 7  #: the action's own time limit ran out
-    INTERRUPTED = 8  #: the process ended in between
+    INTERRUPTED = 8  #: the process ended before the work was done
     # before the motion
     REQUIRE_REFUTED = 100  #: a `require` condition is false
-    REQUIRE_UNKNOWN = 101  #: a `require` condition can't be told: a fact is missing or stale
+    REQUIRE_UNKNOWN = 101  #: a `require` condition is unknown: a fact is missing or stale
     # the motion
-    SERVER_MISSING = 200  #: no action server of that name within the time given
+    SERVER_MISSING = 200  #: no action server of that name in time
     GOAL_INVALID = 201  #: a field does not fit the type, is not finite or is out of its limits
     GOAL_REJECTED = 202
     GOAL_UNANSWERED = 203  #: neither accepted nor rejected in time
@@ -117,18 +117,18 @@ class ErrorCode(IntEnum):
     MOTION_ABORTED = 206  #: the server reports failure
     MOTION_CANCELED = 207  #: canceled at the server by somebody else
     MAINTAIN_VIOLATED = 208
-    STOP_UNCONFIRMED = 209  #: canceled, but not seen to be stopped; its resources stay locked
-    GOAL_UNKNOWN = 210  #: after a restart, the server knows nothing of the journaled goal
-    RESULT_TWICE = 211  #: the server answered the same goal twice, differently
+    STOP_UNCONFIRMED = 209  #: canceled, stop not confirmed; its resources stay locked
+    GOAL_UNKNOWN = 210  #: after a restart, the server does not know the journaled goal
+    RESULT_TWICE = 211  #: the server gave two different results for one goal
     # safety
     SAFETY_NOT_READY = 300  #: the safety topics were not READY in time
-    SAFETY_STALE = 301  #: a safety topic fell silent while something moved
+    SAFETY_STALE = 301  #: no message on a safety topic in time, during a motion
     ESTOP = 302
     # confirmation and verification
-    REFUTED = 400  #: the sensors say no
-    CONFIRM_TIMEOUT = 401  #: the sensors did not say yes for long enough in time
-    CONFIRM_STALE = 402  #: the sensors fell silent
-    PARSE_ERROR = 403  #: a reply that can't be understood
+    REFUTED = 400  #: the sensors show that the outcome is not there
+    CONFIRM_TIMEOUT = 401  #: the sensors did not confirm for long enough in time
+    CONFIRM_STALE = 402  #: no new sensor samples
+    PARSE_ERROR = 403  #: a reply that can't be parsed
     VERIFY_TIMEOUT = 404
     VERIFY_FAILED = 405
     RETRY_EXHAUSTED = 406
