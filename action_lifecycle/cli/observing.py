@@ -94,7 +94,7 @@ class Observer:
         self._bridges |= new
         if new and known:
             self._bridge_there = True
-            return f'the world model bridge was started anew ({at})'
+            return f'the world model bridge was restarted ({at})'
         return ''
 
     def motion_words(self, action: Any, *, brief: bool = False) -> str:

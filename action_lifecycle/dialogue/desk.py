@@ -221,7 +221,7 @@ class OperatorDesk:
             self._take_back(row, row.data)
         except Exception as error:  # rows may be damaged
             self.log.error(
-                'row %d of the journal (%s of %s/%s) is left out, the question is asked anew: %r',
+                'row %d of the journal (%s of %s/%s) is left out, the question is asked again: %r',
                 row.seq, row.event, row.flow_id, row.action_id, error)
 
     def _take_back(self, row: Row, data: Mapping[str, Any]) -> None:

@@ -66,7 +66,7 @@ def schema_faults(value: Any, schema: Mapping[str, Any]) -> list[str]:
     """
     Return the faults of a value, each as `path: message`; an empty list if it is valid.
 
-    A validation that may take long runs in a process of its own. Raises `SchemaError` after
+    A validation that may take long runs in a separate process. Raises `SchemaError` after
     `TIME_LIMIT` s, and for a schema that is not usable.
     """
     try:

@@ -239,7 +239,7 @@ class Jobs(Extension):
                 runner.fire('reassign', actor='job', cause=job.spec.in_words())
                 return True
         except LifecycleError as error:
-            self._log.error('%s is not assigned anew: %s', job.job_id, error)
+            self._log.error('%s is not assigned again: %s', job.job_id, error)
         return False
 
     def _try_anew(self, job: Job, runner: ActionRunner) -> None:

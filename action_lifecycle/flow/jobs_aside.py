@@ -66,7 +66,7 @@ class JobsAside:
         self._log.error(
             "job '%s' is set aside: %s. It starts nothing and stays open in the journal; the "
             'other jobs go on. Cancel it with cancel_job%s', job_id, reason,
-            ', which cancels its action' if '/' in job_id else ', then schedule its flow anew')
+            ', which cancels its action' if '/' in job_id else ', then schedule its flow again')
 
     def cancel(self, job_id: str, actor: str, reason: str) -> None:
         """Cancel a job and the action that waits for it."""

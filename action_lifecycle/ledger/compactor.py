@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Decides when to compact a journal, and compacts it in a thread of its own."""
+"""Decides when to compact a journal, and compacts it in a separate thread."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Power-loss barriers, made by a thread of their own.
+Power-loss barriers, made by a separate thread.
 
 Rows are committed with synchronous=NORMAL: they are in the WAL file, but may be in the page cache
 only. A barrier is one fdatasync of the WAL file by a separate descriptor; docs/journal.md explains

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Copies the WAL into the database file and updates the index, in a thread of its own."""
+"""Copies the WAL into the database file and updates the index, in a separate thread."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ AGAIN = 1.0  #: s
 
 
 class LoopThread:
-    """An asyncio loop in a thread of its own, for network clients."""
+    """An asyncio loop in a separate thread, for network clients."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()

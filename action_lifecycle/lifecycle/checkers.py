@@ -17,7 +17,7 @@ Checkers: Python callables that verify whether an action is done.
 
 A checker is registered by `@register_checker('name')`, or by another package through the
 entry-point group `action_lifecycle.checkers`. It gets a `VerifyRequest` and returns a `Verdict`.
-It runs in a thread of its own and may take up to the `timeout` in the flow.
+It runs in a separate thread and may take up to the `timeout` in the flow.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class LanguageModel:
         """
         Return an answer that is valid by the schema and by `check`; raises `ModelError`.
 
-        `check` returns the faults of an answer; it runs in a thread of its own.
+        `check` returns the faults of an answer; it runs in a separate thread.
         """
         messages = [{**message, 'content': whole_characters(message['content'])}
                     for message in messages]

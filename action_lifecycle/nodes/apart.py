@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Long work in a thread of its own, so that it does not block the executor."""
+"""Long work in a separate thread, so that it does not block the executor."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class FleetWork:
         question = Question(
             'takeover', _base(request.trace_id), '',
             "The robot that worked on request {{ request }} ('{{ name }}') is gone, and it had "
-            'begun to move. Is this robot to do all of it anew?', OPTIONS,
+            'begun to move. Should this robot do all of it again?', OPTIONS,
             names={'request': request.trace_id, 'name': name})
 
         def told(answer: str, actor: str) -> None:

@@ -15,7 +15,7 @@
 """
 The language_model node: lets a language model plan flows and choose transitions.
 
-Network and tools run in a thread of their own, so they do not block the executor. This node only
+Network and tools run in a separate thread, so they do not block the executor. This node only
 checks the form of the model's answers; the client that asked checks their content and uses them.
 """
 

@@ -74,7 +74,7 @@ class NodeVerifier:
 
 class _Check:
     """
-    One call of a checker, in a thread of its own.
+    One call of a checker, in a separate thread.
 
     It does not block the node, however long it takes; after `cancel` its result is ignored.
     """

@@ -21,8 +21,8 @@ A simulated robot cell in MuJoCo: a gantry with a parallel gripper, three parts,
 | scene | the MJCF model with one seed's frictions, masses and start poses |
 | controllers, motion, trajectory | trajectory and gripper controller; a goal's fate; splines |
 | sensors, messages | what the sensors say, as plain twins of the ROS messages |
-| picture | a picture, drawn by a process of its own |
-| estop | the e-stop as a node of its own |
+| picture | a picture, drawn by a separate process |
+| estop | the e-stop as a separate node |
 | node, drive_servers, ros_samples | the cell as a ROS 2 node: as real hardware would look |
 
 Nothing but the last three knows of ROS. The outcome of a grasp comes from friction, mass and

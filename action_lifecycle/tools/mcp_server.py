@@ -127,7 +127,7 @@ class McpServer:
         except asyncio.TimeoutError:
             await self.close()
             raise ToolError(f"MCP server '{self.name}': no answer to '{what}' within "
-                            f'{self._time_limit:g} s; it is started anew') from None
+                            f'{self._time_limit:g} s; it is restarted') from None
         except Exception as error:
             link = _link(error)
             if link is not None:

@@ -110,7 +110,7 @@ class ToolRegistry:
         """
         Return a decorator that adds a callable; its schema comes from its type hints.
 
-        A plain function runs in a thread of its own and may block; an async one runs in the loop.
+        A plain function runs in a separate thread and may block; an async one runs in the loop.
         """
         def register(function: CallableT) -> CallableT:
             called = name or function.__name__

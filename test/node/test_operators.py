@@ -333,7 +333,7 @@ def test_an_action_is_canceled_and_a_question_answered_from_the_shell(system: Sy
     assert taken.returncode == 0, taken.stderr
     told, _ = process.communicate(timeout=60)
     assert process.returncode == 0, told
-    assert 'the world model bridge was started anew' in told, told
+    assert 'the world model bridge was restarted' in told, told
     ended = system.shell('cancel', 'asks-2')
     assert ended.returncode == 2 and 'has ended already: FINISH' in ended.stderr
 

@@ -149,7 +149,7 @@ def test_a_bridge_that_goes_and_comes_back_is_told() -> None:
     assert observer.bridge_words().startswith('the world model bridge has gone (')
     assert observer.bridge_words() == ''
     nodes.endpoints = [second]
-    assert observer.bridge_words().startswith('the world model bridge was started anew (')
+    assert observer.bridge_words().startswith('the world model bridge was restarted (')
     assert observer.bridge_words() == ''
 
 

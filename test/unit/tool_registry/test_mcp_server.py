@@ -146,7 +146,7 @@ def test_a_server_that_hangs_is_ended_after_its_time(tmp_path: Path) -> None:
     async def use(registry: ToolRegistry, server: McpServer) -> None:
         pid = int(await registry.call_tool('pid', {}))
         started = time.monotonic()
-        with pytest.raises(ToolError, match="no answer to 'hang' within 5 s; it is started anew"):
+        with pytest.raises(ToolError, match="no answer to 'hang' within 5 s; it is restarted"):
             await registry.call_tool('hang', {})
         assert time.monotonic() - started < 20
         assert not is_running(pid)
