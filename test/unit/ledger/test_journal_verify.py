@@ -128,7 +128,7 @@ def test_rows_that_the_index_hides_are_found(journal, path, walk, edit):
     connection.execute(edit)
     connection.commit()
     connection.close()
-    assert 'the index has it' in verify_journal(path)[0].message
+    assert 'disagree on this row' in verify_journal(path)[0].message
 
 
 def test_row_replaced_with_a_right_hash_breaks_the_chain(written, tmp_path, walk):
