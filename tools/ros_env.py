@@ -15,14 +15,15 @@
 """
 Run a command in a ROS 2 environment with this workspace overlaid.
 
-usage: tools/ros-env [--dev] [CMD…]
+usage: tools/ros-env [--build | --dev] [CMD…]
 
 With ROS 2 Jazzy or newer sourced, CMD runs in that and nothing is downloaded. Without, a private
 Jazzy is built into .ros/ of this checkout first (some 2 minutes, once), and CMD runs in that, with
 ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST and ROS_LOG_DIR=.ros/log unless they are set. What
 `colcon build` left in install/ is overlaid in both cases. Without CMD the environment is only
-set up. --dev adds to the private Jazzy what checks, tests and benches import. Fast DDS is the
-default middleware; RMW_IMPLEMENTATION=rmw_cyclonedds_cpp works too.
+set up. --build sets up no more of the private Jazzy than `colcon build` needs; --dev adds what
+checks, tests and benches import. Fast DDS is the default middleware;
+RMW_IMPLEMENTATION=rmw_cyclonedds_cpp works too.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ OLD_ROS = (
 NO_RCLPY = (
     'ROS_DISTRO={} is set, but {} cannot import rclpy: source the setup.bash of its ROS 2 '
     'with that python3 first on PATH, or unset ROS_DISTRO to have a private Jazzy')
+PARTS = {'--build': private_jazzy.BUILD, '--dev': tuple(private_jazzy.PARTS)}
 INSTEAD = {
     'launch': 'tools/launch PACKAGE FILE [NAME:=VALUE…]',
     'action': 'action_lifecycle run FLOW for a goal; `ros2 node info NODE` for the names; '
@@ -71,14 +73,14 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] in (['-h'], ['--help']):
         print(__doc__)
         return 0
-    dev = arguments[:1] == ['--dev']
-    arguments = arguments[dev:]
+    parts = PARTS.get(arguments[0]) if arguments else None
+    arguments = arguments[parts is not None:]
     environment = without_private(os.environ)
     try:
         if is_sourced(environment):
             check_sourced(environment)
         else:
-            private_jazzy.ensure(environment, dev)
+            private_jazzy.ensure(environment, parts or private_jazzy.RUN)
             add_setup_files((VENV, JAZZY))
             environment = private(environment)
     except SetupError as error:
@@ -96,7 +98,9 @@ def main(arguments: list[str]) -> int:
                   f'{instead}', file=sys.stderr)
             return 2
     if not arguments:
-        say('ROS 2 {ROS_DISTRO} is ready; tools/ros-env CMD… runs CMD in it'.format(**environment))
+        if parts is None:
+            say('ROS 2 {ROS_DISTRO} is ready; tools/ros-env CMD… runs CMD in it'.format(
+                **environment))
         return 0
     try:
         os.execvpe(arguments[0], arguments, environment)

@@ -118,9 +118,9 @@ def test_with_too_little_space_it_starts_nothing(
         checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     checkout.link(*COMPILERS)
     tool = checkout.root / 'tools/private_jazzy.py'
-    tool.write_text(tool.read_text().replace("{'venv': 600,", "{'venv': 600_000_000,"))
+    tool.write_text(tool.read_text().replace("{'venv': 300,", "{'venv': 300_000_000,"))
     sentence = checkout.refusal()
-    assert sentence.startswith(f'the disk is full: the private Jazzy in {checkout.ros} needs 6000')
+    assert sentence.startswith(f'the disk is full: the private Jazzy in {checkout.ros} needs 3000')
     assert not (checkout.ros / 'venv').exists()
 
 

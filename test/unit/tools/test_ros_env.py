@@ -147,7 +147,7 @@ def test_a_package_built_with_links_is_found_in_its_build_folder(tmp_path: Path)
 
 def test_an_unknown_command_is_127_and_named(
         monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(ros_env.private_jazzy, 'ensure', lambda environment, dev: None)
+    monkeypatch.setattr(ros_env.private_jazzy, 'ensure', lambda environment, parts: None)
     assert ros_env.main(['no-such-command']) == 127
     assert 'cannot run no-such-command: No such file' in capsys.readouterr().err
 
@@ -156,7 +156,7 @@ def test_verbs_that_the_private_ros_has_not_say_what_serves_instead(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ros_env, 'is_sourced', lambda environment: False)
-    monkeypatch.setattr(ros_env.private_jazzy, 'ensure', lambda environment, dev: None)
+    monkeypatch.setattr(ros_env.private_jazzy, 'ensure', lambda environment, parts: None)
     assert ros_env.main(['ros2', 'launch', 'action_lifecycle', 'demo.launch.py']) == 2
     assert 'tools/launch PACKAGE FILE' in capsys.readouterr().err
     assert ros_env.main(['ros2', 'interface', 'show', 'sensor_msgs/msg/JointState']) == 2
