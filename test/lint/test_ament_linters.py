@@ -28,6 +28,8 @@ CODE = [name for name in ('action_lifecycle', 'action_lifecycle_msgs', 'bench', 
                           'setup.py', 'test', 'tools') if (ROOT / name).exists()]
 
 
+@pytest.mark.long  # ruff, with the same rules, is quick
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize('linter', ['copyright', 'flake8', 'pep257'])
 def test_python_passes(linter: str) -> None:
     _run(linter, [*CODE, *(['CONTRIBUTING.md', 'LICENSE'] if linter == 'copyright' else [])])
@@ -43,7 +45,7 @@ def test_xml_passes(monkeypatch: pytest.MonkeyPatch) -> None:
 def _run(linter: str, places: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, '-W', 'ignore', '-m', f'ament_{linter}.main', *places], cwd=ROOT,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=100)
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=390)
     assert done.returncode == 0, '\n'.join(
         line for line in done.stdout.splitlines()
         if line and line[0] != '*' and not line.startswith('checking'))

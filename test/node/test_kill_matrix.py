@@ -37,6 +37,8 @@ from std_msgs.msg import Float64
 
 from .system import System
 
+pytestmark = pytest.mark.long
+
 FACTS = """
 estop: none
 facts:

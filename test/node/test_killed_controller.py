@@ -32,6 +32,8 @@ import pytest
 
 from .system import System
 
+pytestmark = pytest.mark.long
+
 DDS = Path(__file__).parents[2] / 'config' / 'dds'
 DEFAULT = os.environ.get('DDS_LEASE') == 'default'
 MIDDLEWARE = {  # the variable that names the file, the file, the lease (s) without and with it
