@@ -44,13 +44,13 @@ facts:
 class ProcessRig:
     """Starts nodes; what they talk to is in `node`, in the test's own process."""
 
-    def __init__(self, folder: Path, redis: bool = True, discovery: str = 'LOCALHOST') -> None:
+    def __init__(self, folder: Path, redis: bool = True) -> None:
         self.folder = folder
         self.redis = RedisServer() if redis else None
         self.facts = folder / 'facts.yaml'
         self.facts.write_text(FACTS)
         domain = domain_id()
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = discovery
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.environment = {
             **os.environ, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOG_DIR': str(folder)}
         self.context = Context()

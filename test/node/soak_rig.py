@@ -47,6 +47,7 @@ HURTS = ('pause', 'readonly', 'memory', 'script', 'restart')
 REST = 150.0  #: s until all has ended, once everything is released and answered
 CALM = 8.0  #: s, at most, from one kill to the next, but for some
 QUIET = 0.5  #: s without a row
+LOOK = 0.2  #: s between two looks whether all is at rest
 ENDS = 30.0  #: s until a process has ended in order, on a busy machine
 SHOWN = 5  #: violations in the message of a failure
 
@@ -55,8 +56,7 @@ class Soak(ProcessRig):
     """Three nodes or a composed one, Redis if it is there, the double, and people."""
 
     def __init__(self, folder: Path) -> None:
-        # With LOCALHOST, rmw_fastrtps adds shared memory to FASTDDS_BUILTIN_TRANSPORTS.
-        super().__init__(folder, redis=shutil.which(SERVER) is not None, discovery='SUBNET')
+        super().__init__(folder, redis=shutil.which(SERVER) is not None)
         self.path = folder / 'journal'
         self.facts.write_text(FACTS, encoding='utf-8')
         self.robot = RobotDouble(folder, self.environment)
@@ -257,10 +257,15 @@ class Soak(ProcessRig):
         if self.redis is not None:
             self.redis.mend()
         self.start_missing()
-        seq, since = -1, time.monotonic()
+        seq, since, next_look = -1, time.monotonic(), 0.0
 
         def at_rest() -> bool:
-            nonlocal seq, since
+            nonlocal seq, since, next_look
+            # Each look reads files, and one callback is served in between: with many looks, the
+            # people would answer questions of a minute ago.
+            if time.monotonic() < next_look:
+                return False
+            next_look = time.monotonic() + LOOK
             self.people.settle(rng)
             if self.reader.last_seq() != seq:
                 seq, since = self.reader.last_seq(), time.monotonic()

@@ -49,10 +49,7 @@ def lengths() -> Iterator[Any]:
 
 
 @pytest.fixture
-def soak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Soak]:
-    # After many kill -9, processes that go on no longer hear the restarted ones over shared memory
-    # for up to minutes (docs/crash.md), and the soak cannot come to rest.
-    monkeypatch.setenv('FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4')
+def soak(tmp_path: Path) -> Iterator[Soak]:
     soak = Soak(tmp_path)
     try:
         soak.begin()
@@ -112,4 +109,4 @@ def test_nothing_moves_unseen_whatever_is_ordered_killed_and_hurt(
             f'order {kind}': count for kind, count in soak.people.kinds().items()}}.items()):
         print(f'  {what}: {count}')
     print(f'{time.monotonic() - began:.0f} s, {rounds} rounds, violations: 0')
-    assert soak.figures['motions'] > seconds / 10, soak.people.refused  # there was a load
+    assert soak.figures['motions'] > seconds / 20, soak.people.refused  # there was a load
