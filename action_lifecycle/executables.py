@@ -16,7 +16,8 @@
 The executables of the package. Each handles signals before it imports what it runs.
 
 Importing rclpy and the message types takes a second or more. A SIGINT or SIGTERM in that time ends
-the process with exit code 0, since nothing has begun; `ros.process` takes over from there.
+the process with exit code 0, since nothing has begun; `ros.process` takes over from there. Signals
+that come after that do not end the process before its own end.
 """
 
 from __future__ import annotations
@@ -27,12 +28,17 @@ import os
 import signal
 from types import FrameType
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
 
 def _executable(module: str) -> Callable[[], int]:
     def main() -> int:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in SIGNALS:
             signal.signal(number, _end)
-        return int(importlib.import_module(module).main())
+        code = int(importlib.import_module(module).main())
+        for number in SIGNALS:  # Python restores the default for any other handler as it ends
+            signal.signal(number, signal.SIG_IGN)
+        return code
     return main
 
 
