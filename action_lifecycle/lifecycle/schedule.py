@@ -27,7 +27,7 @@ from collections.abc import Iterator
 import datetime
 import math
 import re
-from typing import Literal, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 from dateutil import parser, tz
 from pydantic import Field
@@ -82,7 +82,7 @@ def schedule_faults(spec: ScheduleSpec, *, of_action: bool) -> Iterator[tuple[st
         yield 'every', "an action needs 'times' with 'every': else its flow would never end"
     if of_action and spec.overlap == 'allow':
         yield 'overlap', 'runs of an action can not overlap'
-    zone = tz.gettz(spec.zone) if _ZONE.match(spec.zone) and len(spec.zone) <= MAX_ZONE else None
+    zone = _zone(spec.zone)
     if zone is None:
         yield 'zone', f"no time zone '{spec.zone}'"
     start, every = _start_fault(spec), _every_fault(spec)
@@ -128,13 +128,18 @@ def _every_fault(spec: ScheduleSpec) -> str:
     return f'expected at least {SHORTEST:g} s and at most {LONGEST:.0f} s, got {spec.every:g}'
 
 
+def _zone(name: str) -> Any:
+    """Return the time zone of this name in the tz database; None if it has none."""
+    return tz.gettz(name) if _ZONE.match(name) and len(name) <= MAX_ZONE else None
+
+
 def _moment(spec: ScheduleSpec) -> float | None:
     """Return `start_at` in s of its clock."""
     if not isinstance(spec.start_at, str):
         return spec.start_at
     moment = parser.isoparse(spec.start_at)
     if moment.tzinfo is None:
-        moment = tz.resolve_imaginary(moment.replace(tzinfo=tz.gettz(spec.zone)))
+        moment = tz.resolve_imaginary(moment.replace(tzinfo=_zone(spec.zone)))
     return moment.timestamp()
 
 
@@ -150,7 +155,7 @@ class Schedule:
         self.spec = spec
         self.shift = shift
         self._start = _moment(spec)
-        zone = tz.gettz(spec.zone)
+        zone = _zone(spec.zone)
         if zone is None:
             raise LifecycleError(f"no time zone '{spec.zone}'")
         self._zone = zone

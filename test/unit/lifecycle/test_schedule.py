@@ -66,6 +66,7 @@ def test_ways_to_write_a_schedule(fields: dict[str, Any]) -> None:
     ({'clock': 'wall', 'every': 60.0, 'zone': 'Mars/Olympus'}, 'no time zone'),
     ({'clock': 'wall', 'every': 60.0, 'zone': '/etc/passwd'}, 'no time zone'),
     ({'clock': 'wall', 'every': 60.0, 'zone': 'A' * 300}, 'no time zone'),
+    ({'clock': 'wall', 'start_at': '2027-03-28T02:30:00', 'zone': 'aé' * 150}, 'no time zone'),
     ({'clock': 'wall', 'every': 'daily'}, 'is no rule'),
     ({'clock': 'wall', 'every': 'FREQ=SECONDLY'}, 'number of seconds'),
     ({'clock': 'wall', 'every': 'FREQ=DAILY;BYHOUR=25'}, 'BYHOUR=25: expected 0 to 23'),
