@@ -127,11 +127,17 @@ def test_the_packages_have_one_version_and_one_license() -> None:
 
 
 def test_each_console_script_has_its_function() -> None:
-    scripts = re.findall(r"'(\w+) = ([\w.]+):(main)'", (ROOT / 'setup.py').read_text('utf-8'))
-    assert {name for name, _, _ in scripts} == {
-        'action_lifecycle', 'action_lifecycle_node', 'world_model_bridge', 'ledger',
-        'language_model', 'composed', 'sim_cell', 'sim_estop'}
-    for _, module, function in scripts:
+    setup = (ROOT / 'setup.py').read_text('utf-8')
+    listed = setup.partition('console_scripts')[2].partition(']')[0]
+    scripts = dict(re.findall(r"'(\w+) = ([\w.]+:\w+)'", listed))
+    assert scripts.pop('action_lifecycle') == 'action_lifecycle.cli:main'
+    assert scripts == {name: f'action_lifecycle.executables:{name}' for name in (
+        'action_lifecycle_node', 'world_model_bridge', 'ledger', 'language_model', 'composed',
+        'sim_cell', 'sim_estop')}
+    text = (ROOT / 'action_lifecycle/executables.py').read_text('utf-8')
+    modules = dict(re.findall(r"(\w+) = _executable\('([\w.]+)'\)", text))
+    assert modules.keys() == scripts.keys()
+    for module in ('action_lifecycle.cli.main', *modules.values()):
         spec = importlib.util.find_spec(module)
         assert spec and spec.origin, module
-        assert function in Path(spec.origin).read_text(encoding='utf-8')
+        assert 'def main(' in Path(spec.origin).read_text(encoding='utf-8')
