@@ -240,7 +240,7 @@ class FlowLifecycleState:
 
     @property
     def state(self) -> FlowState:
-        """The current stage."""
+        """Return the current stage."""
         return FlowState(self._machine.state)
 
     def set_state(self, state: FlowState | str) -> None:

@@ -122,7 +122,7 @@ class Dialogue:
 
     @property
     def dialogue_persistence(self) -> Persistence:
-        """The persistence of the current transition; may be set by name."""
+        """Return the persistence of the current transition; may be set by name."""
         return self._persistence
 
     @dialogue_persistence.setter

@@ -100,7 +100,7 @@ class Orchestrator:
 
     @property
     def resources(self) -> Resources:
-        """The resources of the robot and their holders."""
+        """Return the resources of the robot and their holders."""
         return self.starter.resources
 
     def locked_for(self, action: Action) -> str:

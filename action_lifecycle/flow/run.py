@@ -146,7 +146,7 @@ class FlowRun:
 
     @property
     def done(self) -> int:
-        """Number of ended actions."""
+        """Return the number of ended actions."""
         return sum(self.outcomes.values())
 
     @property

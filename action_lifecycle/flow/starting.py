@@ -62,7 +62,7 @@ class Starter:
 
     @property
     def resources(self) -> Resources:
-        """The resources and their holders."""
+        """Return the resources and their holders."""
         return self.scheduler.resources
 
     def withdraw(self, run: FlowRun, name: str) -> None:

@@ -83,7 +83,7 @@ class Invoker:
 
     @property
     def progress(self) -> Progress | None:
-        """The progress of the running work; None if there is none."""
+        """Return the progress of the running work; None if there is none."""
         run = self._run
         return None if run is None else run.progress
 

@@ -88,7 +88,7 @@ class Action:
 
     @property
     def state(self) -> ActionState:
-        """The current state."""
+        """Return the current state."""
         return ActionState(self.machine.state)
 
     @property

@@ -125,7 +125,7 @@ class Cell:
 
     @property
     def motions_started(self) -> dict[str, int]:
-        """Number of motions that each controller has begun."""
+        """Return the number of motions that each controller has begun."""
         return {
             'arm_controller': self.arm.motions_started,
             'gripper_controller': self.gripper.motions_started,
