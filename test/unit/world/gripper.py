@@ -1,0 +1,70 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The facts of a gripper, its samples, and questions about them that collect their answers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from action_lifecycle.world import Condition, Outcome, parse_facts, Result, WorldModel
+
+from . import messages
+
+FACTS = parse_facts("""
+estop: none
+facts:
+  gap: {topic: joint_states, type: sensor_msgs/msg/JointState, field: 'position[name=gripper]',
+        max_age: 0.5, unit: m}
+  gap_mm: {expression: gap * 1000, unit: mm}
+  present: {topic: present, type: std_msgs/msg/Bool, field: data, max_age: .inf}
+  near: {topic: scan, type: sensor_msgs/msg/LaserScan, field: ranges, reduce: min}
+  mean_gap: {topic: joint_states, type: sensor_msgs/msg/JointState,
+             field: 'position[name=gripper]', reduce: mean, window: 1.0}
+  gap_rate: {topic: joint_states, type: sensor_msgs/msg/JointState,
+             field: 'position[name=gripper]', reduce: rate, window: 1.0}
+  gap_age: {topic: joint_states, type: sensor_msgs/msg/JointState,
+            field: 'position[name=gripper]', reduce: age}
+  tool: {tf: {target: world, source: tool}}
+  home: {constant: [1, 0, 0]}
+""")
+
+
+class Answers:
+    """Collects results."""
+
+    def __init__(self) -> None:
+        self.results: list[Result] = []
+
+    def __call__(self, result: Result) -> None:
+        self.results.append(result)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        assert len(self.results) <= 1
+        return self.results[0].outcome if self.results else None
+
+
+def gap(model: WorldModel, value: float, stamp: float, received: float | None = None) -> None:
+    model.ingest('joint_states', messages.joints(stamp, gripper=value),
+                 stamp if received is None else received)
+
+
+def confirm(model: WorldModel, text: str, now: float, *, hold: float = 0.0, within: float = 1.0,
+            after: float = -math.inf, max_age: float = 0.0, **names: Any) -> Answers:
+    answers = Answers()
+    model.confirm([Condition('confirm', text, hold, within, max_age)], now, answers,
+                  after=after, names=names)
+    return answers
