@@ -38,7 +38,8 @@ from action_lifecycle_msgs.srv import ClearStop, EditFlow, Respond, SendEvent
 from rclpy.action import ActionClient
 
 from .judge import Case, judge, read_journal
-from .robot_double import FACTS, PARTS, RobotDouble
+from .robot_double import FACTS, RobotDouble
+from .robot_process import PARTS
 from .system import System
 
 NODE, BRIDGE = 'action_lifecycle_node', 'world_model_bridge'

@@ -39,7 +39,8 @@ from action_lifecycle_msgs.srv import ClearStop, EditFlow, Respond, SendEvent
 from rclpy.action import ActionClient
 
 from .judged import Change, Order
-from .robot_double import PARTS, RobotDouble
+from .robot_double import RobotDouble
+from .robot_process import PARTS
 
 NODE = 'action_lifecycle'
 GOAL_LOST = 10.0  #: s without an answer to a goal

@@ -38,7 +38,8 @@ from unit.redis_ledger.redis_server import SERVER
 from .judge import judge
 from .judged import Case, read_journal
 from .process_rig import ProcessRig
-from .robot_double import FACTS, FAULTS, PARTS, RobotDouble
+from .robot_double import FACTS, RobotDouble
+from .robot_process import FAULTS, PARTS
 from .soak_people import People
 
 NODES = ('world_model_bridge', 'ledger', 'action_lifecycle_node')

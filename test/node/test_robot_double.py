@@ -29,7 +29,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from .robot_double import PARTS, RobotDouble
+from .robot_double import RobotDouble
+from .robot_process import PARTS
 from .system import System
 
 
