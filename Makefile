@@ -2,6 +2,7 @@
 # private ROS 2 Jazzy in .ros/ first; with it, that is used and nothing is downloaded.
 
 RUN = tools/ros-env
+BUILD = tools/ros-env --build
 DEV = tools/ros-env --dev
 
 .PHONY: demo test test-all bench soak build setup workspace packages clean distclean
@@ -26,10 +27,10 @@ build: setup
 	@$(MAKE) --silent --jobs=2 workspace packages
 
 setup:
-	@tools/ros-env --build
+	@$(BUILD)
 
 workspace:
-	@tools/ros-env --build tools/build
+	@$(BUILD) tools/build
 
 packages:
 	@$(RUN) true

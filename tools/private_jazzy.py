@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 import errno
 import fcntl
 import hashlib
@@ -122,7 +122,8 @@ def ensure(environment: dict[str, str], parts: Sequence[str]) -> None:
         with _locked() as lock:
             missing = _missing(parts)
             if missing:
-                with step('set up a private ROS 2 Jazzy in .ros'):
+                with step('set up a private ROS 2 Jazzy in .ros') if 'jazzy' in missing \
+                        else nullcontext():
                     _Build(environment, lock).run(missing)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

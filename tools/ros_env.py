@@ -53,7 +53,7 @@ OLD_ROS = (
 NO_RCLPY = (
     'ROS_DISTRO={} is set, but {} cannot import rclpy: source the setup.bash of its ROS 2 '
     'with that python3 first on PATH, or unset ROS_DISTRO to have a private Jazzy')
-PARTS = {'--build': private_jazzy.BUILD, '--dev': tuple(private_jazzy.PARTS)}
+OPTIONS = {'--build': private_jazzy.BUILD, '--dev': tuple(private_jazzy.PARTS)}
 INSTEAD = {
     'launch': 'tools/launch PACKAGE FILE [NAME:=VALUE…]',
     'action': 'action_lifecycle run FLOW for a goal; `ros2 node info NODE` for the names; '
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] in (['-h'], ['--help']):
         print(__doc__)
         return 0
-    parts = PARTS.get(arguments[0]) if arguments else None
+    parts = OPTIONS.get(arguments[0]) if arguments else None
     arguments = arguments[parts is not None:]
     environment = without_private(os.environ)
     try:

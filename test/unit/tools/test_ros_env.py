@@ -152,6 +152,20 @@ def test_an_unknown_command_is_127_and_named(
     assert 'cannot run no-such-command: No such file' in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(('options', 'parts'), [
+    (['--build'], {'venv', 'jazzy'}), ([], {'venv', 'jazzy', 'demo'}),
+    (['--dev'], {'venv', 'jazzy', 'demo', 'dev'})])
+def test_no_more_is_set_up_than_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], parts: set[str]
+) -> None:
+    asked: list[set[str]] = []
+    monkeypatch.setattr(ros_env, 'is_sourced', lambda environment: False)
+    monkeypatch.setattr(ros_env.private_jazzy, 'ensure',
+                        lambda environment, parts: asked.append(set(parts)))
+    assert ros_env.main([*options, 'no-such-command']) == 127
+    assert asked == [parts]
+
+
 def test_verbs_that_the_private_ros_has_not_say_what_serves_instead(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
