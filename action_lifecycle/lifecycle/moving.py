@@ -88,8 +88,7 @@ class Moving(Driver):
             code = result.error_code or (
                 ErrorCode.MOTION_CANCELED if result.outcome == 'canceled'
                 else ErrorCode.MOTION_ABORTED)
-            self._fail_stopped(
-                result, code, joined(result.error_msg, result.note), 'controller')
+            self._fail_stopped(result, code, result.error_msg, 'controller')
 
     def _interrupted(self, result: MotionResult) -> bool:
         """Whether the motion ended by a shutdown or restart of our nodes."""
@@ -121,7 +120,7 @@ class Moving(Driver):
             data['locked'] = list(self.action.spec.resources)
             reason = _unstopped(reason or code.name, result.error_msg, data['locked'])
             code = ErrorCode.STOP_UNCONFIRMED
-        self._fail(code, reason, actor=actor, **data)
+        self._fail(code, joined(reason, result.note), actor=actor, **data)
 
     def _enter_sensor_confirm(self) -> None:
         action = self.action
