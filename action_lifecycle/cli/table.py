@@ -131,7 +131,8 @@ def waits_for(action: Any) -> str:
 
 def attempts_table(changes: Iterable[Any], box: Box = HEAVY_HEAD) -> Table:
     """Return a table with what controller and sensors reported in each attempt."""
-    table = Table(title='What was said, and what was so', title_justify='left', box=box)
+    table = Table(title='What the controller reported, and what the sensors showed',
+                  title_justify='left', box=box)
     for name in ('action', 'attempt', 'the controller said', 'the sensors said', 'evidence',
                  'outcome'):
         table.add_column(name, overflow='fold', justify='right' if name == 'attempt' else 'left')
