@@ -135,25 +135,6 @@ def rounds(folder: Path, number: signal.Signals, count: int, rng: random.Random)
     return codes
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_process_that_still_imports_ends_at_once(tmp_path: Path, number: signal.Signals) -> None:
-    processes = begin(tmp_path / 'begin', domain_id())
-    for name, process in processes.items():
-        while not catches(process.pid, signal.SIGTERM):
-            assert process.poll() is None, name
-        process.send_signal(number)
-    codes = {name: process.wait(LIMIT) for name, process in processes.items()}
-    assert codes == dict.fromkeys(EXECUTABLES, 0), logs_of(tmp_path / 'begin')
-    assert 'Traceback' not in logs_of(tmp_path / 'begin')
-
-
-def catches(pid: int, number: int) -> bool:
-    """Tell whether a process has a handler for a signal."""
-    status = Path(f'/proc/{pid}/status').read_text(encoding='ascii')
-    caught = next(line for line in status.splitlines() if line.startswith('SigCgt:'))
-    return bool(int(caught.split()[1], 16) & 1 << number - 1)
-
-
 @pytest.mark.timeout(120 + 60 * ROUNDS)
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_no_process_ends_by_a_signal(tmp_path: Path, number: signal.Signals) -> None:
