@@ -347,6 +347,33 @@ def test_an_order_is_carried_out_or_not_there_after_a_kill(
     rig.sound = True
 
 
+def test_a_flow_that_was_canceled_while_the_bridge_stood_still_is_stopped_after_a_kill(
+    rig: OrdersRig
+) -> None:
+    rig.sound = False
+    order, flow = CancelFlow(), 'still-bridge'
+    order.prepare(rig, flow)
+    bridge = rig.processes[BRIDGE]
+    bridge.send_signal(signal.SIGSTOP)
+    try:
+        rig.repeat(lambda: order.give(rig, flow), lambda: order.there(rig, flow), 'the cancel')
+        rig.kill(NODE)
+        assert rig.robot.running()
+        rig.start(NODE)
+        rig.until(lambda: (rig.folder / f'{NODE}.log').read_text().count(
+            f'goes on with flow {flow}'), 30.0, 'the node is back')
+    finally:
+        bridge.send_signal(signal.SIGCONT)
+    order.carried_out(rig, flow)
+    rig.until_still()
+    if rig.safety is not None and rig.safety.state == SafetyState.STOPPED:  # it heard nothing
+        rig.repeat(lambda: rig.call(ClearStop, 'clear_stop', reason='looked'),
+                   lambda: rig.safety.state == SafetyState.READY, 'the stop is cleared')
+    rig.end_case(flow)
+    assert not rig.violations()
+    rig.sound = True
+
+
 def test_ctrl_c_in_run_cancels_the_flow_also_after_the_node_was_killed(
     rig: OrdersRig, tmp_path: Path
 ) -> None:
