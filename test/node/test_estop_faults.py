@@ -36,6 +36,7 @@ from .estop_rig import Driver, EstopRig, MAX_AGE, OPEN
 
 CHECKS = int(os.environ.get('ESTOP_CHECKS', '4'))
 SEED = int(os.environ.get('ESTOP_SEED', '0')) or random.randrange(1, 10 ** 6)
+PAUSES = int(os.environ.get('PAUSES', '1'))
 
 
 @pytest.fixture
@@ -117,18 +118,27 @@ def test_a_pause_while_nothing_has_moved_is_not_latched(rig: EstopRig, whose: st
     assert SafetyState.STOPPED not in [told.state for told in rig.safety]
 
 
+@pytest.mark.timeout(120 + 60 * PAUSES)
 @pytest.mark.parametrize('whose', ['driver', 'bridge'])
 def test_a_pause_while_a_motion_runs_stops_it(rig: EstopRig, whose: str) -> None:
     estop, _ = rig.begin_all()
-    rig.gripper.behaviour = 'wait'
-    handle = rig.send(rig.order(OPEN))
-    rig.until(lambda: rig.gripper.goals)
-    pause(rig, estop, whose, 2.5 * MAX_AGE)
-    result = rig.result(handle)
-    assert (result.error_code, result.stopped) == (ErrorCode.SAFETY_STALE, True)
-    assert rig.told(SafetyState.STOPPED).error_code == ErrorCode.SAFETY_STALE
-    rig.gripper.behaviour = 'succeed'
-    rig.moves()
+    took: list[float] = []
+    for _ in range(PAUSES):
+        rig.gripper.let_go()
+        rig.gripper.behaviour = 'wait'
+        before = len(rig.gripper.goals)
+        # What was dropped meanwhile is sent again up to 3 s later: docs/crash.md.
+        result = rig.send(rig.order(OPEN, stop_timeout=10.0)).get_result_async()
+        rig.until(lambda before=before: len(rig.gripper.goals) > before)
+        pause(rig, estop, whose, 2.5 * MAX_AGE)
+        took.append(rig.until(result.done))
+        ended = result.result().result
+        assert (ended.error_code, ended.stopped) == (ErrorCode.SAFETY_STALE, True)
+        assert rig.told(SafetyState.STOPPED).error_code == ErrorCode.SAFETY_STALE
+        rig.gripper.behaviour = 'succeed'
+        rig.moves()
+    print(f'{whose} suspended, {PAUSES} times: {sum(one <= 0.2 for one in took)} stopped within '
+          f'0.2 s of its going on, {sum(one > 3.0 for one in took)} after more than 3 s')
 
 
 def test_a_motion_waits_for_ready_within_the_limit_and_says_so(rig: EstopRig) -> None:
