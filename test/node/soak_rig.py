@@ -239,6 +239,7 @@ class Soak(ProcessRig):
         if self.redis is None:
             return
         how = rng.choice(HURTS)
+        self.redis.mend()  # one that is paused still would not answer
         self.figures[f'Redis {how}'] += 1
         {'pause': self.redis.pause, 'restart': self.redis.restart,
          'readonly': lambda: self.redis.client.replicaof('127.0.0.1', 1),
