@@ -188,6 +188,33 @@ def confirming(folder: str, bare: str) -> None:
     serve(executor, lambda: 0)
 
 
+def canceling() -> None:
+    """Send a goal when told to, and cancel it when a sample violates what is maintained."""
+    from action_lifecycle.ros.executor import make_executor
+    from control_msgs.action import GripperCommand
+    import rclpy
+    from rclpy.action import ActionClient
+    from std_msgs.msg import Empty, Float64
+    rclpy.init()
+    node = rclpy.create_node('bare')
+    client = ActionClient(node, GripperCommand, 'bare_gripper')
+    running: list[Any] = []
+
+    def begin(message: Empty) -> None:
+        client.send_goal_async(GripperCommand.Goal()).add_done_callback(
+            lambda sent: running.append(sent.result()))
+
+    def take(message: Float64) -> None:
+        if message.data < 0.5 and running:
+            running.pop().cancel_goal_async()
+
+    node.create_subscription(Empty, 'begin', begin, 10)
+    node.create_subscription(Float64, 'deciding', take, 10)
+    executor = make_executor()
+    executor.add_node(node)
+    serve(executor, lambda: len(running))
+
+
 def idle(folder: str, bare: str) -> None:
     """Do nothing: the bridge with an e-stop, or a bare node that subscribes to the same topic."""
     from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
@@ -230,4 +257,5 @@ if __name__ == '__main__':
     if name == 'publisher':
         publisher(values[0], values[1], int(values[2]), float(values[3]))
     else:
-        {'plain': plain, 'fact': fact, 'confirming': confirming, 'idle': idle}[name](*values)
+        {'plain': plain, 'fact': fact, 'confirming': confirming, 'canceling': canceling,
+         'idle': idle}[name](*values)

@@ -22,6 +22,9 @@ capped_fact_cpu: the JointState at 1 kHz with max_rate 50.
 condition_us: one condition of three terms, in µs.
 confirm_latency: from publishing the deciding sample to the result of confirm_outcome, against a
     bare rclpy action server that gives its result when the same sample arrives.
+cancel_latency: from publishing the sample that violates `maintain` to the cancel request at the
+    robot's server, against a bare rclpy node that cancels its goal when the same sample arrives;
+    cancel_ms: the longest of ours, in ms.
 idle_cpu_points: CPU of the active bridge with an e-stop heartbeat of 10 Hz and nothing to confirm,
     minus that of a bare node with that subscription, in points of one core.
 
@@ -38,6 +41,7 @@ import statistics
 import tempfile
 import time
 from typing import Any
+import uuid
 
 from _process import Process, ros_environment
 from _report import parser, report
@@ -46,6 +50,7 @@ from _world_processes import KINDS, message_of
 PROCESSES = Path(__file__).with_name('_world_processes.py')
 CONDITION = 'gap < 0.03 and load > 1.0 and abs(speed) < 0.01'
 CONFIRM_ROUNDS = 150
+CANCEL_ROUNDS = 150
 IDLE_SECONDS = 15.0
 
 
@@ -157,6 +162,93 @@ def confirm_latency(environment: dict[str, str], folder: str) -> float:
     return statistics.median(times['ours']) / statistics.median(times['bare'])
 
 
+def cancel_latency(environment: dict[str, str], folder: str) -> tuple[float, float]:
+    """Return the time from the violating sample to the cancel over a bare node's; longest (ms)."""
+    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle_msgs.action import ExecuteMotion
+    from action_lifecycle_msgs.msg import Condition, Motion
+    import rclpy
+    from rclpy.action import ActionClient
+    from std_msgs.msg import Empty, Float64
+    processes = [Process(PROCESSES, environment, 'confirming', folder, 'ours'),
+                 Process(PROCESSES, environment, 'canceling')]
+    times: dict[str, list[float]] = {'ours': [], 'bare': []}
+    rclpy.try_shutdown()
+    rclpy.init()
+    try:
+        for process in processes:
+            process.line()
+        node = rclpy.create_node('robot')
+        executor = make_executor()
+        executor.add_node(node)
+        servers = {name: Canceled(node, f'{name}_gripper') for name in times}
+        sender = node.create_publisher(Float64, 'deciding', 10)
+        begin = node.create_publisher(Empty, 'begin', 10)
+        client = ActionClient(node, ExecuteMotion, 'world_model_bridge/execute_motion')
+        while not (client.server_is_ready() and begin.get_subscription_count() == 1
+                   and sender.get_subscription_count() == 2):
+            executor.spin_once(timeout_sec=0.05)
+        order = ExecuteMotion.Goal(
+            steps=[Motion(server='ours_gripper', type='control_msgs/action/GripperCommand',
+                          goal_json='{}', server_timeout=10.0, timeout=60.0)],
+            maintain=[Condition(name='maintain', expression='value > 0.5', within=10.0)])
+        for number in range(2 * CANCEL_ROUNDS):
+            name = ('ours', 'bare')[number % 2]
+            server = servers[name]
+            server.canceled = 0.0
+            sender.publish(Float64(data=1.0))
+            pause(executor, 0.02)
+            if name == 'ours':
+                order.goal_id.uuid = list(uuid.uuid4().bytes)
+                sending = client.send_goal_async(order)
+                executor.spin_until_future_complete(sending)
+                ended = sending.result().get_result_async()
+            else:
+                begin.publish(Empty())
+            while not server.runs:
+                executor.spin_once(timeout_sec=0.005)
+            pause(executor, 0.02)
+            sent = time.perf_counter()
+            sender.publish(Float64(data=0.0))
+            while not server.canceled:
+                executor.spin_once(timeout_sec=0.005)
+            times[name].append(server.canceled - sent)
+            while server.runs or (name == 'ours' and not ended.done()):
+                executor.spin_once(timeout_sec=0.005)
+    finally:
+        for process in processes:
+            process.end()
+    return (statistics.median(times['ours']) / statistics.median(times['bare']),
+            1e3 * max(times['ours']))
+
+
+class Canceled:
+    """An action server whose goal runs until it is canceled; when that was asked for."""
+
+    def __init__(self, node: Any, name: str) -> None:
+        from control_msgs.action import GripperCommand
+        from rclpy.action import ActionServer, CancelResponse
+        from rclpy.task import Future
+        self.canceled = 0.0
+        self.runs = False
+
+        def cancel(handle: Any) -> Any:
+            self.canceled = time.perf_counter()
+            released.pop().set_result(None)
+            return CancelResponse.ACCEPT
+
+        async def execute(handle: Any) -> Any:
+            released.append(Future())
+            self.runs = True
+            await released[-1]
+            handle.canceled()
+            self.runs = False
+            return GripperCommand.Result()
+
+        released: list[Any] = []
+        self.server = ActionServer(node, GripperCommand, name, execute, cancel_callback=cancel)
+
+
 def pause(executor: Any, seconds: float) -> None:
     """Spin for some time."""
     end = time.monotonic() + seconds
@@ -209,6 +301,7 @@ def main() -> None:
             found[f'{kind}_fact_cpu'] = cpu_ratio(environment, folder, kind, arguments.blocks)
         found['fact_cpu'] = max(found[f'{kind}_fact_cpu'] for kind in ('scan', 'joints', 'cloud'))
         found['confirm_latency'] = confirm_latency(environment, folder)
+        found['cancel_latency'], found['cancel_ms'] = cancel_latency(environment, folder)
         found['idle_cpu_points'] = idle_cpu_points(environment, folder)
     report(found, arguments.json)
 

@@ -143,14 +143,8 @@ class System:
              *arguments], env=self.environment, stdout=stdout, stderr=subprocess.STDOUT,
             text=True)
 
-    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a console command to its end."""
-        return subprocess.run(
-            [str(LIB / 'action_lifecycle'), *arguments], env=self.environment,
-            capture_output=True, text=True, timeout=60.0)
-
     def shell(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a console command in this process: as `command`, but without its imports."""
+        """Run a console command in this process, without the imports of one of its own."""
         out, err = io.StringIO(), io.StringIO()
         with patch.dict(os.environ, ROS_DOMAIN_ID=str(self.domain), COLUMNS='140'), \
                 contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -189,43 +189,39 @@ def test_a_motion_that_is_never_seen_to_stop(rig: Rig) -> None:
     assert 'speed 0.2' in result.error_msg
 
 
-def test_maintain_violated_cancels_within_100_ms_of_the_sample(rig: Rig) -> None:
+def test_maintain_violated_cancels_at_the_first_sample_that_violates_it(rig: Rig) -> None:
     rig.gripper.behaviour = 'wait'
     maintain = [Condition(name='held', expression='gap > 0.01', within=1.0)]
-    took = list[float]()
-    while not took or (took[-1] >= 0.1 and len(took) < 3):  # the machine may be busy
-        rig.gap = 0.02
-        rig.gripper.let_go()
-        rig.result(rig.confirm('gap > 0.01'))
-        before, sent = rig.gripper.canceled, len(rig.gripper.goals)
-        handle = rig.send(rig.order(OPEN, maintain=maintain))
-        rig.until(lambda sent=sent: len(rig.gripper.goals) > sent)
-        rig.gap = None
-        rig.publish_gap(0.001)
-        took.append(rig.until(lambda before=before: rig.gripper.canceled > before))
-        result = rig.result(handle)
-        assert (result.error_code, result.outcome) == (ErrorCode.MAINTAIN_VIOLATED, 'failed')
-        assert result.evidence[0].facts[0].numbers[0] == 0.001
-        assert 'gap > 0.01 is false' in result.error_msg and result.stopped
-    assert took[-1] < 0.1, took
+    rig.gap = 0.02
+    rig.gripper.let_go()
+    rig.result(rig.confirm('gap > 0.01'))
+    before, sent = rig.gripper.canceled, len(rig.gripper.goals)
+    handle = rig.send(rig.order(OPEN, maintain=maintain))
+    rig.until(lambda: len(rig.gripper.goals) > sent)
+    rig.gap = None
+    rig.publish_gap(0.001)  # the only one: nothing else may tell
+    rig.until(lambda: rig.gripper.canceled > before)
+    result = rig.result(handle)
+    assert (result.error_code, result.outcome) == (ErrorCode.MAINTAIN_VIOLATED, 'failed')
+    assert result.evidence[0].facts[0].numbers[0] == 0.001
+    assert 'gap > 0.01 is false' in result.error_msg and result.stopped
 
 
 def test_a_maintained_fact_that_falls_silent_cancels(rig: Rig) -> None:
     rig.gripper.behaviour = 'wait'
-    took = list[float]()
-    while not took or (not 0.5 < took[-1] < 1.5 and len(took) < 3):  # the machine may be busy
-        rig.gap = 0.02
-        rig.gripper.let_go()
-        rig.result(rig.confirm('gap > 0.01', after=rig.now()))
-        sent = len(rig.gripper.goals)
-        handle = rig.send(rig.order(
-            OPEN, maintain=[Condition(name='held', expression='gap > 0.01', within=0.2)]))
-        rig.until(lambda sent=sent: len(rig.gripper.goals) > sent)
-        rig.gap = None
-        result = handle.get_result_async()
-        took.append(rig.until(result.done))
-        assert result.result().result.error_code == ErrorCode.MAINTAIN_VIOLATED
-    assert 0.5 < took[-1] < 1.5, took  # max_age of the fact, and how long it may be unknown
+    rig.gap = 0.02
+    rig.gripper.let_go()
+    rig.result(rig.confirm('gap > 0.01', after=rig.now()))
+    sent = len(rig.gripper.goals)
+    handle = rig.send(rig.order(
+        OPEN, maintain=[Condition(name='held', expression='gap > 0.01', within=0.2)]))
+    rig.until(lambda: len(rig.gripper.goals) > sent)
+    rig.gap = None
+    rig.publish_gap(0.02)
+    result = handle.get_result_async()
+    took = rig.until(result.done)
+    assert took > 0.6  # max_age of the fact, and how long it may be unknown
+    assert result.result().result.error_code == ErrorCode.MAINTAIN_VIOLATED
 
 
 def test_maintain_false_from_the_start_sends_nothing(rig: Rig) -> None:

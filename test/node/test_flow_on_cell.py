@@ -127,7 +127,7 @@ def test_interrupted_in_motion_the_node_stops_it_and_leaves_the_action_as_it_is(
     assert finish(run)[0] != 0
     rows = system.rows(action_id='move')
     assert rows[-1].to_state == 'executing_motion', [row.event for row in rows]
-    listed = system.command('list', '--journal', str(system.journal_path))
+    listed = system.shell('list', '--journal', str(system.journal_path))
     assert 'executing_motion' in listed.stdout
     # The motion was stopped short of its goal, so the next start asks a person.
     system.start('action_lifecycle_node')

@@ -317,7 +317,7 @@ def test_a_verified_flow_is_executed_again_from_its_recipe_until_it_changes(
     recipe['world']['gap']['numbers'] = [0.07]
     path.write_text(json.dumps(recipe))
     file.write_text(file.read_text().replace('20.0', '25.0'))
-    refused = rig.system.command('run', '--reuse', 'open', '--wait', '30')
+    refused = rig.system.shell('run', '--reuse', 'open', '--wait', '30')
     assert refused.returncode == 2
     assert 'has changed' in refused.stdout and '25.0' in refused.stdout
 
@@ -359,9 +359,9 @@ def test_a_job_is_taken_away(rig: Rig) -> None:
 def test_the_command_says_what_it_waits_for_and_what_was_wrong(rig: Rig, tmp_path: Path) -> None:
     file = tmp_path / 'typo.yaml'
     file.write_text(GOOD.replace('gripper_cmd', 'griper_cmd'))
-    found = rig.system.command('run', str(file), '--plain')
+    found = rig.system.shell('run', str(file), '--plain')
     assert found.returncode == 2
     assert 'waiting' in found.stdout and 'griper_cmd' in found.stdout
-    found = rig.system.command('run', str(file), '--namespace', 'nowhere', '--wait', '5')
+    found = rig.system.shell('run', str(file), '--namespace', 'nowhere', '--wait', '5')
     assert found.returncode == 3 and 'waiting for up to 5 s' in found.stderr
     assert "there is '/action_lifecycle/execute_flow': --namespace /" in found.stderr

@@ -70,7 +70,7 @@ def test_no_motion_starts_and_the_node_says_why(system: System, tmp_path: Path) 
         lambda: next((status for name, status in told.items() if 'journal' in name
                       and status.level == DiagnosticStatus.ERROR), None), 20, 'diagnostics')
     assert 'no motion starts' in status.message and 'while in use' in status.message
-    asked = system.command('run', str(flow_file(tmp_path, x=0.2)), '--plain', '--wait', '5')
+    asked = system.shell('run', str(flow_file(tmp_path, x=0.2)), '--plain', '--wait', '5')
     assert asked.returncode != 0 and 'while in use' in ' '.join(
         (asked.stdout + asked.stderr).split()), asked
     assert system.motions['arm_controller'] == 1, system.logs()

@@ -106,14 +106,14 @@ def run(system: System, text: str, flow_id: str) -> subprocess.Popen[str]:
 
 
 def questions(system: System, flow_id: str) -> list[dict[str, Any]]:
-    listed = system.command('operator', '--list', '--flow', flow_id, '--wait', '20')
+    listed = system.shell('operator', '--list', '--flow', flow_id, '--wait', '20')
     assert listed.returncode == 0, listed.stderr + system.logs()
     found: list[dict[str, Any]] = json.loads(listed.stdout)
     return found
 
 
 def answer(system: System, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return system.command('operator', '--actor', 'anna', '--wait', '20', *arguments)
+    return system.shell('operator', '--actor', 'anna', '--wait', '20', *arguments)
 
 
 def test_a_question_outlives_the_killed_node_and_is_answered_once(system: System) -> None:
@@ -148,10 +148,10 @@ def test_a_question_outlives_the_killed_node_and_is_answered_once(system: System
     assert lines[-1].startswith('look             #1 succeeded after ') or \
         lines[-1].startswith('look             #2 succeeded after '), told
     assert 'safety READY' in told and 'verified 1 of 1, recovered ' in told, told
-    late = system.command('operator', '--flow', 'asks-1', '--answer', 'leave it', '--wait', '6')
+    late = system.shell('operator', '--flow', 'asks-1', '--answer', 'leave it', '--wait', '2')
     assert late.returncode == 3 and 'no such question' in late.stderr
     for source in ((), ('--journal', str(system.journal_path))):
-        told = system.command('dialogue', 'asks-1', *source)
+        told = system.shell('dialogue', 'asks-1', *source)
         lines = [line.split(None, 1)[1] for line in told.stdout.splitlines()]
         assert lines[0].startswith('assistant  look: The gap is 0.0'), told.stdout + told.stderr
         assert 'user       once more (anna): dry now' in lines
@@ -256,7 +256,7 @@ def test_ctrl_c_ends_the_terminal_cleanly(system: System) -> None:
 
 
 def test_without_a_node_that_asks_it_says_so(system: System, tmp_path: Path) -> None:
-    answered = system.command('operator', '--namespace', 'nobody', '--list', '--wait', '1')
+    answered = system.shell('operator', '--namespace', 'nobody', '--list', '--wait', '1')
     assert answered.returncode == 3 and 'no node that asks' in answered.stderr
 
 

@@ -148,25 +148,22 @@ def test_samples_from_before_the_end_of_the_motion_do_not_complete_it(
     assert stack.error().data['error_code'] in ('CONFIRM_STALE', 'CONFIRM_TIMEOUT')
 
 
-def test_a_maintained_condition_that_breaks_cancels_within_100_ms(stack: Stack) -> None:
+def test_a_maintained_condition_that_breaks_cancels_at_that_sample(stack: Stack) -> None:
     stack.start()
     stack.gripper.behaviour = 'wait'
-    took = list[float]()
-    while not took or (took[-1] >= 0.1 and len(took) < 3):  # the machine may be busy
-        stack.gap = 0.02
-        stack.gripper.let_go()
-        stack.result(stack.confirm('gap > 0.01', after=stack.now()))
-        before, sent = stack.gripper.canceled, len(stack.gripper.goals)
-        future = stack.begin(maintain='gap > 0.01')
-        stack.until(lambda sent=sent: len(stack.gripper.goals) > sent)
-        stack.gap = None
-        stack.publish_gap(0.001)
-        took.append(stack.until(lambda before=before: stack.gripper.canceled > before))
-        assert stack.end(future).state == 'FAIL'
-        row = stack.error()
-        assert row.data['error_code'] == 'MAINTAIN_VIOLATED'
-        assert 'gap > 0.01 is false (gap 0.001 m)' in row.data['error_msg']
-    assert took[-1] < 0.1, took
+    stack.gap = 0.02
+    stack.gripper.let_go()
+    stack.result(stack.confirm('gap > 0.01', after=stack.now()))
+    before, sent = stack.gripper.canceled, len(stack.gripper.goals)
+    future = stack.begin(maintain='gap > 0.01')
+    stack.until(lambda: len(stack.gripper.goals) > sent)
+    stack.gap = None
+    stack.publish_gap(0.001)  # the only one: nothing else may tell
+    stack.until(lambda: stack.gripper.canceled > before)
+    assert stack.end(future).state == 'FAIL'
+    row = stack.error()
+    assert row.data['error_code'] == 'MAINTAIN_VIOLATED'
+    assert 'gap > 0.01 is false (gap 0.001 m)' in row.data['error_msg']
 
 
 @pytest.mark.parametrize('how', ['set', 'silent'])

@@ -82,7 +82,7 @@ def sound(document: dict[str, Any]) -> bool:
     return True
 
 
-@settings(max_examples=1000)
+@settings(max_examples=300)
 @given(graphs())
 def test_loader_takes_exactly_the_sound_graphs(document: dict[str, Any]) -> None:
     expected = sound(document)
@@ -96,7 +96,7 @@ def test_loader_takes_exactly_the_sound_graphs(document: dict[str, Any]) -> None
         assert len(graph.transitions) == len(document['transitions'])
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(graphs(), st.sampled_from(NAMES), st.sampled_from(NAMES))
 def test_path_is_as_short_as_that_of_networkx(
     document: dict[str, Any], source: str, target: str

@@ -107,7 +107,7 @@ def test_a_canceled_flow_takes_the_jobs_of_its_actions_along(life: Life, clock: 
     assert run.ended and not here.jobs.jobs
 
 
-@settings(max_examples=15,
+@settings(max_examples=6,
           suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_killed_at_random_an_action_runs_as_many_times_as_it_says(

@@ -235,7 +235,7 @@ def test_a_canceled_job_starts_nothing_any_more_also_after_a_restart(
     assert (last.event, last.actor, last.cause) == ('canceled', 'me', 'enough')
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_whatever_clocks_and_processes_do_no_time_is_run_twice(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import time
 from typing import Any
 
@@ -354,39 +353,22 @@ def test_a_flow_with_many_long_errors_still_ends(
     assert run.state == 'FAIL' and 'and 70 more' in run.error_msg
 
 
-def test_ten_thousand_actions_start_and_are_told_of_in_little_time(
+def test_of_many_actions_those_that_can_not_begin_are_counted_and_not_made(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
+    count = 2_000
     robot.by_hand.add('motion')
     process = start()
     text = 'flow: big\nmax_motions: 8\ndefaults: {confirm: z > 0}\nactions:\n' + ''.join(
         f'  a{i}: {{motion: {{server: s, type: a/action/B}}, '
-        f'after: [{f"a{i - 8}" if i > 7 else ""}]}}\n' for i in range(10_000))
-    parsed = process.parse(text)
-    longest: list[float] = []
-    call_soon = clock.call_soon
-
-    def timed(callback: Callable[[], None]) -> None:
-        def call() -> None:
-            began = time.process_time()
-            callback()
-            longest.append(time.process_time() - began)
-        call_soon(call)
-
-    process.orchestrator.recorder.call_soon = timed  # type: ignore[method-assign]
-    process.orchestrator.starter._call_soon = timed
-    began = time.process_time()
-    run = process.orchestrator.submit(parsed, 'f')
-    took = time.process_time() - began
-    assert took < 2.0, took
+        f'after: [{f"a{i - 8}" if i > 7 else ""}]}}\n' for i in range(count))
+    run = process.orchestrator.submit(process.parse(text), 'f')
     assert len(run.runners.made()) == 8 and len(run.shown()) == 8 < SHOWN
-    began = time.process_time()
     counts: Any = run.counts()
-    assert time.process_time() - began < 0.1 and counts['running'] == 8
+    assert counts['running'] == 8
     clock.run(0.1)
     process.orchestrator.cancel('f', 'ann', 'enough')
     for motion in robot.motions:
         motion.end('canceled')
     clock.run()
-    assert run.counts()['canceled'] == 10_000 and run.ended
-    assert sorted(longest)[-3] < 1.0, sorted(longest)[-5:]
+    assert run.counts()['canceled'] == count and run.ended

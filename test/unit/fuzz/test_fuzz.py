@@ -28,8 +28,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNTS = {
-    'goals': 1500, 'messages': 1500, 'schedules': 300, 'conditions': 600, 'requests': 500,
-    'templates': 400, 'facts': 200, 'flows': 120, 'files': 120, 'edits': 60, 'journals': 60}
+    'goals': 500, 'messages': 500, 'schedules': 100, 'conditions': 300, 'requests': 200,
+    'templates': 150, 'facts': 100, 'flows': 60, 'files': 60, 'edits': 30, 'journals': 30}
 LEAST_ACCEPTED = 0.2
 FIELDS = ('inputs', 'rate', 'accepted', 'foreign', 'hangs', 'growth', 'crashes')
 
@@ -55,6 +55,7 @@ def test_inputs_of_each_class_are_accepted_or_refused(name: str, tmp_path: Path)
     assert [row[field] for field in FIELDS[3:]] == ['0'] * 4
 
 
+@pytest.mark.long  # its hangs take their time
 def test_the_supervisor_counts_what_goes_wrong_and_goes_on(tmp_path: Path) -> None:
     done = run(str(Path(__file__).with_name('planted.py')), str(tmp_path))
     assert done.returncode == 0, done.stderr

@@ -53,6 +53,7 @@ def submit(
     return replies
 
 
+@pytest.mark.long  # Celery looks for what a killed worker left every 10 s
 def test_a_worker_killed_in_a_task_that_may_not_be_repeated_ends_it_with_an_error(
     rig: CeleryRig, talk: Any, tmp_path: Path, eventually: Eventually
 ) -> None:
@@ -70,6 +71,7 @@ def test_a_worker_killed_in_a_task_that_may_not_be_repeated_ends_it_with_an_erro
     assert path.read_text() == 'tried\n'
 
 
+@pytest.mark.long  # Celery looks for what a killed worker left every 10 s
 def test_a_task_that_may_be_repeated_outlives_its_worker(
     rig: CeleryRig, tmp_path: Path, eventually: Eventually
 ) -> None:

@@ -259,6 +259,7 @@ def test_retention_spares_what_is_new_and_what_is_open(journal, sync, redis_serv
         time.sleep(0.02)
 
 
+@pytest.mark.long
 def test_killed_synchronizers_leave_no_gap_and_no_duplicate(journal, redis_server):
     seed = random.randrange(2**32)
     print('seed', seed)
