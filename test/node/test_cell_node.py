@@ -24,6 +24,7 @@ import subprocess
 import sys
 import time
 
+from action_lifecycle.sim.picture import LIMITS
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory, GripperCommand
@@ -304,13 +305,14 @@ def test_muted_topic_falls_silent_and_a_wrong_name_is_refused(client):
     client.until(lambda: client.count['gripper/wrench'] > before['gripper/wrench'] + 3)
 
 
+@pytest.mark.timeout(60 + sum(LIMITS.values()))
 def test_picture_is_saved_while_the_cell_goes_on(client):
     trigger = client.services['cell/save_picture']
     client.until(trigger.service_is_ready)
     answer = trigger.call_async(Trigger.Request())
     second = trigger.call_async(Trigger.Request())  # the same picture, not a refusal
     client.move(1.0, x=0.1)
-    response = client.answer(answer, 40.0)
+    response = client.answer(answer, sum(LIMITS.values()))
     assert response.success, response.message
     assert client.answer(second).message == response.message
     assert Path(response.message).read_bytes()[:4] == b'\x89PNG'
