@@ -101,7 +101,7 @@ class People:
         def ended(future: Any) -> None:
             result = future.result().result
             self.asked.pop(flow_id, None)
-            self._answered(order, result.status.flow_id == flow_id)
+            self._answered(order, result.flow_id == flow_id)  # '' if it was refused
             if not order.accepted:
                 self.refused.append(f'{flow_id}: {result.error_msg}')
 
