@@ -40,7 +40,7 @@ def robot(tmp_path: Path) -> Iterator[Robot]:
 
 @pytest.mark.parametrize(('front_end', 'compose', 'victims'), [
     ('py', 'false', (('world_model_bridge', 'ledger'), ('action_lifecycle_node',))),
-    ('xml', 'true', (('composed',),))])
+    pytest.param('xml', 'true', (('composed',),), marks=pytest.mark.long)])
 def test_a_killed_process_is_back_active_and_goes_on_with_the_motion(
     robot: Robot, front_end: str, compose: str, victims: tuple[tuple[str, ...], ...]
 ) -> None:

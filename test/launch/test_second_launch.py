@@ -32,7 +32,8 @@ def robot(tmp_path: Path) -> Iterator[Robot]:
     robot.close()
 
 
-@pytest.mark.parametrize('namespace', ['', 'other'])
+@pytest.mark.parametrize('namespace', [
+    '', pytest.param('other', marks=pytest.mark.long)])
 def test_a_second_launch_on_a_journal_is_refused_and_the_first_goes_on(
     robot: Robot, namespace: str
 ) -> None:

@@ -58,6 +58,8 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         system.close()
 
 
+@pytest.mark.long
+@pytest.mark.xdist_group('pages')  # one after the other: later ones show what earlier ones did
 @pytest.mark.parametrize('example', CONSOLE, ids=str)
 def test_commands_print_what_the_page_shows(system: System, example: Any) -> None:
     for command, expected in commands(example.text):

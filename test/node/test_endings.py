@@ -37,7 +37,7 @@ from .waiting import logs_of
 
 LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
 FACTS = Path(get_package_share_directory('action_lifecycle')) / 'config' / 'facts' / 'cell.yaml'
-ROUNDS = int(os.environ.get('ENDING_ROUNDS', '2'))
+ROUNDS = int(os.environ.get('ENDING_ROUNDS', '1'))
 SEED = int(os.environ.get('ENDING_SEED', '20261122'))
 LIMIT = 30.0  #: s in which a process has ended, also on a busy machine
 EXECUTABLES = {'sim_cell': ('cell',), 'sim_estop': ('estop',), 'ledger': ('ledger',),

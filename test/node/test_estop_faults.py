@@ -293,6 +293,7 @@ class Campaign:
 FAULTS = [name for name in vars(Campaign) if not name.startswith('_') and name != 'check']
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120 + 60 * CHECKS)
 def test_campaign_of_random_faults(rig: EstopRig) -> None:
     print(f'ESTOP_SEED={SEED}')

@@ -211,6 +211,7 @@ def test_a_window_over_a_silent_topic_says_zero_hertz(rig: Rig) -> None:
     assert rig.result(handle).verdict == CONFIRMED
 
 
+@pytest.mark.long
 def test_500_open_conditions_on_200_facts_of_50_topics(tmp_path: Path) -> None:
     lines = [f'  f{n}: {{topic: t{n % 50}, type: std_msgs/msg/Float64, field: data}}'
              for n in range(200)]

@@ -33,6 +33,7 @@ def fleet(tmp_path: Path) -> Iterator[Fleet]:
     fleet.close()
 
 
+@pytest.mark.long
 def test_robot_lost_before_its_first_motion_is_replaced_and_can_not_move_when_it_comes_back(
     fleet: Fleet
 ) -> None:
@@ -62,6 +63,7 @@ def test_robot_lost_before_its_first_motion_is_replaced_and_can_not_move_when_it
     assert 'LEASE_LAPSED' in [row.data.get('error_code') for row in lost.rows(action_id='grip')]
 
 
+@pytest.mark.long
 def test_after_the_first_motion_a_person_decides_and_a_robot_that_comes_back_goes_on(
     fleet: Fleet
 ) -> None:

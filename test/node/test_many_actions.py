@@ -84,6 +84,7 @@ def system(tmp_path: Path) -> Iterator[System]:
     system.close()
 
 
+@pytest.mark.long
 def test_many_actions_at_once_all_succeed_at_the_first_try(system: System, tmp_path: Path) -> None:
     facts, flow = tmp_path / 'facts.yaml', tmp_path / 'many.yaml'
     facts.write_text(FACTS)

@@ -41,7 +41,7 @@ from std_srvs.srv import Trigger
 from .ending import destroy
 
 NAMES = ('world_model_bridge', 'ledger', 'action_lifecycle')
-ROUNDS = int(os.environ.get('TRANSITION_ROUNDS', '50'))
+ROUNDS = int(os.environ.get('TRANSITION_ROUNDS', '15'))
 WARM_UP = 10  # rounds after which memory has settled
 MEMORY = 4.0  # MB that the other rounds may take; heap fragmentation, seen to end after some 100
 FACTS = """\
@@ -138,7 +138,7 @@ def _memory() -> float:
 
 @pytest.mark.parametrize(('fleet', 'rounds'), [
     ('auto', ROUNDS), ('single_threaded', 20)], indirect=['fleet'])
-def test_fifty_rounds_under_load_leave_nothing_behind(fleet: Fleet, rounds: int) -> None:
+def test_rounds_under_load_leave_nothing_behind(fleet: Fleet, rounds: int) -> None:
     unconfigured = active = None
     memory, handles = 0.0, 0
     for number in range(rounds):

@@ -94,6 +94,7 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
     reader.close()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize('names', SESSIONS, ids=lambda names: names[0])
 def test_the_pages_do_what_they_say(reader: Reader, names: list[str]) -> None:
