@@ -76,7 +76,7 @@ class Reader:
                          for path in sorted(self.folder.glob('terminal*.log')))
 
     def close(self) -> None:
-        """Type Ctrl-C in all terminals."""
+        """Type Ctrl-C in all terminals, and end the daemon that `ros2` has started."""
         for _, process in reversed(self.terminals):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGINT)
@@ -85,6 +85,8 @@ class Reader:
                 except subprocess.TimeoutExpired:
                     os.killpg(process.pid, signal.SIGKILL)
                     process.wait()
+        subprocess.run(['ros2', 'daemon', 'stop'], env=self.environment, check=False,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 @pytest.fixture
