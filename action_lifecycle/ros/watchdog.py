@@ -60,8 +60,11 @@ class Watchdog:
         told, unsaid = self._told.get(name, (-QUIET, 0))
         if end >= told + QUIET:
             more = f', and {unsaid} times before' if unsaid else ''
-            tell = self._warn if self.harms(took) else self._tell
-            tell(f'{name} took {took * 1e3:.0f} ms, in which the node did nothing else{more}')
+            text = f'{name} took {took * 1e3:.0f} ms, in which the node did nothing else{more}'
+            if self.harms(took):
+                self._warn(text)
+            else:
+                self._tell(text)  # on a line of its own: rclpy wants one severity per line
             self._told[name] = end, 0
         else:
             self._told[name] = told, unsaid + 1

@@ -376,6 +376,13 @@ def test_what_takes_long_is_a_warning_only_if_people_may_notice(
     assert (dog.count, len(told)) == (2, 1)
 
 
+def test_what_takes_long_is_told_and_warned_of_with_debug_messages_too() -> None:
+    logger = rclpy.logging.get_logger('watched')
+    logger.set_level(rclpy.logging.LoggingSeverity.DEBUG)
+    for took in (0.03, 1.0, 0.03):
+        Watchdog(logger.debug, warn=logger.warning).ended('work', time.perf_counter() - took)
+
+
 def test_a_callback_is_called_what_people_know_it_by(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
