@@ -152,4 +152,4 @@ def _leaves(value: Any, name: str = '') -> Iterator[tuple[str, str]]:
 
 
 def _short(value: Any) -> str:
-    return f'{value:.3g}' if isinstance(value, float) else str(value)
+    return f'{value or 0.0:.3g}' if isinstance(value, float) else str(value)

@@ -94,7 +94,7 @@ def _value_in_words(fact: FactValue) -> str:
     elif isinstance(fact.value, np.ndarray):
         value = numbers_in_words(numbers)
     else:
-        value = f'{numbers[0]:.4g}'
+        value = f'{numbers[0] or 0.0:.4g}'  # no -0
     return f'{value} {fact.unit}' if fact.unit else value
 
 

@@ -123,10 +123,10 @@ def by_matplotlib(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.
     scale = HEIGHT / 2 / math.tan(math.radians(model.camera(CAMERA).fovy.item()) / 2)
     drawn = []
     for geom in range(model.ngeom):
-        axes, middle = data.geom_xmat[geom].reshape(3, 3), data.geom_xpos[geom]
+        rotation, middle = data.geom_xmat[geom].reshape(3, 3), data.geom_xpos[geom]
         colour = model.geom_rgba[geom, :3]
         for corners, normal in _faces(model.geom_type[geom], model.geom_size[geom]):
-            corners, normal = corners @ axes.T + middle, axes @ normal
+            corners, normal = corners @ rotation.T + middle, rotation @ normal
             if normal @ (corners[0] - eye) >= 0.0:
                 continue
             shade = 0.5 + 0.5 * max(0.0, float(normal @ LIGHT))
