@@ -32,6 +32,7 @@ from action_lifecycle.ros.stamps import to_time, to_uuid
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion, SafetyState, WorldState
 from action_lifecycle_msgs.srv import Check, ClearStop, Evaluate
+from ament_index_python.packages import get_package_prefix
 from control_msgs.action import GripperCommand
 from isolation import domain_id
 import rclpy
@@ -44,7 +45,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 
 from .ending import destroy
+from .forked import Forked, ros_arguments
 
+BRIDGE = Path(
+    get_package_prefix('action_lifecycle'), 'lib/action_lifecycle/world_model_bridge')
 GRIPPER = 'control_msgs/action/GripperCommand'
 FACTS = """
 estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 4.0}
@@ -60,6 +64,14 @@ limits:
   strict: {command.position: [0.001, 0.5]}
   misnamed: {command.positon: [0, 1]}
 """
+
+
+def start_bridge(folder: Path, domain: int, **parameters: Any) -> Forked:
+    """Start a bridge as a process of its own, with the facts.yaml of the folder."""
+    with open(folder / 'bridge.log', 'ab') as log:
+        return Forked([str(BRIDGE), *ros_arguments({
+            'facts_file': folder / 'facts.yaml', 'autostart': True, **parameters})], {
+            **os.environ, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOG_DIR': str(folder)}, log)
 
 
 class Gripper:

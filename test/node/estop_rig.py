@@ -20,7 +20,6 @@ import json
 import os
 from pathlib import Path
 import signal
-import subprocess
 import sys
 import time
 from typing import Any
@@ -29,7 +28,8 @@ from action_lifecycle_msgs.action import ExecuteMotion
 from action_lifecycle_msgs.msg import Motion, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
 
-from .bridge_rig import FACTS, GRIPPER, Rig
+from .bridge_rig import FACTS, GRIPPER, Rig, start_bridge
+from .forked import Forked
 
 MAX_AGE = 1.0
 OPEN = {'command': {'position': 0.05, 'max_effort': 10.0}}
@@ -47,9 +47,11 @@ class Driver:
         self._rig = rig
         self._up = rig.folder / f'driver_{len(rig.drivers)}'
         how['up'] = str(self._up)
-        self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name('driver_process.py')), json.dumps(how)],
-            env={**rig.environment, 'FASTRTPS_DEFAULT_PROFILES_FILE': str(PROFILE)})
+        with open(rig.folder / 'drivers.log', 'ab') as log:
+            script = Path(__file__).with_name('driver_process.py')
+            self.process = Forked(
+                [sys.executable, str(script), json.dumps(how)],
+                {**rig.environment, 'FASTRTPS_DEFAULT_PROFILES_FILE': str(PROFILE)}, log)
 
     def wait(self) -> Driver:
         """Wait until it has spoken."""
@@ -77,7 +79,7 @@ class EstopRig(Rig):
         self.environment = {
             **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder)}
         self.drivers: list[Driver] = []
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Forked | None = None
 
     def driver(self, **how: Any) -> Driver:
         self.drivers.append(Driver(self, **how))
@@ -86,10 +88,8 @@ class EstopRig(Rig):
     def begin(self) -> None:
         """Start the bridge."""
         self.safety.clear()
-        self.process = subprocess.Popen(
-            [sys.executable, '-m', 'action_lifecycle.nodes.world_model_bridge', '--ros-args',
-             '-p', f'facts_file:={self.folder / "facts.yaml"}', '-p', 'autostart:=true',
-             '-p', f'stop_file:={self.folder / "robot.stop"}'], env=self.environment)
+        self.process = start_bridge(
+            self.folder, self.domain, stop_file=self.folder / 'robot.stop')
         self.until(lambda: self.safety, 30.0)
         self.until_it_answers(self.motion, ExecuteMotion.Goal())
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-import subprocess
 import time
 from typing import Any
 
@@ -31,6 +30,7 @@ from rclpy.action import ActionServer, CancelResponse
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 
+from .forked import Forked
 from .process_rig import ProcessRig
 from .waiting import rows_of
 
@@ -59,7 +59,7 @@ class Robot:
         self.fleet = fleet
         self.name = name
         self.journal_path = fleet.folder / f'{name}.journal'
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, Forked] = {}
         self.goals = 0
         self.hold = False
         self.sync = LedgerSync()

@@ -30,6 +30,7 @@ import rclpy
 from rclpy.context import Context
 from unit.redis_ledger.redis_server import RedisServer
 
+from .forked import Forked, ros_arguments
 from .waiting import serve_until
 
 LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
@@ -60,21 +61,17 @@ class ProcessRig:
         self.executor.add_node(self.node)
 
     def spawn(self, executable: str, parameters: dict[str, Any], *arguments: str, log: str
-              ) -> subprocess.Popen[bytes]:
+              ) -> Forked:
         """Start an executable of the package."""
-        given = ['--ros-args', *arguments]
-        for key, value in parameters.items():
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            given += ['-p', f'{key}:={text}']
+        command = [str(LIB / executable), *ros_arguments(parameters, *arguments)]
         with open(self.folder / f'{log}.log', 'ab') as output:
-            return subprocess.Popen([str(LIB / executable), *given], env=self.environment,
-                                    stdout=output, stderr=subprocess.STDOUT)
+            return Forked(command, self.environment, output)
 
     def until(self, done: Callable[[], Any], timeout: float, what: str) -> Any:
         """Serve callbacks until something is so; with the logs in the failure."""
         return serve_until(self.executor, done, timeout, what, self.folder)
 
-    def end(self, processes: Iterable[subprocess.Popen[bytes]]) -> None:
+    def end(self, processes: Iterable[Forked]) -> None:
         """End processes in an orderly way, then the rig."""
         running = list(processes)
         for process in running:

@@ -24,7 +24,6 @@ from pathlib import Path
 import random
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 from typing import Any
@@ -35,6 +34,7 @@ from action_lifecycle.ros.qos import state_qos
 from action_lifecycle_msgs.msg import LedgerSync, SafetyState
 from unit.redis_ledger.redis_server import SERVER
 
+from .forked import Forked
 from .judge import judge
 from .judged import Case, read_journal
 from .process_rig import ProcessRig
@@ -62,7 +62,7 @@ class Soak(ProcessRig):
         self.facts.write_text(FACTS, encoding='utf-8')
         self.robot = RobotDouble(folder, self.environment)
         self.people = People(self.node, self.robot)
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, Forked] = {}
         self.paused: set[str] = set()
         self.figures: Counter[str] = Counter()
         self.names: tuple[str, ...] = NODES

@@ -36,6 +36,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import UInt32
 
+from .forked import Forked, ros_arguments
 from .waiting import logs_of, rows_of, serve_until
 
 LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
@@ -60,7 +61,7 @@ class System:
         self.environment = {
             **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder),
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'PYTHONFAULTHANDLER': '1'}
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, Forked] = {}
         self.facts = folder / 'cell.yaml'
         self.facts.write_text(_patient(FACTS.read_text(encoding='utf-8')), encoding='utf-8')
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
@@ -72,7 +73,7 @@ class System:
         self.motions: dict[str, int] = {}
         self.clients: dict[str, Any] = {}
 
-    def start(self, name: str, **parameters: Any) -> subprocess.Popen[bytes]:
+    def start(self, name: str, **parameters: Any) -> Forked:
         """Start a process by its executable; `use_sim_time` and what it needs are given."""
         simulator = name in ('sim_cell', 'sim_estop')
         given: dict[str, Any] = {'use_sim_time': not simulator}
@@ -84,14 +85,9 @@ class System:
             self.start('sim_estop')
         if name == 'world_model_bridge':
             given['facts_file'] = str(self.facts)
-        arguments = ['--ros-args']
-        for key, value in {**given, **parameters}.items():
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            arguments += ['-p', f'{key}:={text}']
+        command = [*self.program(name), *ros_arguments({**given, **parameters})]
         with open(self.folder / f'{name}.log', 'ab') as log:
-            self.processes[name] = subprocess.Popen(
-                [*self.program(name), *arguments], env=self.environment, stdout=log,
-                stderr=subprocess.STDOUT)
+            self.processes[name] = Forked(command, self.environment, log)
         return self.processes[name]
 
     def program(self, name: str) -> list[str]:
@@ -136,12 +132,10 @@ class System:
         return time.monotonic() - started
 
     def run(self, flow: Path, *arguments: str, stdout: Any = subprocess.PIPE
-            ) -> subprocess.Popen[str]:
+            ) -> Forked:
         """Run a flow by the console command; give a file when nobody reads what it tells."""
-        return subprocess.Popen(
-            [str(LIB / 'action_lifecycle'), 'run', str(flow), '--plain', '--wait', '30',
-             *arguments], env=self.environment, stdout=stdout, stderr=subprocess.STDOUT,
-            text=True)
+        return Forked([str(LIB / 'action_lifecycle'), 'run', str(flow), '--plain', '--wait', '30',
+                       *arguments], self.environment, stdout)
 
     def shell(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a console command in this process, without the imports of one of its own."""

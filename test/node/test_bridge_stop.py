@@ -21,18 +21,16 @@ Only a mere silence is forgotten, and only by an orderly end: the driver is ofte
 from __future__ import annotations
 
 from collections.abc import Iterator
-import os
 from pathlib import Path
 import signal
-import subprocess
-import sys
 
 from action_lifecycle_msgs.action import ExecuteMotion
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 import pytest
 from std_msgs.msg import Bool
 
-from .bridge_rig import Rig
+from .bridge_rig import Rig, start_bridge
+from .forked import Forked
 
 OPEN = {'command': {'position': 0.05, 'max_effort': 10.0}}
 
@@ -44,16 +42,12 @@ class StoppedRig(Rig):
         super().__init__(folder, own_bridge=False)
         self.folder = folder
         self.stop_file = folder / 'robot.stop'
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Forked | None = None
 
     def begin(self, state: int) -> SafetyState:
         """Start the bridge; returns what it says when it is in this state."""
         self.safety.clear()
-        self.process = subprocess.Popen(
-            [sys.executable, '-m', 'action_lifecycle.nodes.world_model_bridge', '--ros-args',
-             '-p', f'facts_file:={self.folder / "facts.yaml"}', '-p', 'autostart:=true',
-             '-p', f'stop_file:={self.stop_file}'],
-            env={**os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(self.folder)})
+        self.process = start_bridge(self.folder, self.domain, stop_file=self.stop_file)
         return self.told(state)
 
     def told(self, state: int) -> SafetyState:

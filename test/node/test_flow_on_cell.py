@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 import signal
-import subprocess
 import time
 
 import pytest
 
+from .forked import Forked
 from .system import System
 
 ARM = """\
@@ -61,7 +61,7 @@ def flow_file(folder: Path, text: str = MOVE, x: float = 0.3, seconds: int = 1,
     return path
 
 
-def finish(run: subprocess.Popen[str], timeout: float = 60.0) -> tuple[int, str]:
+def finish(run: Forked, timeout: float = 60.0) -> tuple[int, str]:
     output, _ = run.communicate(timeout=timeout)
     return run.returncode, output
 

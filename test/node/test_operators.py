@@ -27,6 +27,7 @@ from action_lifecycle_msgs.srv import Verify
 import pytest
 from std_srvs.srv import SetBool, Trigger
 
+from .forked import Forked
 from .system import LIB, System
 
 ASKS = """\
@@ -99,7 +100,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     system.close()
 
 
-def run(system: System, text: str, flow_id: str) -> subprocess.Popen[str]:
+def run(system: System, text: str, flow_id: str) -> Forked:
     path = system.folder / f'{flow_id}.yaml'
     path.write_text(text)
     return system.run(path, '--flow-id', flow_id)
@@ -192,10 +193,8 @@ def test_all_judges_are_asked_and_a_person_is_asked_over_a_kill(system: System) 
     process.wait(20)
     system.until(lambda: asked.count('set_bool True') > 2, 20, 'it is asked after the restart')
     (question,) = listed(system, 'judged-1')
-    done = subprocess.Popen(
-        [str(LIB / 'action_lifecycle'), 'operator', '--actor', 'berta', '--once'],
-        env=system.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True)
+    done = Forked([str(LIB / 'action_lifecycle'), 'operator', '--actor', 'berta', '--once'],
+                  system.environment, subprocess.PIPE, stdin=subprocess.PIPE)
     assert done.stdin is not None
     output = ''
     done.stdin.write('1 all in its place\n')
@@ -213,9 +212,9 @@ def test_all_judges_are_asked_and_a_person_is_asked_over_a_kill(system: System) 
 
 def listed(system: System, flow_id: str) -> list[dict[str, Any]]:
     """Return the open questions, serving what the test offers meanwhile."""
-    process = subprocess.Popen(
+    process = Forked(
         [str(LIB / 'action_lifecycle'), 'operator', '--list', '--flow', flow_id, '--wait', '20'],
-        env=system.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        system.environment, subprocess.PIPE)
     system.until(lambda: process.poll() is not None, 40, 'the list')
     text = process.stdout.read() if process.stdout else ''
     found: list[dict[str, Any]] = json.loads(text)
@@ -244,9 +243,8 @@ def test_a_judge_that_is_not_there_is_told_before_anything_begins(
 
 
 def test_ctrl_c_ends_the_terminal_cleanly(system: System) -> None:
-    process = subprocess.Popen(
-        [str(LIB / 'action_lifecycle'), 'operator'], env=system.environment,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = Forked([str(LIB / 'action_lifecycle'), 'operator'], system.environment,
+                     subprocess.PIPE, stdin=subprocess.PIPE)
     assert process.stdout is not None
     assert 'Ctrl-C ends' in process.stdout.readline()
     time.sleep(0.5)
