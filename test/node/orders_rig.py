@@ -26,7 +26,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 import json
 from pathlib import Path
-import subprocess
 import sys
 import time
 from typing import Any
@@ -37,8 +36,9 @@ from action_lifecycle_msgs.msg import OperatorRequestArray, SafetyState
 from action_lifecycle_msgs.srv import ClearStop, EditFlow, Respond, SendEvent
 from rclpy.action import ActionClient
 
+from .forked import Forked
 from .judge import Case, judge, read_journal
-from .robot_double import FACTS, RobotDouble
+from .robot_double import FACTS, MAX_AGE, RobotDouble
 from .robot_process import PARTS
 from .system import System
 
@@ -89,7 +89,7 @@ class OrdersRig(System):
         return [sys.executable, str(Path(__file__).with_name('fault_node.py')), name,
                 str(self.folder / f'{name}.fault')]
 
-    def start(self, name: str, **parameters: Any) -> subprocess.Popen[bytes]:
+    def start(self, name: str, **parameters: Any) -> Forked:
         """Start a node as robots do; see System.start."""
         given = {NODE: {'bridge_timeout': 20.0},
                  BRIDGE: {'facts_file': self.folder / 'facts.yaml',
@@ -205,6 +205,22 @@ class OrdersRig(System):
         self.until(ended, 60.0, f'{flow_id} ends')
         return {row.action_id: row.data['outcome']
                 for row in self.rows(flow_id=flow_id, kind='transition') if row.final}
+
+    def clear_stops(self) -> None:
+        """Clear stops until none has come for as long as a silence may go unnoticed."""
+        asked, last = 0.0, time.monotonic()
+
+        def ready() -> bool:
+            nonlocal asked, last
+            now = time.monotonic()
+            if self.safety is None or self.safety.state != SafetyState.READY:
+                last = now
+            if self.safety is not None and self.safety.state == SafetyState.STOPPED \
+                    and now > asked + GIVEN_AGAIN:
+                self.call(ClearStop, 'clear_stop', reason='looked')
+                asked = now
+            return now > last + MAX_AGE
+        self.until(ready, 60.0, 'the stop is cleared')
 
     def end_case(self, flow_id: str) -> None:
         """See that all stands, unlock what is locked, and see that the next flow runs."""

@@ -61,6 +61,18 @@ EDIT = """- add:
         goal: {command: {position: 0.03, max_effort: 20.0}}
       confirm: {condition: gap < 0.04, within: 3.0}
 """
+LONG_EDIT = """- add:
+    turn:
+      after: open
+      motion:
+        server: arm_controller/follow_joint_trajectory
+        type: control_msgs/action/FollowJointTrajectory
+        goal:
+          trajectory:
+            joint_names: [x_joint]
+            points: [{positions: [0.05], time_from_start: {sec: 3, nanosec: 0}}]
+      confirm: {condition: gap > 0.06, within: 3.0}
+"""
 
 
 class Planner(Node):
@@ -99,9 +111,11 @@ class Planner(Node):
 
     def edit(self, request: Any, response: Any) -> Any:
         response.accepted = True
-        if 'close' in request.flow_yaml:
+        if 'close' in request.flow_yaml or 'turn' in request.flow_yaml:
             return response
-        if 'limits' in request.request and not request.errors:
+        if 'long' in request.request:
+            response.edit_yaml = LONG_EDIT
+        elif 'limits' in request.request and not request.errors:
             response.edit_yaml = EDIT.replace('20.0', '2000.0')
         else:
             response.edit_yaml = EDIT

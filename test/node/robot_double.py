@@ -25,10 +25,12 @@ import sys
 import time
 from typing import Any
 
+from .forked import Forked
 from .robot_process import FAULTS, PARTS
 
-FACTS = """\
-estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 3.0}
+MAX_AGE = 3.0  #: s, of the e-stop
+FACTS = f"""\
+estop: {{topic: estop, type: std_msgs/msg/Bool, field: data, max_age: {MAX_AGE}}}
 facts:
 """ + ''.join(f"""\
   {name}: {{topic: joint_states, type: sensor_msgs/msg/JointState,
@@ -48,10 +50,8 @@ class RobotDouble:
         self._read = 0
         self._lines: list[dict[str, Any]] = []
         with open(folder / 'robot_double.log', 'ab') as output:
-            self.process = subprocess.Popen(
-                [sys.executable, '-m', 'node.robot_process', str(self.path)],
-                cwd=Path(__file__).parents[1], env=environment, stdin=subprocess.PIPE,
-                stdout=output, stderr=subprocess.STDOUT, text=True)
+            self.process = Forked([sys.executable, '-m', 'node.robot_process', str(self.path)],
+                                  environment, output, stdin=subprocess.PIPE)
 
     def tell(self, do: str, timeout: float = 20.0, **fields: Any) -> None:
         """

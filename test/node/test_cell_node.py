@@ -116,13 +116,13 @@ class Client:
             stamp = message.header.stamp if hasattr(message, 'header') else clock
             self.times[topic].append(stamp.sec + stamp.nanosec * 1e-9)
 
-    def until(self, condition, seconds=10.0):
+    def until(self, condition, seconds=60.0):
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, 'it does not come about'
             self.executor.spin_once(timeout_sec=0.05)
 
-    def answer(self, future, seconds=10.0):
+    def answer(self, future, seconds=60.0):
         self.until(future.done, seconds)
         return future.result()
 

@@ -177,7 +177,7 @@ def test_claim_of_a_session_is_told_for_as_long_as_it_is_held(start, journal, re
     expires = lease.expires.sec + lease.expires.nanosec * 1e-9
     assert expires == pytest.approx(claimed + 5.0, abs=3.5)  # on a busy machine
     rig.until(lambda: not any(one.held for one in rig.told.leases))
-    assert others.claim('pick')
+    rig.until(lambda: others.claim('pick'))  # by the clock of Redis it may end a little later
     assert ours.claim('place') is False
     for _ in range(10):
         rig.executor.spin_once(timeout_sec=0.1)
