@@ -32,7 +32,6 @@ from action_lifecycle.ros.stamps import to_time, to_uuid
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion, SafetyState, WorldState
 from action_lifecycle_msgs.srv import Check, ClearStop, Evaluate
-from ament_index_python.packages import get_package_prefix
 from control_msgs.action import GripperCommand
 from isolation import domain_id
 import rclpy
@@ -47,8 +46,6 @@ from std_msgs.msg import Bool
 from .ending import destroy
 from .forked import Forked, ros_arguments
 
-BRIDGE = Path(
-    get_package_prefix('action_lifecycle'), 'lib/action_lifecycle/world_model_bridge')
 GRIPPER = 'control_msgs/action/GripperCommand'
 FACTS = """
 estop: {topic: estop, type: std_msgs/msg/Bool, field: data, max_age: 4.0}
@@ -64,14 +61,6 @@ limits:
   strict: {command.position: [0.001, 0.5]}
   misnamed: {command.positon: [0, 1]}
 """
-
-
-def start_bridge(folder: Path, domain: int, **parameters: Any) -> Forked:
-    """Start a bridge as a process of its own, with the facts.yaml of the folder."""
-    with open(folder / 'bridge.log', 'ab') as log:
-        return Forked([str(BRIDGE), *ros_arguments({
-            'facts_file': folder / 'facts.yaml', 'autostart': True, **parameters})], {
-            **os.environ, 'ROS_DOMAIN_ID': str(domain), 'ROS_LOG_DIR': str(folder)}, log)
 
 
 class Gripper:
@@ -134,10 +123,13 @@ class Rig:
                  **parameters: Any) -> None:
         os.environ.setdefault('ROS_LOG_DIR', str(folder))
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        self.folder = folder
         path = folder / 'facts.yaml'
         path.write_text(facts)
         self.context = Context()
         self.domain = domain_id()
+        self.environment = {
+            **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder)}
         rclpy.init(context=self.context, domain_id=self.domain)
         self.executor = make_executor(context=self.context)
         given = {'facts_file': str(path), 'facts_rate': 20.0, **parameters}
@@ -145,6 +137,7 @@ class Rig:
             Parameter(name, value=value) for name, value in given.items()]) if own_bridge else None
         self.robot = rclpy.create_node('robot', context=self.context)
         self.asker = rclpy.create_node('asker', context=self.context)
+        self.process: Forked | None = None  #: of the bridge, unless it is our own
         self.nodes = [node for node in (self.bridge, self.robot, self.asker) if node is not None]
         for node in self.nodes:
             self.executor.add_node(node)
@@ -195,6 +188,13 @@ class Rig:
         assert self.bridge.start()
         self.until(lambda: self.safety and self.safety[-1].state == SafetyState.READY)
         self.until(lambda: self.motion.server_is_ready() and self.confirmation.server_is_ready())
+
+    def start_bridge(self, **parameters: Any) -> None:
+        """Start the bridge as a process of its own."""
+        given = {'facts_file': self.folder / 'facts.yaml', 'autostart': True, **parameters}
+        with open(self.folder / 'bridge.log', 'ab') as log:
+            self.process = Forked(
+                ['world_model_bridge', *ros_arguments(given)], self.environment, log)
 
     def until(self, condition: Callable[[], Any], timeout: float = 30.0) -> float:
         """Spin until the condition holds; returns how long that took (s)."""

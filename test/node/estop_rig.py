@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 import signal
 import sys
@@ -28,7 +27,7 @@ from action_lifecycle_msgs.action import ExecuteMotion
 from action_lifecycle_msgs.msg import Motion, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
 
-from .bridge_rig import FACTS, GRIPPER, Rig, start_bridge
+from .bridge_rig import FACTS, GRIPPER, Rig
 from .forked import Forked
 
 MAX_AGE = 1.0
@@ -75,11 +74,7 @@ class EstopRig(Rig):
         super().__init__(folder, DRIVERS, own_bridge=False)
         self.beating = False
         self.robot.destroy_publisher(self.estop)
-        self.folder = folder
-        self.environment = {
-            **os.environ, 'ROS_DOMAIN_ID': str(self.domain), 'ROS_LOG_DIR': str(folder)}
         self.drivers: list[Driver] = []
-        self.process: Forked | None = None
 
     def driver(self, **how: Any) -> Driver:
         self.drivers.append(Driver(self, **how))
@@ -88,8 +83,7 @@ class EstopRig(Rig):
     def begin(self) -> None:
         """Start the bridge."""
         self.safety.clear()
-        self.process = start_bridge(
-            self.folder, self.domain, stop_file=self.folder / 'robot.stop')
+        self.start_bridge(stop_file=self.folder / 'robot.stop')
         self.until(lambda: self.safety, 30.0)
         self.until_it_answers(self.motion, ExecuteMotion.Goal())
 

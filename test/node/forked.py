@@ -26,6 +26,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 import ctypes
 import faulthandler
+from importlib.metadata import entry_points
 import multiprocessing
 from multiprocessing.reduction import DupFd
 import os
@@ -36,9 +37,6 @@ import sys
 import traceback
 from typing import Any, IO
 
-from action_lifecycle import cli, executables
-
-PROGRAMS = {**vars(executables), 'action_lifecycle': cli.main}
 CONTEXT = multiprocessing.get_context('forkserver')
 CONTEXT.set_forkserver_preload(['node.preloaded'])
 
@@ -47,7 +45,7 @@ class Forked:
     """
     What the tests need of subprocess.Popen, for a program of Python.
 
-    `command` is the path of an executable of the package, or [sys.executable, SCRIPT] or
+    `command` is the name of an executable of the package, or [sys.executable, SCRIPT] or
     [sys.executable, '-m', MODULE], and its arguments. `output` is the file of standard output and
     standard error; it and `stdin` may be subprocess.PIPE (of text).
     """
@@ -174,7 +172,8 @@ def _run(command: list[str], environment: dict[str, str], output: int, stdin: in
     try:
         if command[0] != sys.executable:
             sys.argv = command
-            code = PROGRAMS[Path(command[0]).name]()
+            (program,) = entry_points(group='console_scripts', name=command[0])
+            code = program.load()()
         elif command[1] == '-m':
             sys.argv = command[2:]
             runpy.run_module(command[2], run_name='__main__', alter_sys=True)

@@ -111,7 +111,7 @@ class Planner(Node):
 
     def edit(self, request: Any, response: Any) -> Any:
         response.accepted = True
-        if 'close' in request.flow_yaml or 'turn' in request.flow_yaml:
+        if list(request.completed_actions) != ['open']:
             return response
         if 'long' in request.request:
             response.edit_yaml = LONG_EDIT

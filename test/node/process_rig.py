@@ -24,7 +24,6 @@ import subprocess
 from typing import Any
 
 from action_lifecycle.ros.executor import make_executor
-from ament_index_python.packages import get_package_prefix
 from isolation import domain_id
 import rclpy
 from rclpy.context import Context
@@ -33,7 +32,6 @@ from unit.redis_ledger.redis_server import RedisServer
 from .forked import Forked, ros_arguments
 from .waiting import serve_until
 
-LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
 FACTS = """\
 estop: none
 facts:
@@ -63,7 +61,7 @@ class ProcessRig:
     def spawn(self, executable: str, parameters: dict[str, Any], *arguments: str, log: str
               ) -> Forked:
         """Start an executable of the package."""
-        command = [str(LIB / executable), *ros_arguments(parameters, *arguments)]
+        command = [executable, *ros_arguments(parameters, *arguments)]
         with open(self.folder / f'{log}.log', 'ab') as output:
             return Forked(command, self.environment, output)
 

@@ -29,7 +29,7 @@ from unittest.mock import patch
 
 from action_lifecycle.cli import main
 from action_lifecycle.ledger import Row
-from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from ament_index_python.packages import get_package_share_directory
 from isolation import domain_id
 import rclpy
 from rclpy.context import Context
@@ -39,7 +39,6 @@ from std_msgs.msg import UInt32
 from .forked import Forked, ros_arguments
 from .waiting import logs_of, rows_of, serve_until
 
-LIB = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle'
 SHARE = Path(get_package_share_directory('action_lifecycle'))
 FACTS = SHARE / 'config' / 'facts' / 'cell.yaml'
 
@@ -92,7 +91,7 @@ class System:
 
     def program(self, name: str) -> list[str]:
         """Return the command of an executable, without its arguments."""
-        return [str(LIB / name)]
+        return [name]
 
     def start_all(self, facts_file: Path | None = None, **cell: Any) -> None:
         """Start the cell and the three nodes, and watch the cell's count of motions."""
@@ -134,7 +133,7 @@ class System:
     def run(self, flow: Path, *arguments: str, stdout: Any = subprocess.PIPE
             ) -> Forked:
         """Run a flow by the console command; give a file when nobody reads what it tells."""
-        return Forked([str(LIB / 'action_lifecycle'), 'run', str(flow), '--plain', '--wait', '30',
+        return Forked(['action_lifecycle', 'run', str(flow), '--plain', '--wait', '30',
                        *arguments], self.environment, stdout)
 
     def shell(self, *arguments: str) -> subprocess.CompletedProcess[str]:

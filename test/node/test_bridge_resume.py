@@ -21,7 +21,6 @@ The bridge is a process of its own; the action server and who asks the bridge ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-import os
 from pathlib import Path
 import signal
 import subprocess
@@ -33,8 +32,7 @@ from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.msg import ErrorCode
 import pytest
 
-from .bridge_rig import Rig, start_bridge
-from .forked import Forked
+from .bridge_rig import Rig
 
 OPEN = {'command': {'position': 0.05, 'max_effort': 10.0}}
 CLOSE = {'command': {'position': 0.0, 'max_effort': 10.0}}
@@ -45,14 +43,12 @@ class KilledRig(Rig):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, own_bridge=False)
-        self.folder = folder
-        self.process: Forked | None = None
         self.gap = 0.02
 
     def start(self) -> None:
         """Start the bridge and wait until it may move."""
         self.safety.clear()
-        self.process = start_bridge(self.folder, self.domain)
+        self.start_bridge()
         self.until(lambda: self.safety and self.safety[-1].state == 1, 20.0)
         self.until_it_answers(self.motion, ExecuteMotion.Goal())
         self.until_it_answers(self.confirmation, ConfirmOutcome.Goal())
@@ -178,7 +174,7 @@ def test_killed_and_the_server_is_gone_too_nothing_is_known_to_stand(rig: Killed
     other = subprocess.Popen(
         [sys.executable, '-m', 'node.gripper_process', 'unwilling', '--ros-args', '-r',
          'gripper:=mortal'], cwd=Path(__file__).parents[1], stdout=subprocess.PIPE,
-        env={**os.environ, 'ROS_DOMAIN_ID': str(rig.domain), 'ROS_LOG_DIR': str(rig.folder)})
+        env=rig.environment)
     try:
         order = rig.order(OPEN)
         order.steps[0].server = 'mortal'
@@ -218,7 +214,7 @@ def test_a_confirmation_is_asked_anew_after_the_bridge_was_killed(rig: KilledRig
 
 
 @pytest.mark.parametrize('confirmed', [True, False])
-def test_ctrl_c_stops_the_motion_and_ends_in_time(rig: KilledRig, confirmed: bool) -> None:
+def test_ctrl_c_stops_the_motion_and_its_end_is_told(rig: KilledRig, confirmed: bool) -> None:
     rig.gripper.behaviour = 'wait' if confirmed else 'hang'
     rig.gripper.refuse_cancel = not confirmed
     handle = rig.send(rig.order(OPEN, stop_timeout=2.0))

@@ -29,8 +29,7 @@ from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 import pytest
 from std_msgs.msg import Bool
 
-from .bridge_rig import Rig, start_bridge
-from .forked import Forked
+from .bridge_rig import Rig
 
 OPEN = {'command': {'position': 0.05, 'max_effort': 10.0}}
 
@@ -40,14 +39,12 @@ class StoppedRig(Rig):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, own_bridge=False)
-        self.folder = folder
         self.stop_file = folder / 'robot.stop'
-        self.process: Forked | None = None
 
     def begin(self, state: int) -> SafetyState:
         """Start the bridge; returns what it says when it is in this state."""
         self.safety.clear()
-        self.process = start_bridge(self.folder, self.domain, stop_file=self.stop_file)
+        self.start_bridge(stop_file=self.stop_file)
         return self.told(state)
 
     def told(self, state: int) -> SafetyState:

@@ -23,6 +23,7 @@ from typing import Any
 from action_lifecycle.ledger import Entry, Row
 from action_lifecycle.ledger.journal_row import make_row
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
+from action_lifecycle.nodes.bridge_messages import in_words, Topics
 from action_lifecycle.nodes.change_event import change_event
 from action_lifecycle.nodes.messages import (
     change_to,
@@ -32,6 +33,8 @@ from action_lifecycle.nodes.messages import (
     fact_value,
     planned_fact,
 )
+from action_lifecycle.world import Evidence as WorldEvidence
+from action_lifecycle.world import FactValue, Validity, Verdict
 from action_lifecycle_msgs.msg import ActionStateChange, Evidence, Fact
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,3 +122,10 @@ def test_what_makes_no_sense_in_evidence_is_unknown() -> None:
         fact = Fact(validity=Fact.VALID, value_json=text)
         assert fact_value(fact) == value
         assert evidence_from(Evidence(facts=[fact]))['facts'][0]['value'] == value
+
+
+def test_no_number_in_evidence_is_minus_zero() -> None:
+    fact = FactValue('gap', -0.0, 1.0, '/joint_states', Validity.VALID, 'm')
+    words = in_words([WorldEvidence('confirm', 'gap > 1', Verdict.FALSE, 1.0, 0.0, (fact,))],
+                     Topics({}, lambda topic: ''))
+    assert words == 'confirm: gap > 1 is false (gap 0 m)'

@@ -28,7 +28,7 @@ import pytest
 from std_srvs.srv import SetBool, Trigger
 
 from .forked import Forked
-from .system import LIB, System
+from .system import System
 
 ASKS = """\
 flow: asks
@@ -193,7 +193,7 @@ def test_all_judges_are_asked_and_a_person_is_asked_over_a_kill(system: System) 
     process.wait(20)
     system.until(lambda: asked.count('set_bool True') > 2, 20, 'it is asked after the restart')
     (question,) = listed(system, 'judged-1')
-    done = Forked([str(LIB / 'action_lifecycle'), 'operator', '--actor', 'berta', '--once'],
+    done = Forked(['action_lifecycle', 'operator', '--actor', 'berta', '--once'],
                   system.environment, subprocess.PIPE, stdin=subprocess.PIPE)
     assert done.stdin is not None
     output = ''
@@ -213,7 +213,7 @@ def test_all_judges_are_asked_and_a_person_is_asked_over_a_kill(system: System) 
 def listed(system: System, flow_id: str) -> list[dict[str, Any]]:
     """Return the open questions, serving what the test offers meanwhile."""
     process = Forked(
-        [str(LIB / 'action_lifecycle'), 'operator', '--list', '--flow', flow_id, '--wait', '20'],
+        ['action_lifecycle', 'operator', '--list', '--flow', flow_id, '--wait', '20'],
         system.environment, subprocess.PIPE)
     system.until(lambda: process.poll() is not None, 40, 'the list')
     text = process.stdout.read() if process.stdout else ''
@@ -243,7 +243,7 @@ def test_a_judge_that_is_not_there_is_told_before_anything_begins(
 
 
 def test_ctrl_c_ends_the_terminal_cleanly(system: System) -> None:
-    process = Forked([str(LIB / 'action_lifecycle'), 'operator'], system.environment,
+    process = Forked(['action_lifecycle', 'operator'], system.environment,
                      subprocess.PIPE, stdin=subprocess.PIPE)
     assert process.stdout is not None
     assert 'Ctrl-C ends' in process.stdout.readline()

@@ -123,6 +123,11 @@ def test_the_step_of_a_motion_and_its_feedback_are_told_of_the_right_action() ->
     assert observer.motion_words(action) == ''
 
 
+def test_no_number_of_a_feedback_is_minus_zero() -> None:
+    assert observing.feedback_text('{"effort": -0.0, "error": [-0.0, -0.5]}') == \
+        'effort 0, error [0 -0.5]'
+
+
 def test_safety_facts_and_questions_stand_below_the_table() -> None:
     nodes = Nodes()
     observer = observing.Observer(nodes)

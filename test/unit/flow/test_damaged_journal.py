@@ -237,3 +237,14 @@ def test_a_damaged_lock_is_not_forgotten(start: Start, clock: Clock, robot: Robo
     clock.run()
     assert robot.executed('pick') <= 1  # of the flow of before the damage was found
     assert not any(motion.request.flow_id == 'next' for motion in robot.motions)
+
+
+def test_a_lock_with_another_name_locks_everything_but_not_that(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    process.orchestrator.recorder.lock('arm', 'it may still move', {})
+    process.kill()
+    alter(process, 1, 'action_id', 'leg')
+    process = restart(start, clock, 0.0)
+    assert list(process.orchestrator.resources.locked) == ['*']

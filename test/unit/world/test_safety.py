@@ -124,6 +124,16 @@ def test_a_latched_stop_stops(watcher: Watcher) -> None:
     assert watcher.monitor.status.code == ErrorCode.ESTOP
 
 
+def test_a_latched_stop_is_no_heartbeat(watcher: Watcher) -> None:
+    watcher.door(True, 0.0, latched=True)
+    watcher.estop(True, 1.0, latched=True)
+    for number in range(BEATS - 1):
+        watcher.estop(False, 1.45 + 0.13 * number)
+    assert 'not heard' in watcher.monitor.clear(1.6)
+    watcher.estop(False, 1.45 + 0.13 * BEATS)
+    assert watcher.monitor.clear(1.9) == ''
+
+
 @pytest.mark.parametrize(('stamp', 'ready'), [
     (100.0, True), (99.6, True), (100.4, True), (99.4, False), (100.6, False), (7.0, False),
     (0.0, True)])  # zero: the publisher does not set it

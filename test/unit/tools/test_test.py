@@ -1,0 +1,72 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""tools/test runs every check and all tests, and ends by saying what failed or was left out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+TOOLS = Path(__file__).parents[3] / 'tools'
+LEFT_OUT = '== LEFT OUT: the tests with Redis, for want of a redis-server: ' \
+           'apt-get install redis-server'
+
+
+class Checkout:
+    """A checkout with two tests, and with checkers that have nothing to say unless told."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        shutil.copytree(TOOLS, root / 'tools', ignore=shutil.ignore_patterns('__pycache__'))
+        (root / 'bin').mkdir()
+        for name in ('ruff', 'mypy', 'lint-imports', 'redis-server'):
+            self.checker(name, succeeds=True)
+        (root / 'test_both.py').write_text(
+            'def test_good():\n    pass\n\n\ndef test_bad():\n    assert 0\n')
+
+    def checker(self, name: str, *, succeeds: bool) -> None:
+        (self.root / 'bin' / name).write_text(f'#!/bin/sh\nexit {int(not succeeds)}\n')
+        (self.root / 'bin' / name).chmod(0o755)
+
+    def test(self, which: str, **environment: str) -> tuple[int, str]:
+        """Return the exit code and the last line."""
+        done = subprocess.run(
+            [sys.executable, self.root / 'tools/test', f'test_both.py::test_{which}'],
+            env={**os.environ, 'PATH': f'{self.root / "bin"}:{os.environ["PATH"]}', **environment},
+            capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
+
+
+def test_it_names_what_was_left_out_and_the_command_that_installs_it(checkout: Checkout) -> None:
+    assert checkout.test('good', REDIS_SERVER='nowhere/redis-server') == (0, LEFT_OUT)
+    code, last = checkout.test('good', REDIS_SERVER=str(checkout.root / 'bin/redis-server'))
+    assert code == 0 and 'LEFT OUT' not in last
+
+
+def test_it_fails_if_a_test_or_a_check_fails_and_runs_the_others(checkout: Checkout) -> None:
+    assert checkout.test('bad') == (1, '== FAILED: tests (pytest)')
+    checkout.checker('mypy', succeeds=False)
+    assert checkout.test('good') == (1, '== FAILED: types (mypy)')
+    assert checkout.test('bad') == (1, '== FAILED: types (mypy), tests (pytest)')
