@@ -29,6 +29,12 @@ from typing import IO
 KEPT = 30  # more than the tests of a module take while its fixtures use their domain
 TRIES = 10  # a second apart
 
+UDP = {
+    'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET',
+    'FASTRTPS_DEFAULT_PROFILES_FILE': str(
+        Path(__file__).parents[1] / 'config' / 'dds' / 'fastdds_udp.xml')}
+"""Environment of processes that Fast DDS connects by UDP on this machine; see docs/crash.md."""
+
 _HELD: list[IO[str]] = []  # files locked by this process until it ends
 _OF_TESTS: list[IO[str]] = []  # those that tests have locked, the oldest first
 

@@ -34,6 +34,7 @@ from action_lifecycle.ros.qos import state_qos
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import OperatorRequestArray, SafetyState
 from action_lifecycle_msgs.srv import ClearStop, EditFlow, Respond, SendEvent
+from isolation import UDP
 from rclpy.action import ActionClient
 
 from .forked import Forked
@@ -64,6 +65,7 @@ class OrdersRig(System):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         (folder / 'facts.yaml').write_text(FACTS)
+        self.environment.update(UDP)
         self.robot = RobotDouble(folder, self.environment)
         self.sound = True  #: no case has failed on it
         self.safety: SafetyState | None = None

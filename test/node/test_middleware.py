@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from isolation import UDP
 import pytest
 from rclpy.qos import QoSDurabilityPolicy
 
@@ -39,14 +40,22 @@ def system(tmp_path: Path) -> Iterator[System]:
     system.close()
 
 
-@pytest.mark.parametrize('middleware', ['rmw_fastrtps_cpp', 'rmw_cyclonedds_cpp'])
-def test_a_flow_runs_and_is_confirmed(system: System, tmp_path: Path, middleware: str) -> None:
-    system.environment['RMW_IMPLEMENTATION'] = middleware
+@pytest.mark.parametrize('environment', [
+    {'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp'}, {'RMW_IMPLEMENTATION': 'rmw_cyclonedds_cpp'},
+    {'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp', **UDP}], ids=['fast dds', 'cyclone dds', 'udp'])
+def test_a_flow_runs_and_is_confirmed(
+    system: System, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    system.environment.update(environment)
     system.start('sim_cell', real_time_factor=2.0)
     for name in TOPICS:
         system.start(name)
     code, output = finish(system.run(flow_file(tmp_path)))
     assert code == 0, output + system.logs()
+    mapped = {name for process in system.processes.values()
+              for name in Path(f'/proc/{process.pid}/maps').read_text().split()
+              if name.startswith('/dev/shm/')}
+    assert bool(mapped) is (environment == {'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp'})
     rows = [row for row in system.rows(action_id='move') if row.kind == 'transition']
     assert [row.to_state for row in rows] == [
         'in_progress', 'executing_motion', 'sensor_confirm', 'status_verification_requested',
