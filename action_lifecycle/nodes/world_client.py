@@ -143,10 +143,11 @@ class _Call:
             self.sent = True
             self._give_up()
             goal_id = self._goal_id = to_uuid(self.new_id())
-            self.client.send(self.goal(), goal_id, self._sign).add_done_callback(
-                self.bridge.guarded(
-                    lambda future: self._answered(goal_id, future),
-                    what=f'answer of action {self.client.server}'))
+            self.client.send(
+                self.goal(), goal_id, lambda feedback: self._sign(goal_id, feedback),
+            ).add_done_callback(self.bridge.guarded(
+                lambda future: self._answered(goal_id, future),
+                what=f'answer of action {self.client.server}'))
             self._listen(waited)
         elif waited >= self.bridge.timeout:
             self.absent('the world model bridge is not there')
@@ -154,8 +155,9 @@ class _Call:
             self._timer = self.bridge.clock.call_later(
                 LOOK_AGAIN, lambda: self.send(waited + LOOK_AGAIN))
 
-    def _sign(self, feedback: Any) -> None:
+    def _sign(self, goal_id: UUID, feedback: Any) -> None:
         self._hear()
+        self._begun(goal_id)
         self.told(feedback)
 
     def _hear(self) -> None:
@@ -202,8 +204,14 @@ class _Call:
                 self.client.cancel(goal_id)
             return
         self._hear()
-        if not accepted:
+        if accepted:
+            self._begun(goal_id)
+        else:
             self._refused()
+
+    def _begun(self, goal_id: UUID) -> None:
+        """Ask for the result of an accepted goal; feedback shows it if the response was lost."""
+        if self._accepted:
             return
         self._accepted = True
         self.client.ask_result(goal_id).add_done_callback(

@@ -27,12 +27,14 @@ from typing import Any
 
 from action_lifecycle.ledger import JournalReader, Row
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
+from action_lifecycle.ros.goal_client import GoalClient
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
 import pytest
 from rclpy.action import ActionClient
 from rclpy.parameter import Parameter
+from rclpy.task import Future
 from std_msgs.msg import Bool
 
 from .bridge_rig import Rig
@@ -229,3 +231,31 @@ def test_a_goal_that_is_no_number_or_beyond_its_limits_is_refused_by_its_field(
     assert result.state != 'FINISH' and not stack.gripper.goals
     told = result.error_msg or stack.error().data['error_msg']
     assert words in told
+
+
+@pytest.mark.parametrize('canceled', [False, True])
+def test_a_motion_whose_acceptance_does_not_reach_the_action_node_is_known_by_its_feedback(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, canceled: bool
+) -> None:
+    stack.start()
+    send, lost = GoalClient.send, []
+
+    def lose(client: GoalClient, *arguments: Any) -> Future:
+        answer = send(client, *arguments)
+        if client is stack.lifecycle.world.motion and not lost:
+            lost.append(answer)
+            return Future()
+        return answer
+
+    monkeypatch.setattr(GoalClient, 'send', lose)
+    if canceled:
+        stack.gripper.behaviour = 'wait'
+        text = FLOW.replace('POSITION', '0.01').replace('MAINTAIN', 'gap > -1')
+        handle = stack.wait(stack.flows.send_goal_async(ExecuteFlow.Goal(flow=text)))
+        stack.until(lambda: stack.gripper.goals)
+        stack.wait(handle.cancel_goal_async())
+        stack.until(lambda: stack.gripper.canceled)
+        assert stack.end(handle.get_result_async()).state == 'FAIL'
+    else:
+        assert stack.end(stack.begin()).state == 'FINISH'
+    assert len(lost) == len(stack.gripper.goals) == 1
