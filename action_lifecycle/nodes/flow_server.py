@@ -225,6 +225,8 @@ class FlowServer:
     def _cancel(self, handle: Any) -> None:
         flow_id = next((flow_id for flow_id, waiting in self._waiting.items()
                         if any(other.goal_id == handle.goal_id for other in waiting.handles)), '')
+        if not flow_id and self._attach:  # still checked; another goal may have begun its flow
+            flow_id = handle.request.flow_id
         if not flow_id or self.orchestrator is None:
             return
         actor = handle.request.requester or 'client'
@@ -288,6 +290,9 @@ class FlowServer:
             return flow_id
         checked = await self.sources.load(order, lambda text: self._feed_back(
             _Waiting(None, [handle]), self._starting(wanted, 'dependency_analysis', text)))
+        run = orchestrator.runs.get(wanted)
+        if run is not None and self._attach and not run.ended:
+            return run  # another goal has begun it meanwhile
         if handle.is_cancel_requested:  # else the journal would show a start without the cancel
             raise FlowRefused(ErrorCode.CANCELED, 'canceled before it began')
         return self._begin(checked, order, wanted)

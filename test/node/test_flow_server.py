@@ -52,6 +52,34 @@ def test_a_flow_that_is_canceled_while_it_is_checked_never_begins() -> None:
     assert refused.value.code is ErrorCode.CANCELED
 
 
+def test_a_cancel_while_it_is_checked_cancels_the_flow_that_another_goal_has_begun() -> None:
+    class Slow:
+        """Checks a flow, while another goal begins it and this one is canceled."""
+
+        recipes = None
+
+        async def load(self, order: Any, told: Any) -> Any:
+            server.orchestrator.runs['f'] = run  # type: ignore[union-attr]
+            handle.is_cancel_requested = True
+            server._cancel(handle)
+            return SimpleNamespace()
+
+    canceled: list[tuple[str, str]] = []
+    run = SimpleNamespace(flow_id='f', ended=False)
+    handle = SimpleNamespace(
+        request=ExecuteFlow.Goal(flow='flow: f\nactions: {}\n', flow_id='f', requester='ann'),
+        is_cancel_requested=False)
+    node: Any = SimpleNamespace(add_action_server=lambda *arguments, **named: None)
+    server = FlowServer(node, Slow(), SimpleNamespace(), attach=True)  # type: ignore[arg-type]
+    server.orchestrator = SimpleNamespace(  # type: ignore[assignment]
+        runs={}, cancel=lambda flow_id, actor, reason: canceled.append((flow_id, actor)))
+    server.planner = SimpleNamespace(open={})  # type: ignore[assignment]
+    with pytest.raises(StopIteration) as taken:
+        server._take(handle.request, handle).send(None)
+    assert taken.value.value is run  # so it follows the flow, and is canceled with it
+    assert canceled == [('f', 'ann')]
+
+
 class Handle(SimpleNamespace):
     """A goal's handle that keeps how the goal ended."""
 

@@ -109,7 +109,7 @@ class Robot(System):
             text = text.replace(key, str(value))
         before = self.motions[ARM]
         goal_message = ExecuteFlow.Goal(flow=text, flow_id=name)
-        for _ in range(10):  # of a server that was killed just now, DDS tells no better
+        for _ in range(30):  # of a server that was killed just now, DDS tells no better
             self.until(self.flows.server_is_ready, 20.0, 'the action node')
             sent = time.monotonic()
             self.flows.send_goal_async(goal_message)
