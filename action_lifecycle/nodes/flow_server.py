@@ -81,6 +81,7 @@ class FlowServer:
         self._planners = planners
         self._attach = attach
         self._waiting: dict[str, _Waiting] = {}
+        self._checking: dict[str, list[Any]] = {}  #: goals whose flow is checked, by flow id
         node.add_action_server(ExecuteFlow, '~/execute_flow', self._execute, cancel=self._cancel)
 
     def activate(self, orchestrator: Orchestrator, apart: Any) -> None:
@@ -225,8 +226,10 @@ class FlowServer:
     def _cancel(self, handle: Any) -> None:
         flow_id = next((flow_id for flow_id, waiting in self._waiting.items()
                         if any(other.goal_id == handle.goal_id for other in waiting.handles)), '')
-        if not flow_id and self._attach:  # still checked; another goal may have begun its flow
+        if not flow_id and self._attach and handle.request.flow_id:
+            # It is still checked; the others of its flow are withdrawn with it.
             flow_id = handle.request.flow_id
+            self._checking.pop(flow_id, None)
         if not flow_id or self.orchestrator is None:
             return
         actor = handle.request.requester or 'client'
@@ -288,14 +291,28 @@ class FlowServer:
                 del self._waiting[flow_id]
                 raise
             return flow_id
-        checked = await self.sources.load(order, lambda text: self._feed_back(
-            _Waiting(None, [handle]), self._starting(wanted, 'dependency_analysis', text)))
+        self._checking.setdefault(wanted, []).append(handle)
+        try:
+            checked = await self.sources.load(order, lambda text: self._feed_back(
+                _Waiting(None, [handle]), self._starting(wanted, 'dependency_analysis', text)))
+        finally:
+            canceled = not self._leave_check(wanted, handle)
         run = orchestrator.runs.get(wanted)
         if run is not None and self._attach and not run.ended:
             return run  # another goal has begun it meanwhile
-        if handle.is_cancel_requested:  # else the journal would show a start without the cancel
+        if canceled:  # else the journal would show a start without the cancel
             raise FlowRefused(ErrorCode.CANCELED, 'canceled before it began')
         return self._begin(checked, order, wanted)
+
+    def _leave_check(self, wanted: str, handle: Any) -> bool:
+        """Forget a goal whose flow was checked; returns whether it is still wanted."""
+        goals = self._checking.get(wanted, [])
+        kept = handle in goals and not handle.is_cancel_requested
+        if handle in goals:
+            goals.remove(handle)
+        if not goals:
+            self._checking.pop(wanted, None)
+        return kept
 
     def _begin(self, checked: CheckedFlow, order: FlowOrder, wanted: str) -> FlowRun | Job:
         flow = checked.flow

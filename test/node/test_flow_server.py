@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,57 +28,96 @@ import pytest
 
 
 class Sources:
-    """Checks a flow, while its goal is canceled."""
+    """Checks flows; `meanwhile` happens during the check."""
 
     recipes = None
 
-    def __init__(self, handle: SimpleNamespace) -> None:
-        self.handle = handle
+    def __init__(self, meanwhile: Callable[[], None]) -> None:
+        self.meanwhile = meanwhile
 
     async def load(self, order: Any, told: Any) -> Any:
-        self.handle.is_cancel_requested = True
-        return SimpleNamespace()
+        self.meanwhile()
+        return SimpleNamespace(flow=SimpleNamespace(steering=False, schedule=None, name='f'),
+                               origin={})
+
+
+def goal(flow_id: str = 'f') -> SimpleNamespace:
+    """Return the handle of a goal."""
+    return SimpleNamespace(
+        request=ExecuteFlow.Goal(flow='flow: f\nactions: {}\n', flow_id=flow_id, requester='ann'),
+        goal_id=object(), is_cancel_requested=False)
+
+
+def server_with(sources: Any, *, attach: bool = False) -> FlowServer:
+    node: Any = SimpleNamespace(
+        add_action_server=lambda *arguments, **named: None, now=lambda: 12.0)
+    server = FlowServer(node, sources, SimpleNamespace(name=''), attach=attach)  # type: ignore
+    server.orchestrator = SimpleNamespace(  # type: ignore[assignment]
+        runs={}, new_id=lambda name, wanted: wanted, submit=lambda *arguments, **named: 'begun')
+    server.planner = SimpleNamespace(  # type: ignore[assignment]
+        open={}, cancel=lambda flow_id, actor: None)
+    return server
+
+
+def cancel(server: FlowServer, handle: SimpleNamespace) -> None:
+    """Cancel a goal as rclpy does."""
+    handle.is_cancel_requested = True
+    server._cancel(handle)
+
+
+def taken(server: FlowServer, handle: SimpleNamespace) -> Any:
+    """Return what a goal has begun or follows."""
+    with pytest.raises(StopIteration) as returned:
+        server._take(handle.request, handle).send(None)
+    return returned.value.value
 
 
 def test_a_flow_that_is_canceled_while_it_is_checked_never_begins() -> None:
-    handle = SimpleNamespace(
-        request=ExecuteFlow.Goal(flow='flow: f\nactions: {}\n', flow_id='f', requester='ann'),
-        is_cancel_requested=False)
-    node: Any = SimpleNamespace(add_action_server=lambda *arguments, **named: None)
-    server = FlowServer(node, Sources(handle), SimpleNamespace(), attach=False)  # type: ignore
-    server.orchestrator = SimpleNamespace(runs={})  # type: ignore[assignment]
-    server.planner = SimpleNamespace(open={})  # type: ignore[assignment]
+    handle = goal()
+    server = server_with(Sources(lambda: cancel(server, handle)))
     with pytest.raises(FlowRefused) as refused:
         server._take(handle.request, handle).send(None)
     assert refused.value.code is ErrorCode.CANCELED
 
 
 def test_a_cancel_while_it_is_checked_cancels_the_flow_that_another_goal_has_begun() -> None:
-    class Slow:
-        """Checks a flow, while another goal begins it and this one is canceled."""
-
-        recipes = None
-
-        async def load(self, order: Any, told: Any) -> Any:
-            server.orchestrator.runs['f'] = run  # type: ignore[union-attr]
-            handle.is_cancel_requested = True
-            server._cancel(handle)
-            return SimpleNamespace()
-
     canceled: list[tuple[str, str]] = []
-    run = SimpleNamespace(flow_id='f', ended=False)
-    handle = SimpleNamespace(
-        request=ExecuteFlow.Goal(flow='flow: f\nactions: {}\n', flow_id='f', requester='ann'),
-        is_cancel_requested=False)
-    node: Any = SimpleNamespace(add_action_server=lambda *arguments, **named: None)
-    server = FlowServer(node, Slow(), SimpleNamespace(), attach=True)  # type: ignore[arg-type]
-    server.orchestrator = SimpleNamespace(  # type: ignore[assignment]
-        runs={}, cancel=lambda flow_id, actor, reason: canceled.append((flow_id, actor)))
-    server.planner = SimpleNamespace(open={})  # type: ignore[assignment]
-    with pytest.raises(StopIteration) as taken:
-        server._take(handle.request, handle).send(None)
-    assert taken.value.value is run  # so it follows the flow, and is canceled with it
+    run, handle = SimpleNamespace(flow_id='f', ended=False), goal()
+
+    def begin_and_cancel() -> None:
+        orchestrator.runs['f'] = run
+        cancel(server, handle)
+
+    server = server_with(Sources(begin_and_cancel), attach=True)
+    orchestrator: Any = server.orchestrator
+    orchestrator.cancel = lambda flow_id, actor, reason: canceled.append((flow_id, actor))
+    assert taken(server, handle) is run  # so it follows the flow, and is canceled with it
     assert canceled == [('f', 'ann')]
+
+
+@pytest.mark.parametrize(('flow_id', 'begun'), [('f', False), ('g', True), ('', True)])
+def test_a_cancel_while_it_is_checked_withdraws_the_other_goals_of_its_flow(
+    flow_id: str, begun: bool
+) -> None:
+    first, second = goal('f' if flow_id else ''), goal(flow_id)
+    outcomes: list[Any] = []
+
+    def check_another_and_cancel() -> None:
+        sources.meanwhile = lambda: cancel(server, first)
+        try:
+            server._take(second.request, second).send(None)
+        except StopIteration as returned:
+            outcomes.append(returned.value)
+        except FlowRefused as refused:
+            outcomes.append(refused.code)
+
+    sources = Sources(check_another_and_cancel)
+    server = server_with(sources, attach=True)
+    with pytest.raises(FlowRefused) as refused:
+        server._take(first.request, first).send(None)
+    assert refused.value.code is ErrorCode.CANCELED
+    assert outcomes == ['begun' if begun else ErrorCode.CANCELED]
+    assert not server._checking
 
 
 class Handle(SimpleNamespace):
@@ -88,15 +128,6 @@ class Handle(SimpleNamespace):
 
     def succeed(self) -> None:
         self.ended = 'succeeded'
-
-
-def server_with(sources: Any) -> FlowServer:
-    node: Any = SimpleNamespace(
-        add_action_server=lambda *arguments, **named: None, now=lambda: 12.0)
-    server = FlowServer(node, sources, SimpleNamespace(name=''), attach=False)  # type: ignore
-    server.orchestrator = SimpleNamespace(runs={})  # type: ignore[assignment]
-    server.planner = SimpleNamespace(open={})  # type: ignore[assignment]
-    return server
 
 
 def test_the_status_of_a_refused_flow_says_that_it_failed_and_why() -> None:
