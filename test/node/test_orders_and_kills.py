@@ -247,6 +247,8 @@ class Clear(Order):
     def not_there(self, rig: OrdersRig, flow: str) -> None:
         if rig.state(flow, 'later'):  # a node that was not killed has gone on with the order
             rig.until(lambda: self.is_clear(rig), 10.0, 'it was cleared before that ran')
+            orders = [row.seq for row in rig.rows(kind='clear_stop') if row.event == 'clear_stop']
+            assert orders[-1] > rig.rows(flow_id=flow)[0].seq, 'the order is in the journal'
 
     def carried_out(self, rig: OrdersRig, flow: str) -> None:
         rig.until(lambda: self.is_clear(rig), 10.0, 'it is clear')

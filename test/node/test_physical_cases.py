@@ -83,12 +83,16 @@ class Stack(Rig):
         self.until(self.flows.server_is_ready)
         self.until(lambda: self.lifecycle.world.safety_known)
 
-    def begin(self, *, position: str = '0.01', maintain: str = 'gap > -1') -> Any:
-        """Start the flow; returns the future of its result."""
+    def submit(self, *, position: str = '0.01', maintain: str = 'gap > -1') -> Any:
+        """Start the flow; returns the handle of its goal."""
         text = FLOW.replace('POSITION', position).replace('MAINTAIN', maintain)
         handle = self.wait(self.flows.send_goal_async(ExecuteFlow.Goal(flow=text)))
         assert handle.accepted
-        return handle.get_result_async()
+        return handle
+
+    def begin(self, **fields: str) -> Any:
+        """Start the flow; returns the future of its result."""
+        return self.submit(**fields).get_result_async()
 
     def end(self, future: Any) -> ExecuteFlow.Result:
         return self.wait(future, 15.0).result
@@ -250,8 +254,7 @@ def test_a_motion_whose_acceptance_does_not_reach_the_action_node_is_known_by_it
     monkeypatch.setattr(GoalClient, 'send', lose)
     if canceled:
         stack.gripper.behaviour = 'wait'
-        text = FLOW.replace('POSITION', '0.01').replace('MAINTAIN', 'gap > -1')
-        handle = stack.wait(stack.flows.send_goal_async(ExecuteFlow.Goal(flow=text)))
+        handle = stack.submit()
         stack.until(lambda: stack.gripper.goals)
         stack.wait(handle.cancel_goal_async())
         stack.until(lambda: stack.gripper.canceled)
