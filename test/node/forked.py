@@ -28,6 +28,7 @@ import ctypes
 import faulthandler
 from importlib.metadata import entry_points
 import multiprocessing
+from multiprocessing.forkserver import ensure_running
 from multiprocessing.reduction import DupFd
 import os
 from pathlib import Path
@@ -36,6 +37,7 @@ import subprocess
 import sys
 import traceback
 from typing import Any, IO
+from unittest.mock import patch
 
 CONTEXT = multiprocessing.get_context('forkserver')
 CONTEXT.set_forkserver_preload(['node.preloaded'])
@@ -70,6 +72,8 @@ class Forked:
         self._process = CONTEXT.Process(target=_run, args=(
             command, environment, _Descriptor(taken),
             None if given is None else _Descriptor(given)))
+        with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
+            ensure_running()  # Python 3.12 preloads in silence nothing that sys.path alone finds
         self._process.start()
         for descriptor in theirs:
             os.close(descriptor)

@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+import gc
 import importlib
 
 import action_lifecycle.nodes.composed  # noqa: F401
@@ -27,3 +28,4 @@ import sensor_msgs.msg  # noqa: F401
 
 with suppress(ImportError):  # the cell is an extra
     importlib.import_module('action_lifecycle.sim.node')
+gc.freeze()  # what each of the forked processes would go through

@@ -58,6 +58,14 @@ def test_it_gets_what_it_is_given_and_ends_with_its_code(
     assert process.poll() == process.returncode == process.wait(1.0) == code
 
 
+def test_what_the_nodes_import_is_there_before_it_begins(tmp_path: Path) -> None:
+    script = tmp_path / 'script.py'
+    script.write_text("import sys; print('action_lifecycle.nodes.composed' in sys.modules)")
+    output, _ = Forked([sys.executable, str(script)], dict(os.environ),
+                       subprocess.PIPE).communicate(timeout=60)
+    assert output == 'True\n'
+
+
 def test_a_signal_ends_it_and_a_wait_has_a_limit(tmp_path: Path) -> None:
     process = start(tmp_path, '0')
     with pytest.raises(subprocess.TimeoutExpired):
