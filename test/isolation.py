@@ -35,6 +35,10 @@ UDP = {
         Path(__file__).parents[1] / 'config' / 'dds' / 'fastdds_udp.xml')}
 """Environment of processes that Fast DDS connects by UDP on this machine; see docs/crash.md."""
 
+# A process sees it that names no other file; Fast DDS reads it as the first participant is made.
+os.environ.setdefault(
+    'FASTRTPS_DEFAULT_PROFILES_FILE', str(Path(__file__).with_name('fastdds.xml')))
+
 _HELD: list[IO[str]] = []  # files locked by this process until it ends
 _OF_TESTS: list[IO[str]] = []  # those that tests have locked, the oldest first
 

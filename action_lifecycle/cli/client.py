@@ -38,8 +38,8 @@ from ..ros.qos import state_qos
 
 TELL = 3.0
 """Wait (s) after which a message says what the command waits for."""
-AGAIN = 1.0
-"""Interval (s) at which an unanswered service request is repeated."""
+AGAIN = 0.1
+"""Time (s) after which an unanswered service request is repeated; doubled with each repetition."""
 ABSENT = (ErrorCode.NOT_FOUND, ErrorCode.NOT_READY, ErrorCode.LEDGER_UNAVAILABLE)
 """Error codes of responses for which the command exits with `NOT_THERE`."""
 PAGE = 1000
@@ -117,12 +117,13 @@ class Client:
         full = self.node.resolve_service_name(name)
         self.until(client.service_is_ready, wait, f"service '{full}' is not there", full)
         asked: list[Any] = []
-        ask_at = time.monotonic()
+        interval, ask_at = AGAIN, time.monotonic()
 
         def answered() -> bool:
-            nonlocal ask_at
+            nonlocal interval, ask_at
             if time.monotonic() >= ask_at:
-                ask_at += AGAIN if again else wait
+                ask_at += interval if again else wait
+                interval *= 2.0
                 asked.append(client.call_async(request))
             return any(future.done() for future in asked)
 

@@ -46,6 +46,7 @@ def system(tmp_path: Path) -> Iterator[System]:
 def test_a_flow_runs_and_is_confirmed(
     system: System, tmp_path: Path, environment: dict[str, str]
 ) -> None:
+    del system.environment['FASTRTPS_DEFAULT_PROFILES_FILE']  # as it comes, but for `udp`
     system.environment.update(environment)
     system.start('sim_cell', real_time_factor=2.0)
     for name in TOPICS:
