@@ -48,6 +48,7 @@ NODES = ('world_model_bridge', 'ledger', 'action_lifecycle')
 SPEED = '1.0'
 
 
+@pytest.mark.long
 @pytest.mark.launch_test
 def generate_test_description() -> launch.LaunchDescription:
     return launch.LaunchDescription([

@@ -136,7 +136,8 @@ def rounds(folder: Path, number: signal.Signals, count: int, rng: random.Random)
 
 
 @pytest.mark.timeout(120 + 60 * ROUNDS)
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize('number', [
+    signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_no_process_ends_by_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     codes = rounds(tmp_path, number, ROUNDS, random.Random(SEED))
     assert codes == {f'{name} 0': ROUNDS for name in EXECUTABLES}

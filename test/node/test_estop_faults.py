@@ -34,6 +34,8 @@ import pytest
 
 from .estop_rig import Driver, EstopRig, MAX_AGE, OPEN
 
+pytestmark = pytest.mark.long
+
 CHECKS = int(os.environ.get('ESTOP_CHECKS', '4'))
 SEED = int(os.environ.get('ESTOP_SEED', '0')) or random.randrange(1, 10 ** 6)
 PAUSES = int(os.environ.get('PAUSES', '1'))
@@ -293,7 +295,6 @@ class Campaign:
 FAULTS = [name for name in vars(Campaign) if not name.startswith('_') and name != 'check']
 
 
-@pytest.mark.long
 @pytest.mark.timeout(120 + 60 * CHECKS)
 def test_campaign_of_random_faults(rig: EstopRig) -> None:
     print(f'ESTOP_SEED={SEED}')

@@ -184,6 +184,7 @@ def test_services_and_actions_are_closed_while_it_is_not_active(rig: Rig) -> Non
     assert rig.node.calls == ['activate', 'halt', 'deactivate']
 
 
+@pytest.mark.long
 def test_ended_goals_are_forgotten_so_that_the_status_stays_small(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

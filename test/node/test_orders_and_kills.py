@@ -274,7 +274,7 @@ MOMENTS = ('before', 'after', 'called', 'moved', 'half')
 """Before and after its row, after the two first effects, before the row that tells of one."""
 CASES = [(order, moment, victim) for order, kind in ORDERS.items() for moment in MOMENTS
          for victim in ('node', 'bridge', 'both') if moment != 'moved' or kind.moved is not None]
-SHORT = {('cancel_flow', 'after', 'node'), ('edit', 'called', 'both')}
+SHORT = {('cancel_flow', 'after', 'node')}
 """Cases of the quick run; all others are `long`."""
 
 

@@ -137,7 +137,8 @@ def _memory() -> float:
 
 
 @pytest.mark.parametrize(('fleet', 'rounds'), [
-    ('auto', ROUNDS), ('single_threaded', 20)], indirect=['fleet'])
+    ('auto', ROUNDS), pytest.param('single_threaded', 20, marks=pytest.mark.long)],
+    indirect=['fleet'])
 def test_rounds_under_load_leave_nothing_behind(fleet: Fleet, rounds: int) -> None:
     unconfigured = active = None
     memory, handles = 0.0, 0

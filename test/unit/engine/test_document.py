@@ -163,6 +163,7 @@ def test_missing_file_and_oversized_file_are_named(tmp_path) -> None:
         read_document(tmp_path / 'big.yaml', max_bytes=50)
 
 
+@pytest.mark.long
 def test_ten_megabytes_load_correctly() -> None:
     count = 200_000
     text = ''.join(f'key_{i}: [{i}, "some more text to fill"]\n' for i in range(count))
