@@ -39,9 +39,9 @@ def system(tmp_path: Path) -> Iterator[System]:
 
 def change(system: System, name: str, transition: int) -> Any:
     client = system.client(ChangeState, f'{name}/change_state')
-    system.until(client.service_is_ready, 10, f'{name} is there')
+    system.until(client.service_is_ready, 40.0, f'{name} is there')
     call = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
-    system.until(call.done, 10, f'{name} answers')
+    system.until(call.done, 40.0, f'{name} answers')
     return call.result().success
 
 
@@ -51,7 +51,7 @@ def test_the_action_node_stops_the_motion_and_asks_when_it_is_active_again(
     system.start_all()
     run = system.run(flow_file(tmp_path, seconds=20, within=2.0))
     system.until_state('move', 'executing_motion')
-    system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
+    system.until(lambda: system.motions.get('arm_controller'), 40.0, 'the arm moves')
     assert change(system, 'action_lifecycle', Transition.TRANSITION_DEACTIVATE)
     code, output = finish(run, 20.0)
     assert code != 0 and 'active again' in ' '.join(output.split()), output
@@ -74,14 +74,14 @@ def test_a_deactivated_bridge_stops_the_motion_and_is_asked_again_when_it_is_act
     system.start_all()
     run = system.run(flow_file(tmp_path, seconds=20, within=8.0))
     system.until_state('move', 'executing_motion')
-    system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
+    system.until(lambda: system.motions.get('arm_controller'), 40.0, 'the arm moves')
     for _ in ('in motion', 'while the sensors are asked'):
         assert change(system, 'world_model_bridge', Transition.TRANSITION_DEACTIVATE)
         system.until_state('move', 'sensor_confirm')
         system.until(lambda: change(system, 'world_model_bridge', Transition.TRANSITION_ACTIVATE),
                      10, 'the bridge is active')
         active = time.monotonic()  # a refused question is put again every 0.2 s
-        system.until(lambda since=active: time.monotonic() > since + 1.0, 5, 'a question')
+        system.until(lambda since=active: time.monotonic() > since + 1.0, 40.0, 'a question')
     assert run.poll() is None
     system.until_state('move', 'fallback_requested')
     (failed,) = (row.data for row in system.rows(action_id='move') if row.event == 'fail')

@@ -71,7 +71,7 @@ def system(tmp_path: Path) -> Iterator[System]:
 
 def edit(system: System, flow_id: str, text: str) -> Any:
     client = system.client(EditFlow, 'action_lifecycle/edit_flow')
-    system.until(client.service_is_ready, 10, 'edit_flow')
+    system.until(client.service_is_ready, 40.0, 'edit_flow')
     answer = client.call_async(EditFlow.Request(
         flow_id=flow_id, edit_yaml=text, author='ann', reason='once more'))
     system.until(answer.done, 15, 'an answer of edit_flow')
@@ -89,7 +89,7 @@ def test_edits_are_checked_by_the_robot_and_survive_kill_9(
     assert run.poll() is None, run.communicate()
     system.until_state('move', 'executing_motion')
     flow_id = system.rows(kind='flow')[0].flow_id
-    system.until(lambda: system.motions.get('arm_controller'), 10, 'the arm moves')
+    system.until(lambda: system.motions.get('arm_controller'), 40.0, 'the arm moves')
 
     refused = edit(system, flow_id, BACK.replace('arm_controller/', 'arm_controler/'))
     assert not refused.accepted and refused.error_code == 505
@@ -112,7 +112,7 @@ def test_edits_are_checked_by_the_robot_and_survive_kill_9(
                 if row.to_state == 'terminated'}
     assert outcomes == {'look': 'succeeded', 'move': 'succeeded', 'never': 'skipped',
                         'back': 'succeeded', 'look_again': 'succeeded'}
-    system.until(lambda: system.motions['arm_controller'] >= 2, 5, 'the count of motions')
+    system.until(lambda: system.motions['arm_controller'] >= 2, 40.0, 'the count of motions')
     assert system.motions['arm_controller'] == 2
     last = system.until(lambda: [row for row in system.rows(flow_id=flow_id, kind='flow')
                                  if row.final], 10, 'the end of the flow')[0]

@@ -136,10 +136,10 @@ class Robot(System):
         def asked() -> Any:
             return next((one for one in self.requests if one.flow_id == flow), None)
         request = Respond.Request(
-            id=self.until(asked, 10.0, 'a person is asked').id, answer='retry', actor='anna')
-        self.until(self.respond.service_is_ready, 10.0, 'the service for answers')
+            id=self.until(asked, 40.0, 'a person is asked').id, answer='retry', actor='anna')
+        self.until(self.respond.service_is_ready, 40.0, 'the service for answers')
         answer = self.respond.call_async(request)
-        self.until(answer.done, 10.0, 'the answer is taken')
+        self.until(answer.done, 40.0, 'the answer is taken')
         assert answer.result().accepted
 
     def kill_all(self, victim: str) -> None:
@@ -156,7 +156,7 @@ class Robot(System):
         self.until_in(flow, 'terminated', 40.0)
         rows = self.rows(flow_id=flow, action_id='move', kind='transition')
         assert rows[-1].data['outcome'] == 'succeeded', [(row.event, row.cause) for row in rows]
-        self.until(lambda: self.motions[ARM] - before >= motions, 5.0, 'the count of motions')
+        self.until(lambda: self.motions[ARM] - before >= motions, 40.0, 'the count of motions')
         assert self.motions[ARM] - before == motions
         assert any(row.data.get('evidence') for row in rows)
 

@@ -118,7 +118,7 @@ def test_goals_of_a_model_are_refused_like_any_others(
     first, second = prompts(endpoint)
     assert first['request'] == 'Open the gripper.' and 'the_last_answer_was_refused' not in first
     assert '0.5 is out of its limits, 0 to 0.08' in str(second['the_last_answer_was_refused'])
-    system.until(lambda: system.motions.get('gripper_controller'), 10, 'the count of motions')
+    system.until(lambda: system.motions.get('gripper_controller'), 40.0, 'the count of motions')
     assert system.motions['gripper_controller'] == 1
 
     # A tool that moves: neither what its type nor what the limits do not admit leaves.
@@ -137,6 +137,6 @@ def test_goals_of_a_model_are_refused_like_any_others(
     assert '0.5 is out of its limits' in refused['error']
     assert done['content']['done'] is True
     assert "'wide' is not of type 'number'" in str(endpoint.requests[2]['messages'])
-    system.until(lambda: system.motions['gripper_controller'] == 2, 10, 'the second motion')
+    system.until(lambda: system.motions['gripper_controller'] == 2, 40.0, 'the second motion')
     rows = [row for row in system.rows(kind='transition') if row.action_id == 'gripper']
     assert rows[-1].to_state == 'terminated' and 'completed' in {row.to_state for row in rows}

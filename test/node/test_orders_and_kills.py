@@ -225,7 +225,7 @@ class Clear(Order):
 
     def stop(self, rig: OrdersRig, flow: str) -> None:
         rig.robot.tell('estop', state='pressed')
-        rig.until(lambda: rig.safety and rig.safety.state == SafetyState.STOPPED, 10.0, 'the stop')
+        rig.until(lambda: rig.safety and rig.safety.state == SafetyState.STOPPED, 40.0, 'the stop')
         rig.robot.tell('estop', state='clear')
 
     def give(self, rig: OrdersRig, flow: str) -> None:
@@ -246,12 +246,12 @@ class Clear(Order):
 
     def not_there(self, rig: OrdersRig, flow: str) -> None:
         if rig.state(flow, 'later'):  # a node that was not killed has gone on with the order
-            rig.until(lambda: self.is_clear(rig), 10.0, 'it was cleared before that ran')
+            rig.until(lambda: self.is_clear(rig), 40.0, 'it was cleared before that ran')
             orders = [row.seq for row in rig.rows(kind='clear_stop') if row.event == 'clear_stop']
             assert orders[-1] > rig.rows(flow_id=flow)[0].seq, 'the order is in the journal'
 
     def carried_out(self, rig: OrdersRig, flow: str) -> None:
-        rig.until(lambda: self.is_clear(rig), 10.0, 'it is clear')
+        rig.until(lambda: self.is_clear(rig), 40.0, 'it is clear')
         assert rig.until_ended(flow)['later'] == 'succeeded'
 
 
@@ -345,7 +345,7 @@ def test_an_order_is_carried_out_or_not_there_after_a_kill(
     order.carried_out(rig, flow)
     rig.end_case(flow)
     with suppress(AssertionError):  # an order that was given once more may be open yet
-        rig.until(lambda: not rig.violations(), 10.0, 'all orders are carried out')
+        rig.until(lambda: not rig.violations(), 40.0, 'all orders are carried out')
     assert not rig.violations()
     rig.sound = True
 
