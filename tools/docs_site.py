@@ -12,7 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""MkDocs hook: the site has only docs/, so links to other files become plain text."""
+"""
+MkDocs hook for what the pages have beyond Python-Markdown.
+
+The site has only docs/, so links to other files become plain text. A code block has one word after
+its fence; a second one says how the tests read it.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +26,7 @@ from typing import Any
 
 
 def on_page_markdown(markdown: str, page: Any, **site: Any) -> str:
-    """Return the page; a link to a file outside docs/ is replaced by its text."""
+    """Return the page as Python-Markdown reads it."""
     leaves = r'\.\./' * (page.file.src_uri.count('/') + 1)
-    return re.sub(rf'(?<!!)\[([^\]]+)\]\({leaves}[^)]*\)', r'\1', markdown)
+    markdown = re.sub(rf'(?<!!)\[([^\]]+)\]\({leaves}[^)]*\)', r'\1', markdown)
+    return re.sub(r'^(```\w+) .*$', r'\1', markdown, flags=re.MULTILINE)

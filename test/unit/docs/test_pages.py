@@ -61,7 +61,7 @@ def test_index_and_site_have_each_page_once() -> None:
 def test_the_pages_make_a_site_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip('mkdocs')
     done = subprocess.run(
-        [sys.executable, '-W', 'ignore', '-m', 'mkdocs', 'build', '--strict', '--quiet',
+        [sys.executable, '-W', 'ignore', '-m', 'mkdocs', 'build', '--strict',
          '--site-dir', str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.rglob('index.html'))) == len(list((ROOT / 'docs').rglob('*.md')))
