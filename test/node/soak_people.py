@@ -231,8 +231,10 @@ class People:
 
     def unlock(self, rng: random.Random) -> None:
         """Unlock what stands: a person has looked."""
-        moving = {line['resource'] for line in self.robot.log()
-                  if line.get('goal') in self.robot.running()}
+        if not self.safety.locked_resources:
+            return
+        running = self.robot.running()
+        moving = {line['resource'] for line in self.robot.log() if line.get('goal') in running}
         names = sorted(set(self.safety.locked_resources) - moving)
         if names:
             order = self._noted('unlock', resources=names)
