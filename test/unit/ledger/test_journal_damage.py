@@ -29,6 +29,7 @@ import shutil
 import sqlite3
 import subprocess
 import time
+from unittest.mock import patch
 
 from action_lifecycle.engine import load_graph
 from action_lifecycle.engine.resources import config_file
@@ -41,6 +42,8 @@ from action_lifecycle.ledger import (
     Projection,
     verify_journal,
 )
+from action_lifecycle.ledger.journal_checkpoint import CheckpointThread
+from action_lifecycle.ledger.journal_compaction import Removal, remove
 from action_lifecycle.ledger.journal_row import make_row, Row
 import pytest
 
@@ -85,7 +88,8 @@ def samples(tmp_path_factory, walk):
         if kind in ('closed', 'compacted'):
             found.append((path, files(path)))
             continue
-        with Journal(path) as journal:
+        # No checkpoint between the copies of the two files: they would not belong together.
+        with patch.object(CheckpointThread, '_checkpoint'), Journal(path) as journal:
             if kind == 'killed':
                 write(journal, walk, FLOWS // 2)
             else:
@@ -271,6 +275,14 @@ def test_empty_file_beside_a_wal_with_rows_is_refused_and_left_alone(journal, pa
         with pytest.raises(JournalError, match='the file is empty, but its WAL is not'):
             opened(emptied)
     assert wal.read_bytes() == Path(f'{path}-wal').read_bytes()
+
+
+def test_row_that_is_not_found_by_its_number_is_damage_when_it_would_be_removed(path):
+    with Journal(path) as journal:
+        journal.append_many([Entry('note')] * 3)
+    with closing(sqlite3.connect(path)) as connection, pytest.raises(
+            JournalError, match='damaged: row 4 has no hash'):
+        remove(connection, Removal([(4, '', '')], 3), {}, str(path))
 
 
 def test_message_of_sqlite_that_is_not_utf_8_is_told_all_the_same(path):
