@@ -38,8 +38,8 @@ from ..ros.qos import state_qos
 
 TELL = 3.0
 """Wait (s) after which a message says what the command waits for."""
-AGAIN = 0.1
-"""Time (s) after which an unanswered service request is repeated; doubled with each repetition."""
+AGAIN, SELDOM = 0.1, 1.0
+"""Time (s) after which an unanswered request is repeated; doubled each time, up to `SELDOM`."""
 ABSENT = (ErrorCode.NOT_FOUND, ErrorCode.NOT_READY, ErrorCode.LEDGER_UNAVAILABLE)
 """Error codes of responses for which the command exits with `NOT_THERE`."""
 PAGE = 1000
@@ -123,7 +123,7 @@ class Client:
             nonlocal interval, ask_at
             if time.monotonic() >= ask_at:
                 ask_at += interval if again else wait
-                interval *= 2.0
+                interval = min(2.0 * interval, SELDOM)
                 asked.append(client.call_async(request))
             return any(future.done() for future in asked)
 
