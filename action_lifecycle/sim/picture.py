@@ -190,7 +190,7 @@ def _side(normal: Array, size: Array, patch: float) -> list[tuple[Array, Array]]
 def main(arguments: list[str]) -> int:
     """Draw the state given on standard input; arguments: the renderer and the file."""
     renderer, path = arguments[0], Path(arguments[1])
-    os.nice(1)  # the cell has priority; on a busy machine, more would take minutes
+    os.nice(1)  # the cell has priority; at 5 it took 50 s beside busy programs
     state: dict[str, Any] = json.load(sys.stdin)
     model, data, _ = build(CellConfig(slippery=state['slippery']))
     data.qpos[:] = state['qpos']
