@@ -64,6 +64,7 @@ def test_the_pages_make_a_site_without_a_warning(tmp_path: Path) -> None:
         [sys.executable, '-W', 'ignore', '-m', 'mkdocs', 'build', '--strict',
          '--site-dir', str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
+    assert not [page for page in tmp_path.rglob('*.html') if '```' in page.read_text('utf-8')]
     assert len(list(tmp_path.rglob('index.html'))) == len(list((ROOT / 'docs').rglob('*.md')))
 
 
