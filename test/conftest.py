@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib.util import find_spec
 import logging
 import signal
@@ -51,3 +52,9 @@ except ImportError:
     pass
 else:
     logging.setLoggerClass(logging.Logger)
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was imported and collected out of each garbage collection of the tests."""
+    gc.collect()
+    gc.freeze()

@@ -70,7 +70,6 @@ def demo() -> str:
     return str(launch_file)
 
 
-@pytest.mark.long
 @pytest.mark.launch_test
 def generate_test_description() -> launch.LaunchDescription:
     file = demo()

@@ -34,8 +34,6 @@ import pytest
 
 from .estop_rig import Driver, EstopRig, MAX_AGE, OPEN
 
-pytestmark = pytest.mark.long
-
 CHECKS = int(os.environ.get('ESTOP_CHECKS', '4'))
 SEED = int(os.environ.get('ESTOP_SEED', '0')) or random.randrange(1, 10 ** 6)
 PAUSES = int(os.environ.get('PAUSES', '1'))
@@ -74,6 +72,7 @@ def test_clearing_is_refused_while_one_of_two_publishers_says_stop(rig: EstopRig
     rig.moves()
 
 
+@pytest.mark.long
 def test_the_silence_of_one_of_two_publishers_is_a_silence(rig: EstopRig) -> None:
     estop, _ = rig.begin_all()
     rig.moves()
@@ -96,7 +95,8 @@ def test_what_a_hung_driver_has_latched_is_no_heartbeat(rig: EstopRig) -> None:
 
 @pytest.mark.parametrize(('age', 'words'), [
     (100.0, f'its stamps are older than {MAX_AGE:g} s'),
-    (-100.0, f'its stamps are ahead of ROS time by more than {MAX_AGE:g} s')])
+    pytest.param(-100.0, f'its stamps are ahead of ROS time by more than {MAX_AGE:g} s',
+                 marks=pytest.mark.long)])
 def test_replayed_stamps_are_no_heartbeats(rig: EstopRig, age: float, words: str) -> None:
     _, scanner = rig.begin_all()
     rig.moves()
@@ -112,7 +112,8 @@ def test_replayed_stamps_are_no_heartbeats(rig: EstopRig, age: float, words: str
 
 # -- silence with and without motions
 
-@pytest.mark.parametrize('whose', ['driver', 'bridge'])
+@pytest.mark.parametrize('whose', [
+    'driver', pytest.param('bridge', marks=pytest.mark.long)])
 def test_a_pause_while_nothing_has_moved_is_not_latched(rig: EstopRig, whose: str) -> None:
     estop, _ = rig.begin_all()
     pause(rig, estop, whose, 2.5 * MAX_AGE)
@@ -121,7 +122,8 @@ def test_a_pause_while_nothing_has_moved_is_not_latched(rig: EstopRig, whose: st
 
 
 @pytest.mark.timeout(120 + 60 * PAUSES)
-@pytest.mark.parametrize('whose', ['driver', 'bridge'])
+@pytest.mark.parametrize('whose', [
+    pytest.param('driver', marks=pytest.mark.long), 'bridge'])
 def test_a_pause_while_a_motion_runs_stops_it(rig: EstopRig, whose: str) -> None:
     estop, _ = rig.begin_all()
     took: list[float] = []
@@ -143,6 +145,7 @@ def test_a_pause_while_a_motion_runs_stops_it(rig: EstopRig, whose: str) -> None
           f'0.2 s of its going on, {sum(one > 3.0 for one in took)} after more than 3 s')
 
 
+@pytest.mark.long
 def test_a_motion_waits_for_ready_within_the_limit_and_says_so(rig: EstopRig) -> None:
     estop, _ = rig.begin_all()
     estop.send(signal.SIGSTOP)
@@ -167,6 +170,7 @@ def test_a_stop_ends_the_wait_for_ready(rig: EstopRig) -> None:
     assert result.error_code == ErrorCode.ESTOP and not rig.gripper.goals
 
 
+@pytest.mark.long
 def test_a_motion_that_is_followed_is_stopped_when_the_estop_is_not_heard(rig: EstopRig) -> None:
     estop, _ = rig.begin_all()
     rig.gripper.behaviour = 'wait'
@@ -295,6 +299,7 @@ class Campaign:
 FAULTS = [name for name in vars(Campaign) if not name.startswith('_') and name != 'check']
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120 + 60 * CHECKS)
 def test_campaign_of_random_faults(rig: EstopRig) -> None:
     print(f'ESTOP_SEED={SEED}')

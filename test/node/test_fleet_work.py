@@ -104,7 +104,6 @@ def test_after_the_first_motion_a_person_decides_and_a_robot_that_comes_back_goe
     assert not fleet.redis.client.exists('{flows}:dead')
 
 
-@pytest.mark.long
 def test_ledger_node_that_falls_silent_stops_the_next_motion_and_not_the_one_that_runs(
     fleet: Fleet
 ) -> None:

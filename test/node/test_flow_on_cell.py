@@ -86,6 +86,8 @@ def test_a_flow_begins_when_the_time_is_known(system: System, tmp_path: Path) ->
     assert code == 0, output + system.logs()
     assert 'move             step 1 of 1, executing' in output, output
     assert re.search(r'^move {13}#\d succeeded after ', output, re.MULTILINE), output
+    assert {row.data['error_code'] for row in system.rows(action_id='move')
+            if row.event == 'fail'} <= {'GOAL_UNANSWERED'}
     assert all(row.ros_time > 0.0 for row in system.rows(action_id='move'))
 
 

@@ -26,8 +26,6 @@ import subprocess
 from isolation import domain_id
 import pytest
 
-pytestmark = pytest.mark.long
-
 ROOT = Path(__file__).parents[2]
 SOURCES = ('action_lifecycle', 'config', 'launch', 'package.xml', 'resource', 'setup.cfg',
            'setup.py')
