@@ -35,7 +35,7 @@ from ..ros.qos import state_qos
 
 TOPIC_TYPE = 'action_lifecycle_msgs/msg/OperatorRequestArray'
 TOPIC, SERVICE = '/operator_requests', '/respond'
-LOOK = 1.0
+LOOK = 0.2
 """Interval (s) at which the graph is searched for nodes that ask."""
 SIMULATED = 1e8
 """A deadline (s) up to this value is simulated time, a later one is wall time."""
