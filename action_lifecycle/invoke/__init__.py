@@ -14,7 +14,8 @@
 
 """Work in other processes: tasks started by states of type `invoker`."""
 
-from .celery_engine import CeleryEngine
+from typing import Any, TYPE_CHECKING
+
 from .engines import ENGINES, make_engine
 from .invoker import Invoker
 from .local import LocalEngine
@@ -24,8 +25,19 @@ from .states import InvokerState
 from .wire import MAX_MESSAGE, WireError
 from .work import Group, Map, read_work, Sequence, Task, WorkError
 
+if TYPE_CHECKING:
+    from .celery_engine import CeleryEngine
+
 __all__ = [
     'ENGINES', 'MAX_MESSAGE', 'CeleryEngine', 'Engine', 'Group', 'Invoker', 'InvokerState', 'Job',
     'LocalEngine', 'Map', 'Outcome', 'Progress', 'Sequence', 'Task', 'WireError', 'WorkError',
     'make_engine', 'read_work',
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the Celery engine and redis when they are used; local workers need neither."""
+    if name == 'CeleryEngine':
+        from .celery_engine import CeleryEngine
+        return CeleryEngine
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

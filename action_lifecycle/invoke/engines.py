@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-from .celery_engine import CeleryEngine
 from .local import LocalEngine
 from .run import Engine
 from ..engine.errors import LifecycleError, nearest
@@ -39,6 +38,7 @@ def make_engine(
     if name == 'celery':
         if not broker:
             raise LifecycleError("the engine 'celery' needs a broker, such as redis://localhost")
+        from .celery_engine import CeleryEngine  # see __init__
         return CeleryEngine(broker, time_limit, queue_limit)
     raise LifecycleError(f"unknown engine '{name}'" + nearest(name, ENGINES)
                          + f" (known: {', '.join(ENGINES)})")

@@ -257,3 +257,13 @@ time.sleep(60)
         eventually(lambda pid=pid: not is_running(pid))
     with suppress(ProcessLookupError):
         os.kill(int(path.read_text().split()[1]), signal.SIGKILL)  # what the hanging task started
+
+
+def test_a_local_worker_starts_without_redis_numpy_and_flows() -> None:
+    done = subprocess.run(
+        [sys.executable, '-c', 'import action_lifecycle.invoke.worker, sys; print(*sys.modules)'],
+        capture_output=True, text=True, check=True, timeout=60, env={
+            **os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)})
+    loaded = {name for name in ('redis', 'numpy', 'celery', 'action_lifecycle.flow')
+              if name in done.stdout.split()}
+    assert not loaded
