@@ -70,6 +70,7 @@ def demo() -> str:
     return str(launch_file)
 
 
+@pytest.mark.long  # a namespace is tested in test_bringup.py
 @pytest.mark.launch_test
 def generate_test_description() -> launch.LaunchDescription:
     file = demo()

@@ -19,6 +19,7 @@ from __future__ import annotations
 from contextlib import suppress
 import gc
 import importlib
+import inspect
 
 import action_lifecycle.nodes.composed  # noqa: F401
 import action_lifecycle.nodes.language_model  # noqa: F401
@@ -28,4 +29,5 @@ import sensor_msgs.msg  # noqa: F401
 
 with suppress(ImportError):  # the cell is an extra
     importlib.import_module('action_lifecycle.sim.node')
+inspect.getmodule(inspect.currentframe())  # rclpy's loggers look all modules up, once in a process
 gc.freeze()  # what each of the forked processes would go through

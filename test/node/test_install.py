@@ -32,7 +32,8 @@ SOURCES = ('action_lifecycle', 'config', 'launch', 'package.xml', 'resource', 's
 EXECUTABLES = set(re.findall(r"'(\w+) = [\w.]+:main", (ROOT / 'setup.py').read_text('utf-8')))
 
 
-@pytest.fixture(scope='module', params=['copies', 'links'])
+@pytest.fixture(scope='module', params=[
+    'copies', pytest.param('links', marks=pytest.mark.long)])
 def workspace(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
