@@ -95,10 +95,10 @@ def remove(
     through, anchor = before.get('through', 0), before.get('anchor', '')
     if doomed[-1] > through:
         through = doomed[-1]
-        found = writer.execute('SELECT hash FROM entry WHERE seq = ?', (through,)).fetchone()
-        if found is None or not isinstance(found[0], str):
+        (anchor,) = writer.execute('SELECT CAST(hash AS TEXT) FROM entry WHERE seq = ?',
+                                   (through,)).fetchone() or (None,)
+        if anchor is None:
             raise damaged(path, f'row {through} has no hash')
-        anchor = found[0]
     writer.executemany('DELETE FROM entry WHERE seq = ?', [(seq,) for seq in doomed])
     kept = [found for found, in writer.execute(
         'SELECT CAST(hash AS TEXT) FROM entry WHERE seq <= ? ORDER BY seq', (through,))]
