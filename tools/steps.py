@@ -50,10 +50,6 @@ def run_all(steps: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
         try:
             with step(name):
                 subprocess.run(command, check=True)
-        except FileNotFoundError:
-            say(f'{command[0]} is not installed: pip install -r tools/requirements-demo.txt '
-                '-r tools/requirements-dev.txt')
-            failed.append(name)
         except subprocess.CalledProcessError:
             failed.append(name)
     return failed

@@ -57,5 +57,11 @@ def test_it_names_what_was_left_out_and_the_command_that_installs_it(checkout: C
     assert code == 0 and 'LEFT OUT' not in last
 
 
+def test_it_names_the_checks_that_were_left_out(checkout: Checkout) -> None:
+    assert checkout.test('good', REDIS_SERVER=sys.executable, PATH=str(checkout.root)) == (
+        0, '== LEFT OUT: the check of style, for want of ruff: '
+           'pip install -r tools/requirements-dev.txt')
+
+
 def test_it_fails_if_a_test_fails(checkout: Checkout) -> None:
     assert checkout.test('bad') == (1, '== FAILED: tests')
