@@ -21,10 +21,9 @@ from concurrent.futures import Future as Done
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from rclpy.task import Future
-
 from .clock import NodeClock
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.threads import from_thread
 
 
 class Apart:
@@ -50,12 +49,9 @@ class Apart:
 
     async def do(self, work: Callable[[], Any]) -> Any:
         """Run `work` in the worker thread and return its result, or raise its exception."""
-        over: Any = Future(executor=self._node.executor)
-        self(work, lambda result, error: over.set_result((result, error)))
-        result, error = await over
-        if error is not None:
-            raise error
-        return result
+        future = self._pool.submit(work)
+        await from_thread(self._node, future)
+        return future.result()
 
     def close(self) -> None:
         """End the thread after the current work; queued work is dropped."""

@@ -44,6 +44,8 @@ from ..ledger import JournalReader, Row
 from ..ledger.redis_consumer import Operation, Request
 from ..lifecycle.ports import Question
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.service_call import RetryPolicy, ServiceCall
+from ..ros.threads import in_executor
 
 LOOK = 0.1  # polling period (s) of the journal; half of it before the first motion
 ASK_STATE = 0.5  # polling period (s) of the action node's lifecycle state
@@ -85,7 +87,7 @@ class FleetWork:
         self._claims: dict[str, tuple[str, Operation]] = {}
         self._flows = node.add_action_client(ExecuteFlow, f'{action_node}/execute_flow')
         self._states = node.add_client(GetState, f'{action_node}/get_state')
-        self._asked: Any = None
+        self._asked: ServiceCall | None = None
         node.add_timer(ASK_STATE, self._ask_state)
 
     def leases(self) -> list[msg.Lease]:
@@ -125,7 +127,7 @@ class FleetWork:
         """Run the flow, or follow the one already begun; returns its result."""
         request = operation.request
         begun, new = self._begun(request, operation.moved)
-        ended: Future[Any] | None = None
+        ended: asyncio.Future[Any] | None = None
         flow_id = begun or new
         self._claims[request.trace_id] = flow_id, operation
         handle: Any = None
@@ -187,13 +189,13 @@ class FleetWork:
         return last, f'{base}.{number}'
 
     async def _follow(
-        self, operation: Operation, flow_id: str, ended: Future[Any] | None
+        self, operation: Operation, flow_id: str, ended: asyncio.Future[Any] | None
     ) -> dict[str, Any]:
         """Read the journal until the flow has ended; record its first motion in Redis."""
         seq = 0
         away_since = None
         while True:
-            refused = ended.result() if ended is not None and ended.done() else None
+            refused = ended.result().result if ended is not None and ended.done() else None
             reader = self._reader()
             for row in reader.rows(flow_id=flow_id, after=seq) if reader is not None else ():
                 seq = row.seq
@@ -220,7 +222,7 @@ class FleetWork:
 
     async def _send(
         self, flow_id: str, request: Request, goal: Mapping[str, Any]
-    ) -> tuple[Any, Future[Any]]:
+    ) -> tuple[Any, asyncio.Future[Any]]:
         """Send the goal; returns its handle and a future of its result."""
         message = ExecuteFlow.Goal(
             flow=goal['flow'], kind=goal.get('kind', ''), source=goal.get('source', ''),
@@ -228,37 +230,24 @@ class FleetWork:
             priority=_number(goal.get('priority', '0')),
             requester=goal.get('requester', f'request {request.trace_id}'),
             recipe=goal.get('recipe', ''), lease=request.trace_id)
-        accepted: Future[Any] = Future()
-        ended: Future[Any] = Future()
-
-        def answered(future: Any) -> None:
-            handle = future.result()
-            if not handle.accepted:
-                accepted.set_exception(FlowFailed('the action node is not active'))
-                return
-            accepted.set_result(handle)
-            handle.get_result_async().add_done_callback(
-                lambda result: ended.set_result(result.result().result))
-
-        self._clock.call_soon(
-            lambda: self._flows.send_goal_async(message).add_done_callback(answered))
         try:
-            return await asyncio.wait_for(
-                asyncio.shield(asyncio.wrap_future(accepted)), ACCEPT), ended
+            handle = await asyncio.wait_for(
+                in_executor(self._node, lambda: self._flows.send_goal_async(message)), ACCEPT)
         except asyncio.TimeoutError:
             raise FlowFailed('the action node gives no answer') from None
+        if not handle.accepted:
+            raise FlowFailed('the action node is not active')
+        return handle, asyncio.ensure_future(in_executor(self._node, handle.get_result_async))
 
     def _ask_state(self) -> None:
         if self._asked is not None:
-            self._states.remove_pending_request(self._asked)
-            self._asked = None
-        if self._states.service_is_ready():
-            self._asked = self._states.call_async(GetState.Request())
-            self._asked.add_done_callback(self._told_state)
+            self._asked.cancel()
+        self._asked = ServiceCall(
+            self._node, self._states, GetState.Request, RetryPolicy()).on_done(self._told_state)
 
-    def _told_state(self, future: Any) -> None:
-        answer = future.result()
-        if answer is not None and answer.current_state.id == State.PRIMARY_STATE_ACTIVE:
+    def _told_state(self, done: Any) -> None:
+        if done.exception() is None \
+                and done.result().current_state.id == State.PRIMARY_STATE_ACTIVE:
             self._active_at = time.monotonic()
 
 

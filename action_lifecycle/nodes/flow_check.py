@@ -35,7 +35,7 @@ from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
-from ..ros.service_call import call_service, NoAnswer
+from ..ros.service_call import NoAnswer, RetryPolicy, ServiceCall
 from ..ros.timers import sleep
 
 Path = tuple['str | int', ...]
@@ -187,16 +187,18 @@ class FlowCheck:
         """Call the service, first without a wait, so that a lost response is noticed early."""
         if wait:
             try:
-                response: Check.Response = await call_service(
-                    self._node, self._client, request, wait=self._wait, timeout=ANSWER)
+                response = await self._answer(request, ANSWER)
                 if not response.faults:
                     return response
             except NoAnswer:
                 if not self._client.service_is_ready():
                     raise
         request.wait = wait
-        response = await call_service(
-            self._node, self._client, request, wait=self._wait, timeout=wait + ANSWER)
+        return await self._answer(request, wait + ANSWER)
+
+    async def _answer(self, request: Check.Request, limit: float) -> Check.Response:
+        response: Check.Response = await ServiceCall(
+            self._node, self._client, lambda: request, RetryPolicy.tries(self._wait, limit)).done
         return response
 
 

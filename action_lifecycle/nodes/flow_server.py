@@ -27,7 +27,6 @@ from rclpy.task import Future
 
 from .flow_check import FlowRefused
 from .flow_sources import CheckedFlow, FlowOrder, FlowSources, order_from
-from .latched import SPARE
 from .messages import flow_to, to_time
 from .plan_client import PlanClient
 from ..engine.errors import DocumentError, LifecycleError
@@ -41,7 +40,7 @@ from ..flow.run import FlowRun
 from ..flow.summary import summary_json
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
-from ..ros.timers import Timeout
+from ..ros.timers import Throttle
 
 FEEDBACK_PERIOD = 0.2
 """Minimum time (s) between two feedback messages of one flow."""
@@ -59,8 +58,7 @@ class _Waiting:
     handles: list[Any] = field(default_factory=list)
     outcome: Outcome = None
     progress: float = 0.0
-    fed_back: float = float('-inf')
-    later: Timeout | None = None  #: sends the next feedback
+    feedback: Throttle | None = None
 
 
 class FlowServer:
@@ -113,26 +111,19 @@ class FlowServer:
             return
         waiting.outcome = run if run.ended else None
         waiting.progress = max(waiting.progress, run.done / max(1, len(run.runners)))
-        wait = waiting.fed_back + FEEDBACK_PERIOD - self.node.steady()
-        if run.ended or wait <= 0.0:
-            self._tell(waiting, run)
-        elif waiting.later is None:
-            waiting.later = Timeout(self.node, wait, lambda: self._tell(waiting, run))
+        if waiting.feedback is None:
+            waiting.feedback = Throttle(
+                self.node, FEEDBACK_PERIOD, lambda: self._publish_feedback(waiting, run))
+        if run.ended:
+            waiting.feedback.call()
+        else:
+            waiting.feedback.call_soon()
         if run.ended:
             _done(waiting.ended)
 
-    def _tell(self, waiting: _Waiting, run: FlowRun) -> None:
-        if waiting.later is not None:
-            waiting.later.cancel()
-            waiting.later = None
-        if waiting.ended.done():
-            return
-        now = self.node.steady()
-        if self.orchestrator is not None:
-            self._feed_back(
-                waiting, flow_to(run, self.node.now(), self.orchestrator.locked_for))
-        after = self.node.steady()
-        waiting.fed_back = after + SPARE * (after - now)
+    def _publish_feedback(self, waiting: _Waiting, run: FlowRun) -> None:
+        if self.orchestrator is not None and not waiting.ended.done():
+            self._feed_back(waiting, flow_to(run, self.node.now(), self.orchestrator.locked_for))
 
     def _planning(self, order: PlanOrder, text: str) -> None:
         """Send feedback on the planning of a request to its goals."""

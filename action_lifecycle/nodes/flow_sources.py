@@ -38,7 +38,7 @@ from ..flow.recipes import Recipe
 from ..lifecycle.ports import Evidence
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
-from ..ros.service_call import call_service, NoAnswer
+from ..ros.service_call import NoAnswer, RetryPolicy, ServiceCall
 
 KINDS = ('file', 'yaml', 'recipe', 'request')
 FACTS = 2.0
@@ -168,12 +168,13 @@ class FlowSources:
         """Have the bridge evaluate (name, condition) pairs with the current facts."""
         if not questions:
             return []
+        request = Evaluate.Request(
+            conditions=[msg.Condition(name=name, expression=text) for name, text in questions],
+            parameters_json=json.dumps(parameters), wait=FACTS)
         try:
-            response = await call_service(self._node, self._evaluate, Evaluate.Request(
-                conditions=[msg.Condition(name=name, expression=text)
-                            for name, text in questions],
-                parameters_json=json.dumps(parameters), wait=FACTS),
-                wait=self._wait, timeout=FACTS + ANSWER)
+            response = await ServiceCall(
+                self._node, self._evaluate, lambda: request,
+                RetryPolicy.tries(self._wait, FACTS + ANSWER)).done
         except NoAnswer as error:
             raise FlowRefused(
                 ErrorCode.NOT_READY, f'the facts can not be read: {error}') from error

@@ -45,12 +45,10 @@ from ..llm.model import whole_characters
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.process import run
-from ..ros.timers import sleep
+from ..ros.threads import from_thread
 from ..tools.attended import run_attended
 from ..tools.registry import ToolRegistry
 
-LOOK = 0.01
-"""Polling period (s) for the model's answer."""
 MAX_MESSAGE = 2000
 """Maximum length of the message that comes with a plan, in characters."""
 FALLBACKS = ('none', 'first')
@@ -192,8 +190,7 @@ class LanguageModelNode(ManagedNode):
             work.close()
             raise ModelError('the node is not active')
         asked: Future[Any] = self.network.submit(work)
-        while not asked.done():
-            await sleep(self, LOOK)
+        await from_thread(self, asked)
         try:
             return asked.result()
         except CancelledError:

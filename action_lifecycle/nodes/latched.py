@@ -21,10 +21,7 @@ from typing import Any
 
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
-from ..ros.timers import Timeout
-
-SPARE = 10.0
-"""Minimum pause after a message, in multiples of the time it took; limits the CPU load."""
+from ..ros.timers import Throttle
 
 
 class Latched:
@@ -37,29 +34,8 @@ class Latched:
     def __init__(
         self, node: ManagedNode, kind: type, name: str, period: float, message: Callable[[], Any]
     ) -> None:
-        self._node = node
-        self._message = message
-        self._period = period
-        self._publisher = node.add_publisher(kind, name, state_qos())
-        self._next = 0.0  # steady time in s
-        self._pending: Timeout | None = None
-        node.defer(self._cancel)
-
-    def publish(self) -> None:
-        """Publish at once."""
-        self._cancel()
-        begin = self._node.steady()
-        self._publisher.publish(self._message())
-        end = self._node.steady()
-        self._next = end + self._period + SPARE * (end - begin)
-
-    def publish_soon(self) -> None:
-        """Publish as soon as the minimum time since the last message is over."""
-        if self._pending is None:
-            self._pending = Timeout(
-                self._node, max(0.0, self._next - self._node.steady()), self.publish)
-
-    def _cancel(self) -> None:
-        if self._pending is not None:
-            self._pending.cancel()
-            self._pending = None
+        publisher = node.add_publisher(kind, name, state_qos())
+        throttle = Throttle(node, period, lambda: publisher.publish(message()))
+        node.defer(throttle.cancel)
+        self.publish = throttle.call  #: publishes at once
+        self.publish_soon = throttle.call_soon  #: publishes when the minimum time is over

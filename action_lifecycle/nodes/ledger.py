@@ -50,14 +50,13 @@ from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.process import run
 from ..ros.qos import state_qos
-from ..ros.timers import sleep
+from ..ros.threads import from_thread
 
 LOOK = 0.5
 """Polling period (s) of the journal and of the state of the sync."""
 LOOK_ALONE = 1.0
 """Polling period (s) of the journal if no ledger is configured."""
 
-ANSWER = 0.01  # polling period (s) for the ledger's answer
 
 _LEVELS = {LedgerSync.DISABLED: OK, LedgerSync.CONNECTED: OK, LedgerSync.DISCONNECTED: WARN,
            LedgerSync.REFUSED: ERROR}
@@ -191,8 +190,7 @@ class LedgerNode(ManagedNode):
                                   'configured that could have an operation of that id')
             return response
         asked = self.network.submit(self._read(request.id))
-        while not asked.done():
-            await sleep(self, ANSWER)
+        await from_thread(self, asked)
         try:
             found = asked.result()
         except LedgerError as error:

@@ -35,9 +35,8 @@ from ..flow.steering import SteeringAnswer
 from ..lifecycle.ports import Handle
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
+from ..ros.service_call import RetryPolicy, ServiceCall
 
-LOOK = 0.2
-"""Polling period (s) for the planner's presence."""
 APPEAR = 5.0
 """Maximum time (s) to wait for the planner to appear."""
 DECLARED = 1.0
@@ -90,19 +89,30 @@ class PlanClient:
         self, request: str, errors: Sequence[str], reply: Callable[[PlanReply], None]
     ) -> Handle:
         """Ask for a flow; see `flow.planning.PlanService`."""
-        return _Call(self, {'request': request, 'errors': list(errors)}, reply)
+        return self._call({'request': request, 'errors': list(errors)}, reply)
 
     def ask_edit(
         self, run: FlowRun, completed: Sequence[str], errors: Sequence[str],
         reply: Callable[[PlanReply], None],
     ) -> Handle:
         """Report the completed actions of a flow and ask for an edit of it."""
-        return _Call(self, {
+        return self._call({
             'request': str(run.origin.get('request', '')) or run.flow.description,
             'flow_yaml': run.flow.text_now(), 'completed_actions': list(completed),
             'errors': list(errors)}, reply)
 
-    def request(self, fields: Mapping[str, Any]) -> Plan.Request:
+    def _call(self, fields: Mapping[str, Any], reply: Callable[[PlanReply], None]) -> Handle:
+        if not self.name:
+            return self.clock.call_later(0.0, lambda: reply(
+                PlanReply(unreachable="the parameter 'planner' names no service")))
+        began = self.node.steady()
+        return ServiceCall(
+            self.node, self.client, lambda: self._request(fields),
+            RetryPolicy(min(APPEAR, self.timeout), self.timeout),
+            ready=lambda: self._ready(self.node.steady() - began),
+        ).on_done(lambda done: reply(_reply(done)))
+
+    def _request(self, fields: Mapping[str, Any]) -> Plan.Request:
         """Return the request with the current facts and capabilities."""
         facts = {fact.name: fact for fact in self._facts.facts}
         for declared in () if self._declared is None else self._declared.facts:
@@ -111,7 +121,7 @@ class PlanClient:
             facts=msg.WorldState(stamp=self._facts.stamp, facts=list(facts.values())),
             capabilities=self._capabilities(), **fields)
 
-    def ready(self, waited: float) -> bool:
+    def _ready(self, waited: float) -> bool:
         """Whether the planner is there and the request complete, after `waited` s."""
         return self._uses is not None and bool(self.client.service_is_ready()) and (
             self._declared is not None or waited >= DECLARED)
@@ -142,60 +152,11 @@ class SteeringClient:
             else SteeringAnswer(error=reply.message or 'the planner gave no edit')))
 
 
-class _Call:
-    """One call; ends with the response, at the time limit, or when the planner goes away."""
-
-    def __init__(
-        self, planner: PlanClient, fields: Mapping[str, Any], reply: Callable[[PlanReply], None]
-    ) -> None:
-        self._planner = planner
-        self._fields = fields
-        self._reply: Callable[[PlanReply], None] | None = reply
-        self._call: Any = None
-        self._started = planner.node.steady()
-        self._timer = planner.clock.call_later(0.0, self._look)
-
-    def _look(self) -> None:
-        planner = self._planner
-        waited = planner.node.steady() - self._started
-        if not planner.name:
-            self._end(PlanReply(unreachable="the parameter 'planner' names no service"))
-            return
-        there = planner.client.service_is_ready()
-        if self._call is None and planner.ready(waited):
-            self._call = planner.client.call_async(planner.request(self._fields))
-            self._call.add_done_callback(planner.node.guarded(
-                self._answered, what=f'answer of service {planner.name}'))
-        elif self._call is None and waited >= min(APPEAR, planner.timeout):
-            self._end(PlanReply(unreachable=f"service '{planner.name}' is not there"))
-            return
-        elif self._call is not None and not there:
-            self._end(PlanReply(unreachable=f"service '{planner.name}' went away"))
-            return
-        elif waited >= planner.timeout:
-            self._end(PlanReply(unreachable=f"service '{planner.name}' gave no answer within "
-                                f'{planner.timeout:g} s'))
-            return
-        self._timer = planner.clock.call_later(LOOK, self._look)
-
-    def _answered(self, future: Any) -> None:
-        answer = future.result()
-        self._call = None
-        self._end(PlanReply(answer.accepted, answer.flow_yaml, answer.edit_yaml, answer.message))
-
-    def _end(self, reply: PlanReply) -> None:
-        told, self._reply = self._reply, None
-        self.cancel()
-        if told is not None:
-            told(reply)
-
-    def cancel(self) -> None:
-        """Ignore the response."""
-        self._reply = None
-        self._timer.cancel()
-        if self._call is not None:
-            self._planner.client.remove_pending_request(self._call)
-            self._call = None
+def _reply(done: Any) -> PlanReply:
+    if error := done.exception():
+        return PlanReply(unreachable=str(error))
+    answer = done.result()
+    return PlanReply(answer.accepted, answer.flow_yaml, answer.edit_yaml, answer.message)
 
 
 def _uses(folders: Iterable[str]) -> dict[str, str]:

@@ -33,7 +33,7 @@ from ..lifecycle.states import ErrorCode
 from ..ros.diagnostics import Health
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
-from ..ros.service_call import call_service, NoAnswer, NoServer
+from ..ros.service_call import NoAnswer, NoServer, RetryPolicy, ServiceCall
 
 CLEAR_WAIT, CLEAR_ANSWER = 1.0, 2.0
 """Time (s) for the bridge to be there, and to respond, when a stop is cleared."""
@@ -125,8 +125,9 @@ class SafetyRelay:
         order = self._recorder.clear_stop_ordered(names, request.actor, request.reason)
         heard = self._heard
         try:
-            answer = await call_service(
-                self._node, self._clear_bridge, request, wait=CLEAR_WAIT, timeout=CLEAR_ANSWER)
+            answer = await ServiceCall(
+                self._node, self._clear_bridge, lambda: request,
+                RetryPolicy(CLEAR_WAIT, CLEAR_ANSWER)).done
         except NoAnswer as error:
             response.error_code = int(ErrorCode.NOT_READY)
             response.error_msg = f'the world model bridge: {error}'

@@ -31,13 +31,11 @@ from ..lifecycle.checkers import check
 from ..lifecycle.ports import Handle, Verdict, VerifyRequest
 from ..lifecycle.spec import VerifySpec
 from ..ros.lifecycle_node import ManagedNode
-from ..ros.timers import Timeout
+from ..ros.service_call import RetryPolicy, ServiceCall
 from ..ros.types import service_class
 
-LOOK = 0.2
-"""Polling period (s) for the service's presence."""
-PATIENCE = 5.0
-"""Time (s) after which a request without response is repeated for the first time."""
+POLICY = RetryPolicy(repeat=5.0, growth=2.0)
+"""A service is waited for, and asked again, until the caller cancels."""
 
 
 class NodeVerifier:
@@ -60,9 +58,11 @@ class NodeVerifier:
         if spec.by == 'operator':
             return ask_for_verdict(self._desk, spec, request, verdict)
         if spec.by == 'service':
-            client = self._client(spec)
             facts = known_facts(request.evidence, self._facts())
-            return _ServiceCall(self._node, client, spec, request, facts, verdict)
+            client = self._client(spec)
+            return ServiceCall(
+                self._node, client, lambda: _message(spec, request, facts), POLICY,
+            ).on_done(lambda done: verdict(_verdict(spec, request, done, client.srv_name)))
         return _Check(spec.checker, request, verdict, self._call_soon)
 
     def _client(self, spec: VerifySpec) -> Any:
@@ -70,6 +70,27 @@ class NodeVerifier:
         if key not in self._clients:
             self._clients[key] = self._node.add_client(service_class(spec.type), spec.service)
         return self._clients[key]
+
+
+def _message(spec: VerifySpec, request: VerifyRequest, facts: dict[str, Any]) -> Any:
+    if spec.type != VERIFY:
+        return filled_request(spec, request, facts)
+    return Verify.Request(
+        flow_id=request.flow_id, action_id=request.action_id, attempt=request.attempt,
+        description=request.description, evidence=[evidence_to(item) for item in request.evidence])
+
+
+def _verdict(spec: VerifySpec, request: VerifyRequest, done: Any, name: str) -> Verdict:
+    if error := done.exception():
+        return Verdict('', str(error), actor=name)
+    answer = done.result()
+    if spec.type != VERIFY:
+        return judged(spec, request, answer, name)
+    try:
+        evidence = [evidence_from(item) for item in answer.evidence]
+    except (KeyError, ValueError, LifecycleError) as error:
+        return Verdict('', f'the evidence is not valid: {error!r}', actor=name)
+    return Verdict(answer.verdict, answer.reason, evidence, name)
 
 
 class _Check:
@@ -99,91 +120,3 @@ class _Check:
     def cancel(self) -> None:
         """Take no answer any more."""
         self._verdict = None
-
-
-class _ServiceCall:
-    """
-    One request to a service.
-
-    The request is repeated if the server went away and came back. Without a response it is
-    repeated, too, with growing pauses, since a response may be lost during discovery.
-    """
-
-    def __init__(
-        self, node: ManagedNode, client: Any, spec: VerifySpec, request: VerifyRequest,
-        facts: dict[str, Any], verdict: Callable[[Verdict], None],
-    ) -> None:
-        self._node = node
-        self._client = client
-        self._spec = spec
-        self._request = request
-        self._facts = facts
-        self._verdict = verdict
-        self._over = False
-        self._sent: list[Any] = []
-        self._again = 0.0
-        self._timer: Timeout | None = None
-        self._look()
-
-    def _look(self) -> None:
-        there, now = self._client.service_is_ready(), self._node.steady()
-        if not there:
-            self._forget()
-        elif not self._sent:
-            self._send()
-            self._again = now + PATIENCE
-        elif now >= self._again:
-            self._send()
-            self._again = now + PATIENCE * 2 ** len(self._sent)
-        if not self._over:
-            self._timer = Timeout(self._node, LOOK, self._look)
-
-    def _send(self) -> None:
-        try:
-            message = self._message()
-        except LifecycleError as error:
-            self._end(Verdict('', str(error), actor=self._client.srv_name))
-            return
-        call = self._client.call_async(message)
-        self._sent.append(call)
-        call.add_done_callback(self._node.guarded(
-            self._answered, what=f'answer of service {self._client.srv_name}'))
-
-    def _message(self) -> Any:
-        request = self._request
-        if self._spec.type != VERIFY:
-            return filled_request(self._spec, request, self._facts)
-        return Verify.Request(
-            flow_id=request.flow_id, action_id=request.action_id, attempt=request.attempt,
-            description=request.description,
-            evidence=[evidence_to(item) for item in request.evidence])
-
-    def _answered(self, future: Any) -> None:
-        if self._over:
-            return
-        answer, name = future.result(), self._client.srv_name
-        if self._spec.type != VERIFY:
-            self._end(judged(self._spec, self._request, answer, name))
-            return
-        try:
-            evidence = [evidence_from(item) for item in answer.evidence]
-        except (KeyError, ValueError, LifecycleError) as error:
-            self._end(Verdict('', f'the evidence is not valid: {error!r}', actor=name))
-        else:
-            self._end(Verdict(answer.verdict, answer.reason, evidence, name))
-
-    def _end(self, verdict: Verdict) -> None:
-        self.cancel()
-        self._verdict(verdict)
-
-    def _forget(self) -> None:
-        for call in self._sent:
-            self._client.remove_pending_request(call)
-        self._sent = []
-
-    def cancel(self) -> None:
-        """Take no answer any more."""
-        self._over = True
-        self._forget()
-        if self._timer is not None:
-            self._timer.cancel()

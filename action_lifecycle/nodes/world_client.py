@@ -34,7 +34,6 @@ from unique_identifier_msgs.msg import UUID
 
 from .bridge_heartbeat import PERIOD
 from .clock import NodeClock
-from .evaluation import Evaluation
 from .messages import (
     condition_to,
     evidence_from,
@@ -56,6 +55,7 @@ from ..lifecycle.spec import has_gaps
 from ..lifecycle.states import ErrorCode
 from ..ros.goal_client import GoalClient
 from ..ros.lifecycle_node import ManagedNode
+from ..ros.service_call import RetryPolicy, ServiceCall
 
 LOOK_AGAIN = 0.2
 """Polling period (s) for the bridge's presence."""
@@ -63,6 +63,8 @@ SILENCE = 4 * PERIOD
 """Time (s) without feedback after which the bridge counts as gone."""
 OF_MOTION = 8
 """Number of leading bytes that an `execute_motion` goal shares with its action's goal id."""
+ANSWER = 3.0
+"""Time (s) for the response of `evaluate`, in addition to the bridge's wait for facts."""
 PATIENCE = 3
 """Number of `SILENCE` periods without feedback of one goal, if other goals have feedback."""
 
@@ -70,6 +72,7 @@ _VERDICTS = {
     ConfirmOutcome.Result.CONFIRMED: 'confirmed', ConfirmOutcome.Result.REFUTED: 'refuted',
     ConfirmOutcome.Result.TIMED_OUT: 'timed_out', ConfirmOutcome.Result.STALE: 'stale',
 }
+_JUDGED = {msg.Evidence.TRUE: 'confirmed', msg.Evidence.FALSE: 'refuted'}
 
 
 class BridgeClient:
@@ -102,12 +105,28 @@ class BridgeClient:
         self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
     ) -> Handle:
         """Evaluate conditions with the current facts; see `lifecycle.ports.World`."""
-        return Evaluation(self.node, self.evaluation, request, wait, self.timeout, result)
+        question = Evaluate.Request(
+            conditions=[condition_to(item, request.name) for item in request.conditions],
+            parameters_json=json.dumps(dict(request.parameters)), wait=wait)
+        return ServiceCall(
+            self.node, self.evaluation, lambda: question,
+            RetryPolicy.tries(self.timeout, wait + ANSWER),
+        ).on_done(lambda done: result(_judged(done)))
 
     def destroy(self) -> None:
         """Destroy the clients."""
         self.motion.destroy()
         self.confirmation.destroy()
+
+
+def _judged(done: Any) -> Confirmation:
+    if error := done.exception():
+        return Confirmation('stale', (), ErrorCode.NOT_READY, str(error))
+    response = done.result()
+    return Confirmation(
+        _JUDGED.get(response.verdict, 'stale'),
+        [evidence_from(item) for item in response.evidence],
+        to_code(response.error_code), response.error_msg)
 
 
 class _Call:
@@ -396,6 +415,4 @@ class _Confirmation(_Call):
     def vanished(self, waited: float) -> None:
         self.send(waited)
 
-    def cancel(self) -> None:
-        super().cancel()
         self.end()

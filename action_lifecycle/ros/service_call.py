@@ -12,21 +12,24 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Calls a service from a coroutine: waits for the server, with a timeout and retries."""
+"""Calls services: waits for the server, repeats unanswered requests, ends at a time limit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+import math
 from typing import Any
 
 from rclpy.task import Future
 
 from .lifecycle_node import ManagedNode
 from .limits import message_fault
-from .timers import sleep, Timeout
+from .timers import Timeout
 from ..engine.errors import LifecycleError
 
-LOOK = 0.1  #: polling period (s) for the server to appear
-TRIES = 3
+LOOK = 0.1
+"""Polling period (s) for the presence of a server."""
 
 
 class NoAnswer(LifecycleError):
@@ -37,37 +40,126 @@ class NoServer(NoAnswer):
     """A service is not there, so the request was not sent."""
 
 
-async def call_service(
-    node: ManagedNode, client: Any, request: Any, *, wait: float, timeout: float
-) -> Any:
+@dataclass(frozen=True)
+class RetryPolicy:
     """
-    Return the response of a service; `client` and `request` are those of rclpy.
+    How long a call waits, and when it repeats its request; times in s.
 
-    The request is sent up to `TRIES` times with `timeout` s each, since a response may be lost
-    during discovery; so it must be idempotent. Raises `NoServer` if the server does not appear
-    within `wait` s, `NoAnswer` if it does not respond.
+    `appear` limits each wait for the server, `answer` the time from the first request to the
+    response. `repeat`: delay after which an unanswered request is sent again, since a response may
+    be lost during discovery; each delay is `growth` times the one before. Only an idempotent
+    request may be repeated. If the server goes away, a call that may repeat its request waits for
+    it again; another call fails.
     """
-    limit = node.steady() + wait
-    while not client.service_is_ready():
-        if node.steady() >= limit:
-            raise NoServer(f"service '{client.srv_name}' is not there after {wait:g} s")
-        await sleep(node, LOOK)
-    for _ in range(TRIES):
-        call = client.call_async(request)
-        over: Any = Future()
-        call.add_done_callback(lambda _, over=over: _once(over))
-        timer = Timeout(node, timeout, lambda over=over: _once(over))
-        await over
-        timer.cancel()
-        if call.done():
-            fault = message_fault(call.result())
-            if fault:
-                raise NoAnswer(f"service '{client.srv_name}': invalid response: {fault}")
-            return call.result()
-        client.remove_pending_request(call)
-    raise NoAnswer(f"service '{client.srv_name}' does not answer")
+
+    appear: float = math.inf
+    answer: float = math.inf
+    repeat: float = math.inf
+    growth: float = 1.0
+
+    @classmethod
+    def tries(cls, appear: float, answer: float, number: int = 3) -> RetryPolicy:
+        """Return a policy of `number` tries with `answer` s each."""
+        return cls(appear, number * answer, answer)
 
 
-def _once(future: Any) -> None:
-    if not future.done():
-        future.set_result(None)
+class ServiceCall:
+    """
+    One call of a service, made in the executor's thread of `node`.
+
+    `done` is a future of the response. It raises `NoServer` or `NoAnswer` as `policy` says,
+    `NoAnswer` for a response that is not valid, or the `LifecycleError` that `request` raises.
+    `request` returns the message and is called for each request; `ready`: whether it may be sent,
+    by default whether the server is there.
+    """
+
+    def __init__(
+        self, node: ManagedNode, client: Any, request: Callable[[], Any], policy: RetryPolicy, *,
+        ready: Callable[[], bool] | None = None,
+    ) -> None:
+        self.done: Any = Future()
+        self._node = node
+        self._client = client
+        self._name = f"service '{client.srv_name}'"
+        self._what = f'answer of service {client.srv_name}'
+        self._request = request
+        self._policy = policy
+        self._ready: Callable[[], bool] = ready or client.service_is_ready
+        self._sent: list[Any] = []
+        self._pause = policy.repeat
+        self._repeat_at = self._limit = math.inf
+        self._absent_since = node.steady()
+        self._timer: Timeout | None = None
+        self._over = False
+        if self._ready():
+            self._send(self._absent_since)
+        self._poll_later()
+
+    def on_done(self, callback: Callable[[Any], None]) -> ServiceCall:
+        """Call back with `done` at the end; exceptions of the callback are logged."""
+        self.done.add_done_callback(self._node.guarded(callback, what=self._what))
+        return self
+
+    def cancel(self) -> None:
+        """Ignore the response; `done` stays pending."""
+        self._over = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._forget()
+
+    def _poll(self) -> None:
+        """Send the request or end the call if it is time to."""
+        now, policy = self._node.steady(), self._policy
+        if self._sent and not self._client.service_is_ready():
+            self._forget()
+            self._absent_since, self._pause = now, policy.repeat
+            if policy.repeat == math.inf:
+                self._fail(NoAnswer(f'{self._name} went away'))
+        if self._over:
+            return
+        if now >= self._limit:
+            self._fail(NoAnswer(f'{self._name} does not answer within {policy.answer:g} s'))
+        elif self._sent and now < self._repeat_at:
+            pass
+        elif self._sent or self._ready():
+            self._send(now)
+        elif now >= self._absent_since + policy.appear:
+            self._fail(NoServer(f'{self._name} is not there after {policy.appear:g} s'))
+        self._poll_later()
+
+    def _poll_later(self) -> None:
+        if not self._over:
+            self._timer = Timeout(self._node, LOOK, self._poll)
+
+    def _send(self, now: float) -> None:
+        try:
+            message = self._request()
+        except LifecycleError as error:
+            self._fail(error)
+            return
+        self._limit = min(self._limit, now + self._policy.answer)
+        self._repeat_at = now + self._pause
+        self._pause *= self._policy.growth
+        call = self._client.call_async(message)
+        self._sent.append(call)
+        call.add_done_callback(self._node.guarded(self._answered, what=self._what))
+
+    def _answered(self, call: Any) -> None:
+        if self._over:
+            return
+        response = call.result()
+        if fault := message_fault(response):
+            self._fail(NoAnswer(f'{self._name}: invalid response: {fault}'))
+            return
+        self._sent.remove(call)
+        self.cancel()
+        self.done.set_result(response)
+
+    def _fail(self, error: LifecycleError) -> None:
+        self.cancel()
+        self.done.set_exception(error)
+
+    def _forget(self) -> None:
+        for call in self._sent:
+            self._client.remove_pending_request(call)
+        self._sent.clear()

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 LONGEST = 3600.0  #: maximum period (s) of the timer
 LOOK = 1.0  #: polling period (s) for steps of the wall clock
 STEP = 0.25  #: minimum size (s) of a step of the wall clock
+SPARE = 10.0
+"""Minimum pause after a throttled call, in multiples of its duration; limits the CPU load."""
 
 
 class Entry:
@@ -181,6 +183,41 @@ def sleep(node: ManagedNode, delay: float) -> Future:
     future = Future()
     Timeout(node, delay, lambda: None if future.done() else future.set_result(None))
     return future
+
+
+class Throttle:
+    """
+    Calls `callback` at most once in `period` s of steady time.
+
+    The pause after a call is at least `SPARE` times as long as the call took.
+    """
+
+    def __init__(self, node: ManagedNode, period: float, callback: Callable[[], None]) -> None:
+        self._node = node
+        self._period = period
+        self._callback = callback
+        self._next = 0.0  # steady time in s
+        self._pending: Timeout | None = None
+
+    def call(self) -> None:
+        """Call at once."""
+        self.cancel()
+        begin = self._node.steady()
+        self._callback()
+        end = self._node.steady()
+        self._next = end + self._period + SPARE * (end - begin)
+
+    def call_soon(self) -> None:
+        """Call as soon as the pause after the last call is over."""
+        if self._pending is None:
+            self._pending = Timeout(
+                self._node, max(0.0, self._next - self._node.steady()), self.call)
+
+    def cancel(self) -> None:
+        """Drop a pending call."""
+        if self._pending is not None:
+            self._pending.cancel()
+            self._pending = None
 
 
 class Alarm:

@@ -39,6 +39,8 @@ import yaml
 from .goals import fill
 from .json_schema import message_schema
 from .lifecycle_node import ManagedNode
+from .service_call import NoAnswer, RetryPolicy
+from .threads import call_from_loop, in_executor
 from .types import action_class, service_class
 from ..engine.tool_state import ToolError
 from ..flow.loading import parse_flow
@@ -63,9 +65,10 @@ def service_tool(
         faults = list(fill(request, arguments, 'request'))
         if faults:
             raise ToolError('; '.join(map(str, faults)))
-        await _ready(client.service_is_ready, f"service '{client.srv_name}' is not there",
-                     time_limit)
-        return plain(await in_executor(node, lambda: client.call_async(request)))
+        try:
+            return plain(await call_from_loop(node, client, request, RetryPolicy(time_limit)))
+        except NoAnswer as error:
+            raise ToolError(str(error)) from error
 
     return Tool(name, service, description or f'Calls the service {service}.',
                 message_schema(kind.Request), call, time_limit + LOOK)
@@ -139,34 +142,6 @@ async def _execute(
         raise ToolError(f'{result.error_msg or result.state} (error code {result.error_code})')
     return {'done': True, 'flow': result.flow_id,
             'summary': json.loads(result.summary_json or '{}')}
-
-
-async def in_executor(node: ManagedNode, start: Callable[[], Any]) -> Any:
-    """Call `start` in the executor's thread and await its rclpy future in the asyncio loop."""
-    loop = asyncio.get_running_loop()
-    answered: asyncio.Future[Any] = loop.create_future()
-
-    def settle(future: Any) -> None:
-        if answered.done():
-            return
-        if future.exception() is not None:
-            answered.set_exception(future.exception())
-        else:
-            answered.set_result(future.result())
-
-    def begin() -> None:
-        try:
-            start().add_done_callback(
-                node.guarded(lambda future: loop.call_soon_threadsafe(settle, future)))
-        except Exception as error:
-            loop.call_soon_threadsafe(
-                lambda error=error: answered.done() or answered.set_exception(error))
-
-    executor = node.executor
-    if executor is None:
-        raise ToolError('the node is not spun')
-    executor.create_task(node.guarded(begin))
-    return await answered
 
 
 async def _ready(there: Callable[[], bool], absent: str, limit: float) -> None:
