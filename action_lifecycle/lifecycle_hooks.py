@@ -32,8 +32,8 @@ from typing import Any
 
 from .engine import Graph, LifecycleError, load_graph, Machine, StateTransitionError
 from .engine.resources import config_file
-from .ledger.journal import Journal
-from .ledger.sessions import SessionLedger, Sessions, step_to
+from .journal.journal import Journal
+from .journal.sessions import SessionLedger, Sessions, step_to
 from .lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
 
 __all__ = [

@@ -34,10 +34,10 @@ import tempfile
 import time
 from typing import Any
 
-from action_lifecycle.ledger import Entry, Journal, JournalReader, Row
-from action_lifecycle.ledger.loop_thread import end
-from action_lifecycle.ledger.redis_ledger import RedisLedger
-from action_lifecycle.ledger.sync import BATCH_ROWS, Synchronizer, SyncStatus
+from action_lifecycle.fleet.loop_thread import end
+from action_lifecycle.fleet.redis.ledger import RedisLedger
+from action_lifecycle.fleet.sync import BATCH_ROWS, Synchronizer, SyncStatus
+from action_lifecycle.journal import Entry, Journal, JournalReader, Row
 import redis
 
 WALK = ('assigned', 'in_progress', 'executing_motion', 'sensor_confirm',

@@ -60,7 +60,7 @@ from action_lifecycle.engine.resources import config_file
 from action_lifecycle.flow import JournalRecorder, Orchestrator, parse_flow
 from action_lifecycle.flow.edits import parse_edit
 from action_lifecycle.flow.scheduler import Claim, Dependencies, Scheduler
-from action_lifecycle.ledger import Journal
+from action_lifecycle.journal import Journal
 from action_lifecycle.lifecycle.states import Outcome
 
 SIZES = (100, 215, 464, 1_000, 2_154, 4_642, 10_000)

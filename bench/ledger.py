@@ -43,7 +43,7 @@ import time
 
 from _ledger_redis import EVIDENCE, ledger_ratios, WALK
 from _report import parser, report
-from action_lifecycle.ledger import Entry, Journal, Row
+from action_lifecycle.journal import Entry, Journal, Row
 
 EVENTS = 100_000
 OPEN_ACTIONS = 1_000

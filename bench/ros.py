@@ -209,7 +209,7 @@ def idle(pair: Pair, asker: Asker) -> dict[str, float]:
 
 def concurrent(environment: dict[str, str], folder: str, pair: Pair) -> dict[str, float]:
     """Return how many of the actions failed that a single one's deadlines allow."""
-    from action_lifecycle.ledger import JournalReader
+    from action_lifecycle.journal import JournalReader
     facts = Path(folder) / 'facts.yaml'
     facts.write_text(FACTS + LEVEL)
     robot, sensors = (Process(PROCESSES, environment, name) for name in ('robot', 'sensors'))

@@ -57,7 +57,7 @@ from _truth_judge import draw, drawn_of, Episode, FACTS, FLOW, Judge, LONGEST, R
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import JournalRecorder, load_flow, Orchestrator
-from action_lifecycle.ledger import Journal
+from action_lifecycle.journal import Journal
 from action_lifecycle.sim.cell import Cell
 from action_lifecycle.world import load_facts
 

@@ -64,7 +64,7 @@ def show_dialogue(options: argparse.Namespace) -> int:
 
 def _from_journal(options: argparse.Namespace) -> Iterator[Entry]:
     from ..dialogue.flow_dialogue import dialogue_rows, entries_of
-    from ..ledger import JournalError, JournalReader
+    from ..journal import JournalError, JournalReader
     try:
         with JournalReader(options.journal) as reader:
             rows = dialogue_rows(reader, options.flow)

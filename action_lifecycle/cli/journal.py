@@ -48,7 +48,7 @@ def add_parser(commands: Any) -> None:
 
 def verify(options: argparse.Namespace) -> int:
     """Print the faults of a journal, one per line; exit code 2 if there are any."""
-    from ..ledger import JournalReader, verify_journal
+    from ..journal import JournalReader, verify_journal
     faults = verify_journal(options.file)
     for fault in faults:
         print(f'{options.file}: {fault}', file=sys.stderr)
@@ -65,7 +65,7 @@ def verify(options: argparse.Namespace) -> int:
 
 def export(options: argparse.Namespace) -> int:
     """Write all rows as text, to a file or to stdout."""
-    from ..ledger import export_rows
+    from ..journal import export_rows
     with contextlib.ExitStack() as stack:
         stream = sys.stdout
         if options.output:

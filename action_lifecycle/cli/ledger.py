@@ -47,8 +47,8 @@ def add_parser(commands: Any) -> None:
 
 def run_rebuild(options: argparse.Namespace) -> int:
     """Rebuild a ledger and print the result."""
-    from ..ledger.redis_connection import check_url, LedgerError
-    from ..ledger.redis_ledger import LedgerRefused
+    from ..fleet.redis.connection import check_url, LedgerError
+    from ..fleet.redis.ledger import LedgerRefused
     check_url(options.url)
     try:
         done = asyncio.run(_rebuild(options))
@@ -64,8 +64,8 @@ def run_rebuild(options: argparse.Namespace) -> int:
 
 
 async def _rebuild(options: argparse.Namespace) -> Any:
-    from ..ledger.redis_ledger import RedisLedger
-    from ..ledger.sync import rebuild
+    from ..fleet.redis.ledger import RedisLedger
+    from ..fleet.sync import rebuild
     ledger = RedisLedger(options.url, options.robot, journal=options.journal)
     try:
         return await rebuild(options.journal, ledger)

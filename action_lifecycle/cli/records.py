@@ -85,7 +85,7 @@ def list_actions(options: argparse.Namespace) -> int:
 
 
 def _from_journal(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    from ..ledger.projection import Projection
+    from ..journal.projection import Projection
     from ..lifecycle.states import ErrorCode
     from ..nodes.files import action_graph
     reader = _reader(options.journal)
@@ -223,7 +223,7 @@ def _why(cause: str, actor: str) -> str:
 
 
 def _reader(path: str) -> Any:
-    from ..ledger import JournalError, JournalReader
+    from ..journal import JournalError, JournalReader
     try:
         return JournalReader(path)
     except JournalError as error:

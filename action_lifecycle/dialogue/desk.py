@@ -31,7 +31,7 @@ import uuid
 from .questions import said_by_person, worded
 from ..engine.errors import LifecycleError, nearest
 from ..engine.models import read_back, StrictModel
-from ..ledger import Entry, Journal, JournalError, Row
+from ..journal import Entry, Journal, JournalError, Row
 from ..lifecycle.ports import Clock, Handle, Question
 from ..lifecycle.states import ErrorCode
 

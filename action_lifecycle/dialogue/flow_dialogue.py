@@ -27,8 +27,8 @@ from ..engine import Graph, load_graph, Machine
 from ..engine.resources import config_file
 from ..flow.extensions import Extension
 from ..flow.run import FlowRun
-from ..ledger import Entry as JournalEntry
-from ..ledger import Journal, JournalReader, Row
+from ..journal import Entry as JournalEntry
+from ..journal import Journal, JournalReader, Row
 from ..lifecycle.ports import Clock
 
 EVENT = 'dialogue'

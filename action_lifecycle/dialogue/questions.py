@@ -22,7 +22,7 @@ from typing import Any
 from .text import as_text
 from ..engine.errors import LifecycleError, nearest
 from ..flow.templates import render, TemplateError
-from ..ledger import Journal, JournalError
+from ..journal import Journal, JournalError
 from ..lifecycle.ports import Evidence, Handle, Operator, Question, Verdict, VerifyRequest
 from ..lifecycle.spec import VerifySpec
 from ..lifecycle.words import describe, has_controls, printable

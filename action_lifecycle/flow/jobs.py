@@ -37,7 +37,7 @@ from .jobs_aside import id_of, JobsAside, record_end
 from .orchestrator import Orchestrator
 from .run import FlowRun
 from ..engine.errors import LifecycleError, nearest
-from ..ledger import Entry, Row
+from ..journal import Entry, Row
 from ..lifecycle.ports import Handle
 from ..lifecycle.runner import ActionRunner
 from ..lifecycle.schedule import ScheduleSpec

@@ -22,7 +22,7 @@ from typing import Any
 from .orchestrator import Orchestrator
 from .recorder import JournalRecorder
 from ..engine.errors import LifecycleError
-from ..ledger import Entry
+from ..journal import Entry
 
 MAX_REASON = 1000
 """Maximum length of a reason, in characters."""

@@ -34,7 +34,7 @@ from .loading import CyclicFlow, parse_flow
 from .recorder import JournalRecorder
 from ..engine.errors import DocumentError, LifecycleError
 from ..engine.models import read_back, StrictModel
-from ..ledger import Entry, Row
+from ..journal import Entry, Row
 from ..lifecycle.ports import Handle
 from ..lifecycle.states import ErrorCode
 

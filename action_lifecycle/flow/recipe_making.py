@@ -28,7 +28,7 @@ from .recipe_file import recipe_path
 from .recipes import Recipe, write_recipe
 from .run import FlowRun
 from ..engine.errors import LifecycleError
-from ..ledger import Entry
+from ..journal import Entry
 from ..lifecycle.states import Outcome
 
 Work = Callable[[], Any]

@@ -22,7 +22,7 @@ import logging
 from typing import Any
 import uuid
 
-from ..ledger import Entry, Journal, Row
+from ..journal import Entry, Journal, Row
 from ..lifecycle.action import Action
 from ..lifecycle.ports import Clock
 from ..lifecycle.states import ActionState

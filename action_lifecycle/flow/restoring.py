@@ -27,7 +27,7 @@ from .run import FlowRun
 from .set_aside import Damage, first_row, in_words, open_flow_ids, SetAside
 from .staging import replay_edit
 from ..engine import LifecycleError
-from ..ledger import Row
+from ..journal import Row
 from ..lifecycle.action import ATTEMPT_EVENTS
 from ..lifecycle.states import ActionState
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from .scheduler import EVERYTHING
 from ..engine import LifecycleError, Machine
-from ..ledger import Entry, Journal, JournalFault, JournalReader, Row, verify_journal
+from ..journal import Entry, Journal, JournalFault, JournalReader, Row, verify_journal
 from ..lifecycle.ports import Question
 from ..lifecycle.states import ActionState, ErrorCode, Outcome
 

@@ -31,7 +31,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit, urlunsplit
 import redis
 
 from ..engine.errors import LifecycleError
-from ..ledger.redis_connection import connect_blocking
+from ..fleet.redis.connection import connect_blocking
 
 TASK = 'action_lifecycle.invoke.perform'
 QUEUE = 'action_lifecycle'

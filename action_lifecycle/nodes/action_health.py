@@ -23,7 +23,7 @@ import shutil
 from action_lifecycle_msgs import msg
 
 from ..flow.orchestrator import Orchestrator
-from ..ledger import Journal, JournalError
+from ..journal import Journal, JournalError
 from ..lifecycle.states import ActionState, ErrorCode, Outcome
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 

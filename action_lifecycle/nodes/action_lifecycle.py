@@ -50,7 +50,7 @@ from ..flow.recipe_making import RecipeMaker
 from ..flow.recipes import Recipe
 from ..flow.recorder import JournalRecorder
 from ..flow.run import FlowRun
-from ..ledger import Journal, Row
+from ..journal import Journal, Row
 from ..lifecycle.action import Action
 from ..lifecycle.states import ActionState
 from ..ros.lifecycle_node import ManagedNode

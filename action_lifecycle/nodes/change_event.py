@@ -30,7 +30,7 @@ import uuid
 from action_lifecycle_msgs import msg
 
 from .messages import change_to, sec_nanosec, status_of
-from ..ledger import Row
+from ..journal import Row
 from ..lifecycle.states import ErrorCode
 
 _ZEROS = bytes(16)

@@ -22,7 +22,7 @@ from action_lifecycle_msgs.srv import GetDialogue
 
 from .messages import to_time
 from ..dialogue.flow_dialogue import dialogue_rows, entries_of
-from ..ledger import JournalReader
+from ..journal import JournalReader
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 

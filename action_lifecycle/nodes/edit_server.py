@@ -27,7 +27,7 @@ from ..engine.errors import LifecycleError
 from ..flow.edits import EditRefused, EditResult, parse_edit
 from ..flow.flow import Flow
 from ..flow.orchestrator import Orchestrator
-from ..ledger import JournalError
+from ..journal import JournalError
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 

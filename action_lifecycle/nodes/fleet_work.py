@@ -40,8 +40,8 @@ from .files import find_flow
 from .messages import to_time
 from ..dialogue import OperatorDesk
 from ..engine.errors import LifecycleError
-from ..ledger import JournalReader, Row
-from ..ledger.redis_consumer import Operation, Request
+from ..fleet.consumer import Operation, Request
+from ..journal import JournalReader, Row
 from ..lifecycle.ports import Question
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import RetryPolicy, ServiceCall
@@ -64,7 +64,7 @@ class FlowFailed(LifecycleError):
 
 class FleetWork:
     """
-    Runs the requests that this robot's worker takes; see ledger.redis_consumer.Work.
+    Runs the requests that this robot's worker takes; see fleet.consumer.Work.
 
     The coroutines run in the network thread, ROS calls in the executor's thread. `patience`: time
     (s) that the action node may be away before a request fails. `changed` is called in the

@@ -39,7 +39,7 @@ from .tools_file import load_tools
 from ..engine import Choice, load_graph, Session, StateHandler
 from ..engine.errors import LifecycleError
 from ..engine.json_schema import check_schema
-from ..ledger.loop_thread import LoopThread
+from ..fleet.loop_thread import LoopThread
 from ..llm import LanguageModel, ModelChooser, ModelError, ModelPlanner, ModelSettings, PlanRequest
 from ..llm.model import whole_characters
 from ..ros.lifecycle_node import ManagedNode

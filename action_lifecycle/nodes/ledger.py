@@ -36,14 +36,14 @@ from .fleet_work import FleetWork
 from .messages import to_time
 from .operators import Operators
 from .queries import Queries
-from ..ledger import JournalError, JournalReader
-from ..ledger.checkpoints import CHECKPOINT_SCHEMA_VERSION, read_checkpoint
-from ..ledger.claim_watch import ClaimWatch
-from ..ledger.loop_thread import LoopThread
-from ..ledger.redis_connection import check_url, connect, explained, LedgerError
-from ..ledger.redis_consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
-from ..ledger.redis_ledger import RedisLedger, RETENTION
-from ..ledger.sync import LONGEST_DELAY, Synchronizer, SyncStatus
+from ..fleet.checkpoints import CHECKPOINT_SCHEMA_VERSION, read_checkpoint
+from ..fleet.claim_watch import ClaimWatch
+from ..fleet.consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
+from ..fleet.loop_thread import LoopThread
+from ..fleet.redis.connection import check_url, connect, explained, LedgerError
+from ..fleet.redis.ledger import RedisLedger, RETENTION
+from ..fleet.sync import LONGEST_DELAY, Synchronizer, SyncStatus
+from ..journal import JournalError, JournalReader
 from ..lifecycle.states import ErrorCode
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode

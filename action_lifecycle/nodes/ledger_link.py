@@ -24,9 +24,9 @@ from action_lifecycle_msgs.msg import Lease, LedgerSync
 from .clock import NodeClock
 from .messages import to_seconds
 from ..flow.lease_gate import LeaseGate
-from ..ledger import Journal
-from ..ledger.compactor import Compactor
-from ..ledger.durability import DURABILITIES, EVENT_KINDS
+from ..journal import Journal
+from ..journal.compactor import Compactor
+from ..journal.durability import DURABILITIES, EVENT_KINDS
 from ..lifecycle.ports import World
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault

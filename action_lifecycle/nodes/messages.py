@@ -30,7 +30,7 @@ from ..dialogue import Request
 from ..engine.errors import LifecycleError
 from ..engine.json_text import read_json
 from ..flow.run import FlowRun
-from ..ledger import Row
+from ..journal import Row
 from ..lifecycle.action import Action
 from ..lifecycle.ports import Evidence
 from ..lifecycle.spec import ConditionSpec, MotionSpec

@@ -25,7 +25,7 @@ from .clock import NodeClock
 from .latched import Latched
 from .messages import asked_in_words, fact_value, request_to, to_time
 from ..dialogue import AnswerRefused, OperatorDesk
-from ..ledger import Journal
+from ..journal import Journal
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
 

@@ -22,8 +22,8 @@ from action_lifecycle_msgs.srv import GetAction, GetHistory, ListActions
 
 from .messages import change_to, status_to
 from ..engine import Graph
-from ..ledger import JournalReader, Row
-from ..ledger.projection import Projection
+from ..journal import JournalReader, Row
+from ..journal.projection import Projection
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.timers import sleep

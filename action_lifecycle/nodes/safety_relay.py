@@ -28,7 +28,7 @@ from .world_client import BridgeClient
 from ..engine.errors import LifecycleError, nearest
 from ..flow.orchestrator import Orchestrator
 from ..flow.recorder import CLEAR_STOP, JournalRecorder
-from ..ledger import Row
+from ..journal import Row
 from ..lifecycle.states import ErrorCode
 from ..ros.diagnostics import Health
 from ..ros.lifecycle_node import ManagedNode

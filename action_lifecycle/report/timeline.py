@@ -29,7 +29,7 @@ import operator
 from pathlib import Path
 from typing import Any
 
-from ..ledger.journal import Row
+from ..journal.journal import Row
 
 Samples = Mapping[str, Sequence[tuple[float, Sequence[float]]]]
 """By fact: stamps (s of ROS time) and numbers, in order."""

@@ -27,10 +27,10 @@ from typing import Any
 
 from action_lifecycle.engine import load_graph
 from action_lifecycle.engine.resources import config_file
-from action_lifecycle.ledger import JournalReader, verify_journal
-from action_lifecycle.ledger.journal_export import export_rows
-from action_lifecycle.ledger.journal_row import JournalError, Row
-from action_lifecycle.ledger.projection import Projection
+from action_lifecycle.journal import JournalReader, verify_journal
+from action_lifecycle.journal.export import export_rows
+from action_lifecycle.journal.projection import Projection
+from action_lifecycle.journal.row import JournalError, Row
 from unit.flow.robot import Clock, Process, Robot
 
 from .case import Case
@@ -261,7 +261,7 @@ def _mutated_data(connection: sqlite3.Connection, seq: int, part: float) -> str:
 
 
 def _rehash(connection: sqlite3.Connection, seq: int) -> None:
-    from action_lifecycle.ledger.journal_row import _hash, _text
+    from action_lifecycle.journal.row import _hash, _text
     fields, = connection.execute(
         f"SELECT {', '.join(Row._fields)} FROM entry WHERE seq = ?", (seq,))
     row = Row._make(fields)

@@ -25,7 +25,7 @@ import time
 from typing import Any
 import unittest
 
-from action_lifecycle.ledger import JournalReader
+from action_lifecycle.journal import JournalReader
 from ament_index_python.packages import get_package_share_directory
 from isolation import domain_id
 import launch

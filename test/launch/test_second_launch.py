@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 import signal
 
-from action_lifecycle.ledger import verify_journal
+from action_lifecycle.journal import verify_journal
 from node.launched import Robot
 import pytest
 

@@ -36,7 +36,7 @@ import signal
 import sys
 from typing import Any
 
-from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.journal import Entry, Journal
 from rclpy.client import Client
 from rclpy.publisher import Publisher
 from rclpy.service import Service

@@ -21,7 +21,7 @@ from pathlib import Path
 import time
 from typing import Any
 
-from action_lifecycle.ledger import Row
+from action_lifecycle.journal import Row
 from action_lifecycle.ros.qos import state_qos
 from action_lifecycle_msgs.msg import LedgerSync, OperatorRequestArray
 from action_lifecycle_msgs.srv import Respond

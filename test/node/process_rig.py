@@ -27,7 +27,7 @@ from action_lifecycle.ros.executor import make_executor
 from isolation import domain_id
 import rclpy
 from rclpy.context import Context
-from unit.redis_ledger.redis_server import RedisServer
+from unit.fleet.redis_server import RedisServer
 
 from .forked import Forked, ros_arguments
 from .waiting import serve_until

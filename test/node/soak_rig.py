@@ -28,12 +28,12 @@ import tempfile
 import time
 from typing import Any
 
-from action_lifecycle.ledger import JournalError, JournalReader, verify_journal
-from action_lifecycle.ledger.redis_ledger import RedisReader
+from action_lifecycle.fleet.redis.ledger import RedisReader
+from action_lifecycle.journal import JournalError, JournalReader, verify_journal
 from action_lifecycle.ros.qos import state_qos
 from action_lifecycle_msgs.msg import LedgerSync, SafetyState
 from isolation import UDP
-from unit.redis_ledger.redis_server import SERVER
+from unit.fleet.redis_server import SERVER
 
 from .forked import Forked
 from .judge import judge

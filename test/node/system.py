@@ -28,7 +28,7 @@ from typing import Any
 from unittest.mock import patch
 
 from action_lifecycle.cli import main
-from action_lifecycle.ledger import Row
+from action_lifecycle.journal import Row
 from ament_index_python.packages import get_package_share_directory
 from isolation import domain_id
 import rclpy

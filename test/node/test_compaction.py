@@ -19,8 +19,8 @@ from __future__ import annotations
 import threading
 import time
 
-from action_lifecycle.ledger import Entry, Journal, verify_journal
-from action_lifecycle.ledger.redis_ledger import RedisReader
+from action_lifecycle.fleet.redis.ledger import RedisReader
+from action_lifecycle.journal import Entry, Journal, verify_journal
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
 from action_lifecycle.nodes.ledger import LedgerNode
 from action_lifecycle.ros.executor import make_executor
@@ -29,7 +29,7 @@ import pytest
 import rclpy
 from rclpy.context import Context
 from rclpy.parameter import Parameter
-from unit.redis_ledger.redis_server import RedisServer
+from unit.fleet.redis_server import RedisServer
 
 from .ending import destroy
 

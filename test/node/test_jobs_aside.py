@@ -20,7 +20,7 @@ from pathlib import Path
 import signal
 from typing import Any
 
-from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.journal import Entry, Journal
 from action_lifecycle_msgs.srv import CancelJob, ListJobs
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState

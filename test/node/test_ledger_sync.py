@@ -20,10 +20,11 @@ from itertools import groupby
 import time
 
 from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.ledger import Entry, Journal, RedisTasks, SmartLedger
-from action_lifecycle.ledger.checkpoints import pack
-from action_lifecycle.ledger.projection import Projection
-from action_lifecycle.ledger.redis_ledger import RedisReader
+from action_lifecycle.fleet import RedisTasks, SmartLedger
+from action_lifecycle.fleet.checkpoints import pack
+from action_lifecycle.fleet.redis.ledger import RedisReader
+from action_lifecycle.journal import Entry, Journal
+from action_lifecycle.journal.projection import Projection
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.nodes.ledger import LedgerNode
 from action_lifecycle.nodes.ledger_link import held_until, TOLD
@@ -41,7 +42,7 @@ from rclpy.context import Context
 from rclpy.logging import LoggingSeverity
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile
-from unit.redis_ledger.redis_server import RedisServer
+from unit.fleet.redis_server import RedisServer
 
 from .ending import destroy
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 import subprocess
 
-from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.nodes.action_health import journal_health
 from action_lifecycle.ros.diagnostics import ERROR, OK
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus

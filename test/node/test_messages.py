@@ -20,8 +20,8 @@ import json
 import math
 from typing import Any
 
-from action_lifecycle.ledger import Entry, Row
-from action_lifecycle.ledger.journal_row import make_row
+from action_lifecycle.journal import Entry, Row
+from action_lifecycle.journal.row import make_row
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
 from action_lifecycle.nodes.bridge_messages import in_words, Topics
 from action_lifecycle.nodes.change_event import change_event

@@ -27,7 +27,7 @@ from pathlib import Path
 import signal
 from typing import Any
 
-from action_lifecycle.ledger import verify_journal
+from action_lifecycle.journal import verify_journal
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 from action_lifecycle_msgs.srv import ClearStop, EditFlow, Respond, SendEvent

@@ -25,7 +25,7 @@ from pathlib import Path
 import time
 from typing import Any
 
-from action_lifecycle.ledger import JournalReader, Row
+from action_lifecycle.journal import JournalReader, Row
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
 from action_lifecycle.ros.goal_client import GoalClient
 from action_lifecycle_msgs.action import ExecuteFlow

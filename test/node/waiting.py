@@ -21,7 +21,7 @@ from pathlib import Path
 import time
 from typing import Any
 
-from action_lifecycle.ledger import JournalError, JournalReader, Row
+from action_lifecycle.journal import JournalError, JournalReader, Row
 from action_lifecycle_msgs.action import ExecuteFlow
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import sqlite3
 
 from action_lifecycle.cli import main
-from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.journal import Entry, Journal
 import pytest
 
 Capture = pytest.CaptureFixture[str]

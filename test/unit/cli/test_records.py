@@ -24,7 +24,7 @@ import sys
 from typing import Any
 
 from action_lifecycle.cli import main
-from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.journal import Entry, Journal
 import pytest
 
 MOTION = [('execute', 'executing_motion', {'goal_id': 'ab'}),

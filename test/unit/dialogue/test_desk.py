@@ -21,7 +21,7 @@ from typing import Any
 
 from action_lifecycle.dialogue import AnswerRefused, OperatorDesk
 from action_lifecycle.dialogue.questions import MAX_ANSWER, MAX_QUESTION
-from action_lifecycle.ledger import Entry, Journal, JournalError
+from action_lifecycle.journal import Entry, Journal, JournalError
 from action_lifecycle.lifecycle.ports import Question
 from action_lifecycle.lifecycle.states import ErrorCode
 from hypothesis import given
@@ -238,7 +238,7 @@ def test_what_facts_say_is_never_a_template(rig: Rig, hostile: str) -> None:
 
 
 def test_a_question_sees_facts_evidence_history_and_parameters(rig: Rig) -> None:
-    from action_lifecycle.ledger import Entry
+    from action_lifecycle.journal import Entry
     rig.journal.append(Entry('transition', 'f', 'a', event='fail', from_state='in_progress',
                              to_state='error', cause='it slipped'))
     rig.facts = {'force': 8.0, 'gap': None}  # no longer read

@@ -22,7 +22,7 @@ from typing import Any
 from action_lifecycle.dialogue import Dialogue, FlowDialogues, register_hooks
 from action_lifecycle.dialogue.flow_dialogue import dialogue_graph, dialogue_rows, entries_of
 from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.ledger import Entry as JournalEntry
+from action_lifecycle.journal import Entry as JournalEntry
 from action_lifecycle.lifecycle.ports import Question
 import pytest
 

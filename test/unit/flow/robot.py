@@ -31,7 +31,7 @@ from typing import Any
 from action_lifecycle.dialogue import ask_for_verdict, OperatorDesk
 from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import Flow, FlowRun, JournalRecorder, Orchestrator, parse_flow
-from action_lifecycle.ledger import Entry, Journal, JournalError, Row
+from action_lifecycle.journal import Entry, Journal, JournalError, Row
 from action_lifecycle.lifecycle.checkers import check
 from action_lifecycle.lifecycle.ports import (
     Confirmation,

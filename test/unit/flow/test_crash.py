@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from action_lifecycle.ledger import JournalError
+from action_lifecycle.journal import JournalError
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
 import pytest
 

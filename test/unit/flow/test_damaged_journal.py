@@ -20,7 +20,7 @@ import contextlib
 import sqlite3
 from typing import Any
 
-from action_lifecycle.ledger import Entry, Row
+from action_lifecycle.journal import Entry, Row
 from action_lifecycle.lifecycle.ports import MotionResult
 from action_lifecycle.lifecycle.states import ActionState
 import pytest

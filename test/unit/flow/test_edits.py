@@ -19,7 +19,7 @@ from __future__ import annotations
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.flow.edits import EditRefused, EditResult, parse_edit
 from action_lifecycle.flow.run import FlowRun
-from action_lifecycle.ledger import JournalError
+from action_lifecycle.journal import JournalError
 import pytest
 
 from .robot import Clock, MOTION, Process, Robot, Start

@@ -20,7 +20,7 @@ from typing import Any
 
 from action_lifecycle.dialogue import AnswerRefused, OperatorDesk
 from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.ledger import Row
+from action_lifecycle.journal import Row
 from action_lifecycle.lifecycle.ports import Confirmation, ConfirmRequest
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
 import pytest

@@ -20,7 +20,7 @@ import math
 from pathlib import Path
 
 from action_lifecycle.flow.job import Job, MAX_OWED, read_job, told
-from action_lifecycle.ledger.journal_row import MAX_DATA
+from action_lifecycle.journal.row import MAX_DATA
 from action_lifecycle.lifecycle.schedule import LATEST, ScheduleSpec
 from hypothesis import given, settings
 from hypothesis import strategies as st

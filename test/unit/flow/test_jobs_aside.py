@@ -21,7 +21,7 @@ from typing import Any
 
 from action_lifecycle.engine.errors import LifecycleError
 from action_lifecycle.flow import parse_flow
-from action_lifecycle.ledger import Entry
+from action_lifecycle.journal import Entry
 from action_lifecycle.lifecycle.states import Outcome
 import pytest
 

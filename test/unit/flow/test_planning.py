@@ -30,7 +30,7 @@ from action_lifecycle.flow.planning import (
     PlanOrder,
     PlanReply,
 )
-from action_lifecycle.ledger import Entry
+from action_lifecycle.journal import Entry
 from action_lifecycle.lifecycle.states import ErrorCode
 import pytest
 

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 
-from ..redis_ledger.redis_server import RedisServer
+from ..fleet.redis_server import RedisServer
 
 TASKS = Path(__file__).parent / 'tasks'
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from action_lifecycle import lifecycle_hooks as hooks
-from action_lifecycle.ledger import JournalReader
+from action_lifecycle.journal import JournalReader
 from action_lifecycle.lifecycle_hooks import LedgerTaskStatus
 
 SESSION = '42_100'

@@ -24,7 +24,7 @@ from typing import Any
 
 from action_lifecycle import lifecycle_hooks as hooks
 from action_lifecycle.engine import LifecycleError, StateTransitionError
-from action_lifecycle.ledger import Entry, Journal
+from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.lifecycle_hooks import ActionRetryTracker, ActionState
 import pytest
 
@@ -50,7 +50,7 @@ FULL_DISK = """
 import resource, signal, sys
 from action_lifecycle import lifecycle_hooks as hooks
 from action_lifecycle.engine import StateTransitionError
-from action_lifecycle.ledger import JournalReader
+from action_lifecycle.journal import JournalReader
 
 hooks.configure(journal=sys.argv[1])
 hooks.set_action_state('s', 'a', 'in_progress')

@@ -22,7 +22,7 @@ from types import SimpleNamespace
 
 from action_lifecycle import lifecycle_hooks as hooks
 from action_lifecycle.engine import LifecycleError
-from action_lifecycle.ledger import JournalReader, verify_journal
+from action_lifecycle.journal import JournalReader, verify_journal
 from action_lifecycle.lifecycle_hooks import ActionState, LedgerTaskStatus
 import pytest
 

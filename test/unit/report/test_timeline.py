@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from action_lifecycle.ledger import Entry, Journal
-from action_lifecycle.ledger.journal import JournalReader
+from action_lifecycle.journal import Entry, Journal
+from action_lifecycle.journal.journal import JournalReader
 from action_lifecycle.report.timeline import Bar, Comparison, comparisons, draw, history
 import pytest
 

@@ -1,0 +1,126 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Checkpoints of operations: gathered data, so that a reclaimed operation need not gather it again.
+
+A checkpoint is JSON, compressed by zlib, with its schema version, time and sizes. It lives as long
+as a trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import json
+import logging
+import time
+from typing import Any, NamedTuple
+import zlib
+
+from .operations import move, TTL
+from .redis.connection import LedgerError
+from .redis.keys import checkpoint
+
+_LOG = logging.getLogger(__name__)
+
+CHECKPOINT_SCHEMA_VERSION = 1
+ABSOLUTE_FAILSAFE_TTL = TTL
+MAX_CHECKPOINT = 16 * 1024 * 1024
+"""Maximum size, in bytes of JSON."""
+
+_LEVEL = 6
+_FIELDS = ('schema_version', 'timestamp', 'payload_compressed', 'original_size')
+
+
+class Checkpoint(NamedTuple):
+    """The saved content and its time (s since 1970)."""
+
+    stamp: float
+    content: dict[str, Any]
+
+
+class CheckpointError(LedgerError):
+    """A content is too big for a checkpoint, or not JSON."""
+
+
+async def write_checkpoint_and_transition(
+    redis: Any, trace_id: str, gather_output: Mapping[str, Any], target_state: str,
+    script_sha: str = '',
+) -> list[int]:
+    """
+    Write a checkpoint and move the operation to `target_state`, atomically in one round trip.
+
+    Returns three numbers: new fields, 1 if the time to live was set, 1 if the operation was moved;
+    all are 0 if the trace is missing or the move is not allowed. `script_sha` is ignored. Raises
+    CheckpointError if the content is not JSON or too big.
+    """
+    saved = pack(gather_output)
+    answer = await move(redis, trace_id, target_state, saved=saved)
+    if answer[2]:
+        _LOG.info('checkpoint_saved: %s, %d of %d bytes', trace_id, saved[-1], saved[-3])
+    return answer
+
+
+def pack(content: Mapping[str, Any]) -> list[Any]:
+    """Return the fields of a checkpoint as alternating names and values."""
+    try:
+        text = json.dumps(content, allow_nan=False, separators=(',', ':')).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CheckpointError(f'checkpoint: {error}') from error
+    if len(text) > MAX_CHECKPOINT:
+        raise CheckpointError(
+            f'checkpoint: {len(text)} bytes of JSON, at most {MAX_CHECKPOINT} are allowed')
+    compressed = zlib.compress(text, _LEVEL)
+    return ['schema_version', CHECKPOINT_SCHEMA_VERSION, 'timestamp', repr(time.time()),
+            'payload_compressed', compressed, 'original_size', len(text),
+            'compressed_size', len(compressed)]
+
+
+async def recover_checkpoint(redis: Any, trace_id: str) -> dict[str, Any] | None:
+    """
+    Return the content of the last checkpoint of an operation.
+
+    Returns None if there is none. For a damaged checkpoint or one of another schema version it
+    logs a warning and returns None; then the data must be gathered again.
+    """
+    found = await read_checkpoint(redis, trace_id)
+    if found is None:
+        return None
+    _LOG.info('checkpoint_recovered: %s, %.0f s old', trace_id, time.time() - found.stamp)
+    return found.content
+
+
+async def read_checkpoint(redis: Any, trace_id: str) -> Checkpoint | None:
+    """Do the same as `recover_checkpoint`, with the time of the checkpoint."""
+    found = await redis.execute_command(
+        'HMGET', checkpoint(trace_id), *_FIELDS, NEVER_DECODE=True)
+    if not any(value is not None for value in found):
+        return None
+    try:
+        version, stamp, compressed, size = found
+        if int(version) != CHECKPOINT_SCHEMA_VERSION:
+            _LOG.warning('%s: %s has version %d, this software has %d',
+                         'checkpoint_schema_stale' if int(version) < CHECKPOINT_SCHEMA_VERSION
+                         else 'checkpoint_schema_newer',
+                         trace_id, int(version), CHECKPOINT_SCHEMA_VERSION)
+            return None
+        # Bounded, since a few bytes may decompress to gigabytes.
+        text = zlib.decompressobj().decompress(compressed, MAX_CHECKPOINT + 1)
+        content = json.loads(text)
+        if len(text) != int(size) or not isinstance(content, dict):
+            raise ValueError(f'{len(text)} bytes, expected {int(size)}, of a JSON object')
+        return Checkpoint(float(stamp), content)
+    except (TypeError, ValueError, RecursionError, zlib.error) as error:
+        _LOG.warning('checkpoint_corrupt: %s: %s', trace_id, error)
+        return None

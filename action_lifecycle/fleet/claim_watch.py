@@ -1,0 +1,105 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Watches the claims on tasks of sessions that the open flows of this robot need.
+
+A flow names its claim `SESSION/TASK`. The claim is held while this robot is the claimant of the
+task's lease in Redis and the lease has not expired by the server's clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+import logging
+import time
+from typing import Any, NamedTuple
+
+from .redis.connection import server_errors
+from .redis.keys import session_lease
+from ..journal.reader import JournalReader
+from ..journal.row import JournalError
+
+_LOG = logging.getLogger(__name__)
+
+LOOK = 0.5  #: s
+
+
+class HeldClaim(NamedTuple):
+    """A claim that was held at the last check; `until`: expiry in s of time.monotonic()."""
+
+    flow_id: str
+    name: str
+    token: int
+    until: float
+
+
+class ClaimWatch:
+    """
+    Polls the claims of the open flows; `held` are those held at the last check.
+
+    `others()` returns the names of claims that are handled elsewhere. While the server is away,
+    `held` keeps its last content with its expiry times.
+    """
+
+    def __init__(
+        self, redis: Any, robot: str, reader: Callable[[], JournalReader | None],
+        others: Callable[[], Collection[str]],
+    ) -> None:
+        self.held: list[HeldClaim] = []
+        self._redis = redis
+        self._robot = robot
+        self._reader = reader
+        self._others = others
+        self._names: dict[str, str] = {}
+
+    async def run(self) -> None:
+        """Poll until canceled."""
+        try:
+            while True:
+                try:
+                    self.held = [claim for flow_id, name in self._needed().items()
+                                 if (claim := await self._look(flow_id, name)) is not None]
+                except server_errors(JournalError) as error:
+                    _LOG.warning('claims of sessions: %s', error)
+                await asyncio.sleep(LOOK)
+        finally:
+            await self._redis.connection_pool.disconnect()
+
+    def _needed(self) -> dict[str, str]:
+        """Return the names of the claims of the open flows, by flow id."""
+        reader = self._reader()
+        if reader is None:
+            return {}
+        names: dict[str, str] = {}
+        for last in reader.open_flows():
+            names[last.flow_id] = self._names.get(last.flow_id) or next(
+                (row.data.get('origin', {}).get('lease', '')
+                 for row in reader.rows(flow_id=last.flow_id, kind='flow', limit=1)), '')
+        self._names = names
+        others = self._others()
+        return {flow_id: name for flow_id, name in names.items()
+                if '/' in name and name not in others}
+
+    async def _look(self, flow_id: str, name: str) -> HeldClaim | None:
+        session, _, task = name.rpartition('/')
+        now = time.monotonic()
+        claimant, token, until = await self._redis.hmget(
+            session_lease(session, task), ['claimant', 'token', 'until'])
+        if claimant != self._robot:
+            return None
+        seconds, microseconds = await self._redis.time()
+        left = int(until) / 1000 - seconds - microseconds * 1e-6
+        return HeldClaim(flow_id, name, int(token), now + left) if left > 0 else None

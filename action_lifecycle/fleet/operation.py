@@ -1,0 +1,107 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""One request claimed by a worker: its state, its claim, and whether it has moved anything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+import logging
+import time
+from typing import Any, NamedTuple
+
+from .checkpoints import pack
+from .operation_states import OperationState as State
+from .operations import move
+from .redis.connection import LedgerError, server_errors
+from .redis.keys import trace
+
+_LOG = logging.getLogger(__name__)
+
+AGAIN = 0.5  # delay (s) between tries while the server is away
+
+
+class Request(NamedTuple):
+    """A request: id of its stream entry, trace id, fields, and number of its delivery."""
+
+    message_id: str
+    trace_id: str
+    data: Mapping[str, str]
+    tries: int
+
+
+class Lost(LedgerError):
+    """Another worker has the operation, so nothing may be started for it."""
+
+
+class Operation:
+    """
+    A request in progress.
+
+    `held_until`: time in s of time.monotonic() until which no other worker can claim it.
+    """
+
+    def __init__(
+        self, redis: Any, request: Request, fence: str, *, held_until: float, moved: bool = False
+    ) -> None:
+        self.request = request
+        self.fence = fence
+        self.moved = moved
+        self.ended = False
+        self.held_until = held_until
+        self._redis = redis
+
+    async def start_motion(self) -> None:
+        """Record that something is about to move; if it raises Lost, nothing may move."""
+        if not self.moved:
+            await self.move(State.TOOL_EXECUTING, {'moved': 1}, in_time=True)
+            self.moved = True
+
+    async def move(
+        self, state: State, metadata: Mapping[str, Any] | None = None, outcome: str | None = None,
+        saved: Mapping[str, Any] | None = None, in_time: bool = False,
+    ) -> None:
+        """
+        Enter a state, with a checkpoint of `saved`; raises Lost.
+
+        While the server is away this is repeated (`in_time`: only while the claim is held). The
+        fence prevents the change if another worker has taken the operation over.
+        """
+        fields = () if saved is None else pack(saved)
+        again = False
+        while True:
+            try:
+                answer = await move(self._redis, self.request.trace_id, state.value, metadata,
+                                    fence=self.fence, outcome=outcome, saved=fields)
+                if answer[2] or (again and await self._is_in(state)):
+                    return
+                raise Lost(f'operation {self.request.trace_id} was taken over or has expired')
+            except server_errors() as error:
+                if not again:
+                    _LOG.warning('operation %s: %s; trying again', self.request.trace_id, error)
+                again = True
+                if in_time and time.monotonic() + AGAIN >= self.held_until:
+                    raise Lost(f'operation {self.request.trace_id}: the claim has lapsed'
+                               ) from error
+                await asyncio.sleep(AGAIN)
+
+    async def save(self, gathered: Mapping[str, Any]) -> None:
+        """Write the checkpoint and enter INFERRING; raises Lost."""
+        await self.move(State.INFERRING, saved=gathered)
+
+    async def _is_in(self, state: State) -> bool:
+        """Whether a step whose response was lost has been made."""
+        found = await self._redis.hmget(trace(self.request.trace_id), ['state', 'fence'])
+        return list(found) == [state.value, self.fence]

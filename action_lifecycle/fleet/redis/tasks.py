@@ -1,0 +1,94 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The tasks of sessions in Redis, shared by several processes and robots."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .connection import connect_blocking, explained, script_text
+from .keys import session_history, session_lease, session_tasks
+from ..smart_ledger import Happening, Lease, Task
+from ...lifecycle.states import LedgerTaskStatus
+
+KEEP = 30 * 86_400
+"""Lifetime (s) of the keys of a session after its last change."""
+
+
+class RedisTasks:
+    """
+    Tasks in the Redis at `url`; leases expire by the server's clock.
+
+    Each call is one atomic round trip; it raises LedgerError if the server can't be reached.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._redis = connect_blocking(url)
+        self._script = self._redis.register_script(script_text('tasks'))
+
+    def claim(self, session: str, task_id: str, claimant: str, holder: str, lease: float) -> int:
+        return self._run('claim', session, task_id, holder, claimant, int(lease * 1000))
+
+    def heartbeat(self, session: str, task_id: str, holder: str, token: int, lease: float) -> bool:
+        return self._run(
+            'heartbeat', session, task_id, holder, token, int(lease * 1000)) == 1
+
+    def release(self, session: str, task_id: str, holder: str, token: int, reason: str) -> bool:
+        return self._run('release', session, task_id, holder, token, reason) == 1
+
+    def put(
+        self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str
+    ) -> bool:
+        return self._run('put', session, task_id, holder, status.value, reason) == 1
+
+    def lease(self, session: str, task_id: str) -> Lease | None:
+        with explained():
+            claimant, holder, token, until = self._redis.hmget(
+                session_lease(session, task_id), ['claimant', 'holder', 'token', 'until'])
+            if holder is None or _server_time(self._redis) >= int(until) / 1000:
+                return None
+        return Lease(claimant, holder, int(token))
+
+    def tasks(self, session: str) -> dict[str, Task]:
+        with explained():
+            found = self._redis.hgetall(session_tasks(session))
+        tasks = {}
+        for task_id, text in found.items():
+            status, reason, updated = json.loads(text)
+            tasks[task_id] = Task(task_id, LedgerTaskStatus(status), reason, updated)
+        return tasks
+
+    def history(self, session: str) -> list[Happening]:
+        with explained():
+            found = self._redis.xrange(session_history(session))
+        return [Happening(line['task_id'], line['event'], line['claimant'], int(line['token']),
+                          line['reason'], int(number.partition('-')[0]) / 1000)
+                for number, line in found]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._redis.connection_pool.disconnect()
+
+    def _run(self, what: str, session: str, task_id: str, *values: Any) -> int:
+        keys = [session_lease(session, task_id), session_tasks(session), session_history(session)]
+        with explained():
+            return int(self._script(keys=keys, args=[what, task_id, *values, KEEP]))
+
+
+def _server_time(client: Any) -> float:
+    seconds, microseconds = client.time()
+    now: float = seconds + microseconds * 1e-6
+    return now

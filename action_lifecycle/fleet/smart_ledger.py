@@ -1,0 +1,278 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The tasks of a session: statuses, claims and history.
+
+Claims are leases that expire if they are not renewed. Each new lease has a higher fencing token,
+so a holder whose lease has lapsed can no longer write. `MemoryTasks` keeps the tasks in this
+process, `RedisTasks` (redis/tasks.py) in Redis for a fleet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import threading
+import time
+from typing import NamedTuple, Protocol
+import uuid
+
+from ..lifecycle.states import LedgerTaskStatus
+
+LEASE = 30.0
+"""Duration (s) of a claim without a heartbeat."""
+
+BLOCKED_REASONS = ('dependency', 'input_required', 'approval_required')
+_ENDED = frozenset({LedgerTaskStatus.COMPLETED, LedgerTaskStatus.FAILED,
+                    LedgerTaskStatus.CANCELLED, LedgerTaskStatus.SKIPPED})
+
+
+class Task(NamedTuple):
+    """A task in the ledger; `updated` in s since 1970."""
+
+    task_id: str
+    status: LedgerTaskStatus
+    reason: str
+    updated: float
+
+    @property
+    def blocked_reason(self) -> str:
+        """Return the reason of a blocked task, one of BLOCKED_REASONS; '' if not blocked."""
+        if self.status is not LedgerTaskStatus.BLOCKED:
+            return ''
+        named = self.reason.partition(':')[0].strip()
+        return named if named in BLOCKED_REASONS else 'input_required'
+
+
+class Lease(NamedTuple):
+    """A valid claim: its session, the ledger object that holds it, and its fencing token."""
+
+    claimant: str
+    holder: str
+    token: int
+
+
+class Owner(NamedTuple):
+    """The session that holds a claim."""
+
+    user_id: str
+    prompt_id: str
+
+
+class Happening(NamedTuple):
+    """An event of the history: claimed, released, lapsed or a status; `time` in s since 1970."""
+
+    task_id: str
+    event: str
+    claimant: str
+    token: int
+    reason: str
+    time: float
+
+
+class Tasks(Protocol):
+    """The storage of the tasks of sessions; `session` is the key of a session."""
+
+    def claim(self, session: str, task_id: str, claimant: str, holder: str, lease: float) -> int:
+        """Claim a task for `lease` s; returns the fencing token, 0 if another holder has it."""
+
+    def heartbeat(self, session: str, task_id: str, holder: str, token: int, lease: float) -> bool:
+        """Renew a claim; False if it lapsed or was released."""
+
+    def release(self, session: str, task_id: str, holder: str, token: int, reason: str) -> bool:
+        """Release a claim; False if it lapsed or was released before."""
+
+    def put(
+        self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str
+    ) -> bool:
+        """Store a status; False if another holder has the claim."""
+
+    def lease(self, session: str, task_id: str) -> Lease | None:
+        """Return the valid claim of a task, or None."""
+
+    def tasks(self, session: str) -> dict[str, Task]:
+        """Return the tasks by id."""
+
+    def history(self, session: str) -> list[Happening]:
+        """Return the last HISTORY events, in order."""
+
+
+class SmartLedger:
+    """
+    The ledger of the session `user_prompt`, which is `f'{user_id}_{prompt_id}'`.
+
+    Each object is a claim holder of its own, also within one session. Without `tasks`, everything
+    is kept in this object; ledgers with the same `tasks` share them.
+    """
+
+    def __init__(
+        self, user_prompt: str, tasks: Tasks | None = None, *, claimant: str = '',
+        lease: float = LEASE,
+    ) -> None:
+        self.user_prompt = user_prompt
+        self.user_id, _, self.prompt_id = user_prompt.rpartition('_')
+        self._tasks: Tasks = tasks if tasks is not None else MemoryTasks()
+        self._claimant = claimant or user_prompt
+        self._holder = uuid.uuid4().hex
+        self._lease = lease
+        self._tokens: dict[str, int] = {}
+
+    @property
+    def tasks(self) -> dict[str, Task]:
+        """Return the current tasks by id."""
+        return self._tasks.tasks(self.user_prompt)
+
+    def claim(self, task_id: str | int) -> bool:
+        """Claim a task for the duration of a lease; False if another holder has it."""
+        token = self._tasks.claim(
+            self.user_prompt, str(task_id), self._claimant, self._holder, self._lease)
+        if token:
+            self._tokens[str(task_id)] = token
+        return token > 0
+
+    def heartbeat(self, task_id: str | int) -> bool:
+        """Renew the claim; if it returns False, the claim has lapsed and no motion may start."""
+        token = self._tokens.get(str(task_id), 0)
+        return token > 0 and self._tasks.heartbeat(
+            self.user_prompt, str(task_id), self._holder, token, self._lease)
+
+    def release(self, task_id: str | int, reason: str = '') -> bool:
+        """Release a task; False if this object does not hold it."""
+        token = self._tokens.pop(str(task_id), 0)
+        return token > 0 and self._tasks.release(
+            self.user_prompt, str(task_id), self._holder, token, reason)
+
+    def token(self, task_id: str | int) -> int:
+        """Return the fencing token of this object's claim, to send with effects; 0 without one."""
+        held = self._tasks.lease(self.user_prompt, str(task_id))
+        return held.token if held is not None and held.holder == self._holder else 0
+
+    def owner(self, task_id: str | int) -> Owner | None:
+        """Return the session that has claimed a task, or None."""
+        held = self._tasks.lease(self.user_prompt, str(task_id))
+        if held is None:
+            return None
+        user_id, _, prompt_id = held.claimant.rpartition('_')
+        return Owner(user_id, prompt_id)
+
+    def update_task_status(
+        self, task_id: str | int, status: LedgerTaskStatus | str, reason: str = ''
+    ) -> bool:
+        """
+        Update the status of a task; IN_PROGRESS claims the task, a final status releases it.
+
+        Returns False and changes nothing if another holder has claimed the task.
+        """
+        task_id, status = str(task_id), LedgerTaskStatus(status)
+        if status is LedgerTaskStatus.IN_PROGRESS and not self.claim(task_id):
+            return False
+        if not self._tasks.put(self.user_prompt, task_id, self._holder, status, reason):
+            return False
+        if status in _ENDED:
+            self.release(task_id, status.value)
+        return True
+
+    def history(self, task_id: str | int | None = None) -> list[Happening]:
+        """Return the events of a task, or of all tasks, in order."""
+        return [one for one in self._tasks.history(self.user_prompt)
+                if task_id is None or one.task_id == str(task_id)]
+
+
+HISTORY = 10_000
+"""Maximum number of history events per session."""
+
+
+class MemoryTasks:
+    """Tasks in the memory of this process; `clock()` returns monotonic time (s)."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._leases: dict[tuple[str, str], tuple[Lease, float]] = {}
+        self._last_tokens: dict[tuple[str, str], int] = {}
+        self._kept: dict[str, dict[str, Task]] = {}
+        self._history: dict[str, list[Happening]] = {}
+
+    def claim(self, session: str, task_id: str, claimant: str, holder: str, lease: float) -> int:
+        key = session, task_id
+        with self._lock:
+            held = self._valid(key)
+            if held is not None and held.holder != holder:
+                return 0
+            if held is None:
+                self._last_tokens[key] = self._last_tokens.get(key, 0) + 1
+                held = Lease(claimant, holder, self._last_tokens[key])
+                self._note(key, 'claimed', held)
+            self._leases[key] = held, self._clock() + lease
+            return held.token
+
+    def heartbeat(self, session: str, task_id: str, holder: str, token: int, lease: float) -> bool:
+        key = session, task_id
+        with self._lock:
+            held = self._valid(key)
+            if held is None or (held.holder, held.token) != (holder, token):
+                return False
+            self._leases[key] = held, self._clock() + lease
+            return True
+
+    def release(self, session: str, task_id: str, holder: str, token: int, reason: str) -> bool:
+        key = session, task_id
+        with self._lock:
+            held = self._valid(key)
+            if held is None or (held.holder, held.token) != (holder, token):
+                return False
+            del self._leases[key]
+            self._note(key, 'released', held, reason)
+            return True
+
+    def put(
+        self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str
+    ) -> bool:
+        key = session, task_id
+        with self._lock:
+            held = self._valid(key)
+            if held is not None and held.holder != holder:
+                return False
+            self._kept.setdefault(session, {})[task_id] = Task(
+                task_id, status, reason, time.time())
+            self._note(key, status.value, held, reason)
+            return True
+
+    def lease(self, session: str, task_id: str) -> Lease | None:
+        with self._lock:
+            return self._valid((session, task_id))
+
+    def tasks(self, session: str) -> dict[str, Task]:
+        with self._lock:
+            return dict(self._kept.get(session, {}))
+
+    def history(self, session: str) -> list[Happening]:
+        with self._lock:
+            return list(self._history.get(session, []))
+
+    def _valid(self, key: tuple[str, str]) -> Lease | None:
+        """Return the valid lease; a lapsed one is recorded in the history and removed."""
+        held, until = self._leases.get(key, (None, 0.0))
+        if held is not None and self._clock() >= until:
+            del self._leases[key]
+            self._note(key, 'lapsed', held)
+            return None
+        return held
+
+    def _note(self, key: tuple[str, str], event: str, lease: Lease | None, reason: str = ''
+              ) -> None:
+        lines = self._history.setdefault(key[0], [])
+        lines.append(Happening(key[1], event, lease.claimant if lease else '',
+                               lease.token if lease else 0, reason, time.time()))
+        del lines[:-HISTORY]

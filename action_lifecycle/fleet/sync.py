@@ -1,0 +1,227 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Syncs a journal to the ledger of the fleet, batch by batch.
+
+The ledger's cursor is read before every batch. So a ledger that lost rows by a restart or an older
+backup is filled again, and two concurrent syncs write no row twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+import contextlib
+import logging
+import os
+import random
+import time
+from typing import NamedTuple
+
+from .redis.ledger import Cursor, LedgerRefused, RedisLedger
+from ..engine.errors import LifecycleError
+from ..journal.clock import elapsed, SystemClock
+from ..journal.reader import JournalReader
+from ..journal.row import damaged, JournalError, Row
+from ..journal.verify import verify_journal
+
+_LOG = logging.getLogger(__name__)
+
+BATCH_ROWS = 500
+BATCH_SIZE = 1024 * 1024  # characters of data
+LOOK = 0.1  # polling period (s) of the journal
+CHECK = 1.0  # polling period (s) of the ledger while there is nothing to sync
+TRIM = 60.0  # period (s) of removing old rows and of checking all open subjects
+FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0  # s
+
+
+class SyncStatus(NamedTuple):
+    """
+    The status of the sync.
+
+    `lag`: age (s) of the oldest row that is not in the ledger; `refilled`: how often the ledger
+    had lost rows.
+    """
+
+    connected: bool = False
+    refused: bool = False
+    journal_seq: int = 0
+    ledger_seq: int = 0
+    backlog: int = 0
+    lag: float = 0.0
+    last_error: str = ''
+    refilled: int = 0
+
+
+class Synchronizer:
+    """Syncs the journal at `path` to `ledger`; `told` gets each new status."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], ledger: RedisLedger,
+        told: Callable[[SyncStatus], None],
+    ) -> None:
+        self._path = path
+        self._ledger = ledger
+        self._told = told
+        self._clock = SystemClock()
+        self._reader: JournalReader | None = None
+        self._status = SyncStatus()
+        self._trim_at = self._check_at = 0.0
+
+    async def run(self) -> None:
+        """Sync until canceled; after failures, wait with growing delays."""
+        failures = 0
+        try:
+            while True:
+                try:
+                    more = await self._step()
+                    failures = 0
+                except Exception as error:  # redis-py 4.3 has faults of its own on time-outs
+                    failures += 1
+                    self._failed(error)
+                    delay = min(FIRST_DELAY * 2 ** min(failures, 20), LONGEST_DELAY)
+                    await asyncio.sleep(delay * random.uniform(0.5, 1.0))
+                else:
+                    await asyncio.sleep(0 if more else LOOK)
+        finally:
+            if self._reader is not None:
+                self._reader.close()
+            await self._ledger.close()
+
+    async def _step(self) -> bool:
+        """Sync one batch; returns whether there is more."""
+        now = time.monotonic()
+        if self._reader is not None and now >= self._check_at and self._reader.is_elsewhere():
+            self._reader.close()
+            self._reader = None
+        if self._reader is None:
+            self._reader = JournalReader(self._path)
+        last = self._reader.last_seq()
+        if self._status.connected and last == self._status.ledger_seq and now < self._check_at:
+            return False
+        self._check_at = now + CHECK
+        cursor = await self._ledger.cursor()
+        if now >= self._trim_at:
+            await self._ledger.cursor(await self._ledger.open_subjects())
+        self._check(cursor, last)
+        if cursor.seq < self._status.ledger_seq:
+            _LOG.warning('the ledger has gone back from row %d to row %d; it is filled again',
+                         self._status.ledger_seq, cursor.seq)
+            self._tell(cursor.seq, last, refilled=self._status.refilled + 1)
+        seq = cursor.seq
+        if seq < last:
+            seq = await bring(self._reader, self._ledger, cursor)
+        if now >= self._trim_at:
+            trimmed = await self._ledger.trim(self._clock.wall_time())
+            self._trim_at = now if trimmed else now + TRIM
+        self._tell(seq, last)
+        return seq < last
+
+    def _check(self, cursor: Cursor, last: int) -> None:
+        """Raise LedgerRefused if the ledger is of another journal."""
+        assert self._reader is not None
+        anew = self._ledger.anew()
+        if cursor.seq > last:
+            raise LedgerRefused(
+                f"the ledger has row {cursor.seq} of robot '{self._ledger.robot}', the journal "
+                f'ends with {last}: another journal, or one from an older backup; {anew}')
+        for row in self._reader.rows(after=cursor.seq - 1, limit=1) if cursor.seq else ():
+            if row.seq == cursor.seq and row.hash != cursor.hash:
+                raise LedgerRefused(
+                    f"row {row.seq} of robot '{self._ledger.robot}' has another hash in the "
+                    f'ledger: it holds another journal; {anew}')
+
+    def _failed(self, error: Exception) -> None:
+        last = self._status.journal_seq
+        with contextlib.suppress(JournalError):
+            if self._reader is not None:
+                last = self._reader.last_seq()
+        if str(error) != self._status.last_error and not isinstance(error, LifecycleError):
+            _LOG.warning('%s', error, exc_info=True)
+        self._tell(self._status.ledger_seq, last, connected=False, last_error=str(error),
+                   refused=isinstance(error, LedgerRefused))
+
+    def _tell(
+        self, seq: int, last: int, *, connected: bool = True, refused: bool = False,
+        last_error: str = '', refilled: int | None = None,
+    ) -> None:
+        backlog, lag = 0, 0.0
+        if seq < last and self._reader is not None:
+            with contextlib.suppress(JournalError):
+                for row in self._reader.rows(after=seq, limit=1):
+                    lag = elapsed(self._clock, row.boot_id, row.boot_time, row.wall_time)
+            backlog = last - seq
+        self._status = SyncStatus(
+            connected, refused, last, seq, backlog, lag, last_error,
+            self._status.refilled if refilled is None else refilled)
+        self._told(self._status)
+
+
+async def bring(reader: JournalReader, ledger: RedisLedger, cursor: Cursor) -> int:
+    """Sync the batch after `cursor`; returns the last row that the ledger then has."""
+    through = 0
+    swallowed: set[str] = set()
+    if snapshot := reader.snapshot():
+        through = int(snapshot.data['through'])
+    if cursor.seq < through:
+        swallowed = set(await ledger.open_subjects())
+        for row in reader.rows():
+            if row.seq > through:
+                break
+            swallowed.discard(ledger.subject(row))
+    return await ledger.apply(_batch(reader, cursor.seq), through=through, swallowed=swallowed)
+
+
+class Rebuilt(NamedTuple):
+    """The result of a rebuild: removed keys, last row, and row up to which rows are missing."""
+
+    removed: int
+    last: int
+    compacted: int  #: 0: the journal has all of its rows
+
+
+async def rebuild(path: str | os.PathLike[str], ledger: RedisLedger) -> Rebuilt:
+    """
+    Remove all keys of a ledger's robot and fill it from the journal at `path`.
+
+    The ledger node may run meanwhile; no row is written twice. Raises JournalError for a damaged
+    journal, before anything is removed.
+    """
+    with JournalReader(path) as reader:
+        last = reader.last_seq()
+        if faults := verify_journal(path):
+            raise JournalError(f'{path}: {faults[0]}; nothing was removed')
+        removed = await ledger.clear()
+        cursor = await ledger.cursor()
+        while cursor.seq < last:
+            await bring(reader, ledger, cursor)
+            cursor = await ledger.cursor()
+        snapshot = reader.snapshot()
+    return Rebuilt(removed, last, int(snapshot.data['through']) if snapshot else 0)
+
+
+def _batch(reader: JournalReader, after: int) -> list[Row]:
+    rows: list[Row] = []
+    size = 0
+    for row, fault in reader.checked_rows(after=after, limit=BATCH_ROWS):
+        if fault and not rows:
+            raise damaged(reader.path, f'row {row.seq} {fault}')
+        if fault:
+            break
+        rows.append(row)
+        size += len(row.data_json)
+        if size > BATCH_SIZE:
+            break
+    return rows

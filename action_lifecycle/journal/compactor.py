@@ -1,0 +1,72 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Decides when to compact a journal, and compacts it in a separate thread."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from .journal import Journal
+from .row import JournalError
+
+BATCH = 200  # rows per commit; an append may have to wait for one commit
+LEAST = 1000  # minimum number of rows for a compaction
+AGAIN = 60.0  # delay (s) after a failure
+
+_log = logging.getLogger('action_lifecycle.journal')
+
+
+class Compactor:
+    """
+    Compacts the rows of `journal` that are in the ledger, except the last `keep` rows.
+
+    `told` is called in the thread of the journal's writer and returns at once.
+    """
+
+    def __init__(self, journal: Journal, keep: int) -> None:
+        self._journal = journal
+        self._keep = keep
+        self._not_before = 0.0
+        self._thread: threading.Thread | None = None
+        snapshot = journal.snapshot()
+        self._through = 0 if snapshot is None else int(snapshot.data['through'])
+
+    def told(self, journal_seq: int, ledger_seq: int) -> None:
+        """Update the last rows of journal and ledger; starts a compaction if it is worth it."""
+        target = min(ledger_seq, journal_seq - self._keep)
+        if target - self._through < max(self._keep // 10, LEAST) \
+                or time.monotonic() < self._not_before \
+                or (self._thread is not None and self._thread.is_alive()):
+            return
+        self._thread = threading.Thread(
+            target=self._compact, args=(target,), name='journal compaction', daemon=True)
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for a running compaction; closing the journal ends it after a batch."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _compact(self, target: int) -> None:
+        try:
+            removed = self._journal.compact(synced_to=target, batch=BATCH)
+            _log.info('%s: compacted up to row %d, %d rows less', self._journal.path, target,
+                      removed)
+            self._through = target
+        except JournalError as error:
+            _log.warning('not compacted: %s', error)
+            self._not_before = time.monotonic() + AGAIN

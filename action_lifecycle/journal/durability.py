@@ -1,0 +1,58 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The durability of rows: against the end of the process, or also against power loss.
+
+Every appended row survives the end of the process. For each kind of event it is configured whether
+a row must also survive a power loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .row import Entry, Row
+from ..engine.errors import LifecycleError, nearest
+from ..lifecycle.states import ActionState
+
+PROCESS, POWER = 'process', 'power'
+DURABILITIES = (PROCESS, POWER)
+
+EVENT_KINDS: Mapping[str, str] = {
+    'motion_start': POWER, 'terminal': POWER, 'transition': PROCESS, 'flow': PROCESS,
+    'other': PROCESS}
+"""The kinds of events with defaults; `transition`: other changes of an action."""
+
+
+def event_kind(entry: Entry | Row) -> str:
+    """Return one of EVENT_KINDS."""
+    if entry.kind == 'transition':
+        if entry.final:
+            return 'terminal'
+        return 'motion_start' if entry.to_state == ActionState.EXECUTING_MOTION else 'transition'
+    return entry.kind if entry.kind == 'flow' else 'other'
+
+
+def power_kinds(durability: Mapping[str, str]) -> frozenset[str]:
+    """Return the kinds of events that must survive a power loss; raises LifecycleError."""
+    for kind, value in durability.items():
+        if kind not in EVENT_KINDS:
+            raise LifecycleError(f"durability: unknown kind of event '{kind}'; expected one of "
+                                 + ', '.join(EVENT_KINDS) + nearest(kind, EVENT_KINDS))
+        if value not in DURABILITIES:
+            raise LifecycleError(f"durability of {kind}: expected process or power, got '{value}'"
+                                 + nearest(value, DURABILITIES))
+    return frozenset(kind for kind, default in EVENT_KINDS.items()
+                     if durability.get(kind, default) == POWER)

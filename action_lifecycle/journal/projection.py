@@ -1,0 +1,109 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The actions in a journal, updated incrementally."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .reader import JournalReader
+from .row import JournalError
+from ..engine import Graph
+from ..lifecycle.action import Action
+from ..lifecycle.ports import Recorder
+from ..lifecycle.spec import ActionSpec
+from ..lifecycle.states import ActionState
+
+MAX_ENDED = 10_000
+"""Maximum number of ended actions in memory; the journal has all."""
+
+
+class _ReadOnly:
+    """The recorder of actions that are only read."""
+
+    def transition(self, action: object, change: object) -> None:
+        raise AssertionError('a projection changes nothing')
+
+    published = transition
+
+    def barrier(self, callback: object) -> None:
+        raise AssertionError('a projection changes nothing')
+
+
+class Projection:
+    """Answers queries about actions from a journal, in time proportional to the new rows."""
+
+    def __init__(self, reader: JournalReader, graph: Graph) -> None:
+        self._reader = reader
+        self._graph = graph
+        self._recorder: Recorder = _ReadOnly()
+        self._seq = 0
+        self._actions: dict[tuple[str, str], Action] = {}
+
+    def update(self, limit: int | None = None) -> bool:
+        """
+        Read at most `limit` new rows; returns whether there may be more.
+
+        Raises JournalError (LedgerError for a ledger) at a damaged row, at every call.
+        """
+        count = 0
+        for row in self._reader.intact_rows(after=self._seq, limit=limit):
+            count += 1
+            self._seq = row.seq
+            if row.kind != 'transition':
+                continue
+            key = row.flow_id, row.action_id
+            # Removed and added again, so that the last change comes last.
+            action = self._actions.pop(key, None) or Action(
+                *key, ActionSpec(), self._graph, self._recorder)
+            try:
+                action.apply(row.event, row.to_state, row.data)
+                action.restore(row.to_state)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise JournalError(
+                    f"row {row.seq}: '{row.event}' of {row.action_id} has data that can not be "
+                    f'used: {error!r}') from error
+            action.dated(row.seq, row.ros_time or 0.0, row.to_state)
+            self._actions[key] = action
+        if len(self._actions) > 2 * MAX_ENDED:
+            self._forget()
+        return count == limit
+
+    def _forget(self) -> None:
+        ended = [key for key, action in self._actions.items()
+                 if action.state is ActionState.TERMINATED]
+        for key in ended[:-MAX_ENDED]:
+            del self._actions[key]
+
+    def get(self, flow_id: str, action_id: str) -> Action | None:
+        """Return an action; without a flow id, the one of that name that changed last."""
+        self.update()
+        if flow_id:
+            return self._actions.get((flow_id, action_id))
+        return next((action for action in reversed(self._actions.values())
+                     if action.action_id == action_id), None)
+
+    def find(
+        self, *, flow_id: str = '', states: Collection[str] = (), outcomes: Collection[str] = (),
+        open_only: bool = False,
+    ) -> list[Action]:
+        """Return the actions that match all filters, the newest change first."""
+        self.update()
+        return [
+            action for action in reversed(self._actions.values())
+            if (not flow_id or action.flow_id == flow_id)
+            and (not states or action.state in states)
+            and (not outcomes or action.outcome in outcomes)
+            and not (open_only and action.state is ActionState.TERMINATED)]

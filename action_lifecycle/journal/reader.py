@@ -1,0 +1,274 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Reads a journal, in the process that writes it or in any other.
+
+Reader and writer never wait for each other. The reader fetches pages and keeps no transaction open
+between them, so that a slow consumer does not prevent the reset of the WAL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import contextlib
+import os
+import sqlite3
+import threading
+from typing import Any, NamedTuple, TYPE_CHECKING
+from urllib.parse import quote
+
+from .compaction import LAST_SNAPSHOT, plan_removal, Removal, SNAPSHOT
+from .row import damaged, JournalError, Row
+from .schema import (
+    COLUMNS,
+    LAST_INDEXED,
+    LAST_OF_EACH,
+    require_current,
+    said,
+    SQLITE_ERRORS,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # in typing from Python 3.11 on
+
+PAGE = 500
+BUSY_S = 5.0
+
+# in the messages of SQLite about a damaged file
+_OF_DAMAGE = ('malformed', 'not a database', 'no such table', 'no such column', 'no such index',
+              'Could not decode', 'unsupported file format', 'disk I/O error')
+
+
+@contextlib.contextmanager
+def explained(path: str) -> Iterator[None]:
+    """Convert SQLite's and the system's errors to JournalErrors that name the file."""
+    try:
+        yield
+    except (*SQLITE_ERRORS, OSError) as error:
+        text = said(error)
+        if any(words in text for words in _OF_DAMAGE):
+            raise damaged(path, text) from error
+        raise JournalError(f'{path}: {text}') from error
+
+
+def require_content(path: str) -> None:
+    """Raise JournalError for an empty file with a nonempty WAL, which SQLite would delete."""
+    def size(name: str) -> int:
+        try:
+            return os.stat(name).st_size
+        except FileNotFoundError:
+            return 0
+    if os.path.exists(path) and size(path) == 0 < size(path + '-wal'):
+        raise damaged(path, 'the file is empty, but its WAL is not')
+
+
+class CheckedRow(NamedTuple):
+    """A stored row and its fault, '' if it is intact."""
+
+    row: Row
+    fault: str
+
+
+class JournalReader:
+    """
+    Reads the journal at `path`, also while its writer runs or after it crashed.
+
+    Raises JournalError if the file is missing, damaged, not a journal, or of an unsupported schema
+    version. It may be used from several threads.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.path.realpath(path)
+        self._lock = threading.Lock()
+        with explained(self.path):
+            require_content(self.path)
+            self._connection = sqlite3.connect(
+                f'file:{quote(self.path)}?mode=ro', uri=True, timeout=BUSY_S,
+                isolation_level=None, check_same_thread=False)
+        try:
+            with explained(self.path):
+                require_current(self._connection, self.path)
+                self._identity = self._look()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def is_elsewhere(self) -> bool:
+        """Whether the path no longer leads to the open file; then open it again."""
+        try:
+            return self._look() != self._identity
+        except OSError:
+            return True
+
+    def _look(self) -> tuple[int, int]:
+        found = os.stat(self.path)
+        return found.st_dev, found.st_ino
+
+    def last_seq(self) -> int:
+        """Return the sequence number of the last row, 0 if there is none."""
+        found: int = self._ask('SELECT ifnull(max(seq), 0) FROM entry')[0][0]
+        return found
+
+    def rows(
+        self, *, flow_id: str | None = None, action_id: str | None = None,
+        kind: str | None = None, after: int = 0, limit: int | None = None,
+    ) -> Iterator[Row]:
+        """
+        Yield the matching rows with a sequence number above `after`, in order.
+
+        The rows are not verified; use `Row.intact` or `checked_rows` for that. Raises JournalError
+        at a row with a field of a wrong type.
+        """
+        for row in self._matching(flow_id, action_id, kind, after, limit):
+            if not row.intact() and (what := row.ill_formed()):
+                raise damaged(self.path, f'row {row.seq} {what}')
+            yield row
+
+    def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+        """Yield the rows above `after`, in order; raises JournalError at one that is damaged."""
+        for row, fault in self.checked_rows(after=after, limit=limit):
+            if fault:
+                raise damaged(self.path, f'row {row.seq} {fault}')
+            yield row
+
+    def checked_rows(
+        self, *, flow_id: str | None = None, action_id: str | None = None,
+        kind: str | None = None, after: int = 0, limit: int | None = None,
+    ) -> Iterator[CheckedRow]:
+        """
+        Yield the same rows as `rows`, each with its fault; do not use the fields of faulty rows.
+
+        Missing or replaced rows are only found in the chain of all rows, see `verify_journal`.
+        Raises JournalError if SQLite can't continue.
+        """
+        for row in self._matching(flow_id, action_id, kind, after, limit):
+            yield CheckedRow(row, row.fault())
+
+    def _matching(
+        self, flow_id: str | None, action_id: str | None, kind: str | None, after: int,
+        limit: int | None,
+    ) -> Iterator[Row]:
+        wanted = {name: value for name, value in (
+            ('flow_id', flow_id), ('action_id', action_id), ('kind', kind)) if value is not None}
+        where = ''.join(f' AND {name} = :{name}' for name in wanted)
+        sql = f'SELECT {COLUMNS} FROM entry NOT INDEXED WHERE seq > :after{where}'
+        if 'flow_id' in wanted:
+            sql = (f'SELECT {COLUMNS} FROM entry WHERE seq IN ('
+                   f'SELECT seq FROM entry WHERE indexed = 1 AND seq > :after{where} UNION ALL '
+                   'SELECT seq FROM entry NOT INDEXED '
+                   f'WHERE seq > max(:after, {LAST_INDEXED}){where} ORDER BY seq LIMIT :page)')
+        sql += ' ORDER BY seq LIMIT :page'
+        while limit is None or limit > 0:
+            page = PAGE if limit is None else min(limit, PAGE)
+            for row in map(Row._make, found := self._ask(
+                    sql, {**wanted, 'after': after, 'page': page})):
+                if row.seq <= after:
+                    raise damaged(self.path, f'row {row.seq} follows row {after}')
+                after = row.seq
+                yield row
+            if len(found) < page:
+                return
+            if limit is not None:
+                limit -= page
+
+    def open_actions(self) -> list[Row]:
+        """Return the last transition of each open action, in order."""
+        return self.open_rows('transition')
+
+    def open_flows(self) -> list[Row]:
+        """Return the last 'flow' row of each open flow, in order."""
+        return self.open_rows('flow')
+
+    def open_rows(self, kind: str) -> list[Row]:
+        """
+        Return the last row of each open subject of this kind, in order.
+
+        Raises JournalError if one of them is damaged.
+        """
+        return [self._intact(row) for row, _ in self.checked_open_rows(kind)]
+
+    def checked_open_rows(self, kind: str) -> list[CheckedRow]:
+        """Return the same rows as `open_rows`, each with its fault."""
+        found = map(Row._make, self._ask(
+            f'SELECT {COLUMNS} FROM entry WHERE final = 0 AND kind = :kind '
+            f'AND seq IN ({LAST_OF_EACH}) ORDER BY seq', {'kind': kind}))
+        return [CheckedRow(row, row.fault()) for row in found]
+
+    def snapshot(self) -> Row | None:
+        """
+        Return the row of the last compaction, None if there was none.
+
+        Up to `through` in its data there may be gaps; all these rows were synced before. A ledger
+        that has less takes the remaining rows with their gaps and continues after `through`.
+        """
+        for row, fault in self._last_snapshot():
+            if fault:
+                raise damaged(self.path, f'row {row.seq} {fault}')
+            return row
+        return None
+
+    def require_intact(self, first: int, last: int) -> None:
+        """Raise JournalError if one of the rows from `first` to `last` is damaged."""
+        for row in self.intact_rows(after=first - 1):
+            if row.seq >= last:
+                return
+
+    def plan_removal(self, synced_to: int, limit: int) -> Removal:
+        """Return the first `limit` rows up to `synced_to` that no open subject needs."""
+        with self._lock, explained(self.path):
+            return plan_removal(self._connection, synced_to, limit)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _ask(self, sql: str, values: Mapping[str, Any] = {}) -> list[tuple[Any, ...]]:
+        with self._lock, explained(self.path):
+            return ask(self._connection, sql, values)
+
+    def _last_snapshot(self) -> list[CheckedRow]:
+        found = map(Row._make, self._ask(
+            f'SELECT {COLUMNS} FROM entry WHERE seq = {LAST_SNAPSHOT}'))
+        return [CheckedRow(row, row.fault() or (
+            '' if row.kind == SNAPSHOT else f"is of kind '{row.kind}', but the index has it as a "
+            'snapshot')) for row in found]
+
+    def _intact(self, row: Row) -> Row:
+        if fault := row.fault():
+            raise damaged(self.path, f'row {row.seq} {fault}')
+        return row
+
+
+def ask(
+    connection: sqlite3.Connection, sql: str, values: Mapping[str, Any] = {}
+) -> list[tuple[Any, ...]]:
+    """Return the result of a query; invalid UTF-8 in texts becomes U+FFFD."""
+    try:
+        return connection.execute(sql, values).fetchall()
+    except sqlite3.OperationalError as error:
+        if 'Could not decode' not in str(error):
+            raise
+    connection.text_factory = lambda raw: raw.decode(errors='replace')
+    try:
+        return connection.execute(sql, values).fetchall()
+    finally:
+        connection.text_factory = str

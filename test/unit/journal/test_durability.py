@@ -1,0 +1,110 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+
+"""What is to survive a power loss is configured by kind of event."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import time
+
+from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.flow import JournalRecorder
+from action_lifecycle.journal import barrier as barrier_module
+from action_lifecycle.journal import Entry, Journal
+import pytest
+
+MOVE = Entry('transition', 'f', 'a', 1, 'execute', 'in_progress', 'executing_motion')
+CONFIRM = Entry('transition', 'f', 'a', 1, 'motion_done', 'executing_motion', 'sensor_confirm')
+END = Entry('transition', 'f', 'a', 1, 'terminate', 'completed', 'terminated', final=True)
+FLOW = Entry('flow', 'f', event='accepted', to_state='START')
+NOTE = Entry('note', 'f')
+
+
+@pytest.fixture
+def syncs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the list that grows with each sync of a barrier."""
+    done: list[int] = []
+    made = barrier_module.BarrierThread._make_safe
+
+    def make_safe(self: barrier_module.BarrierThread, last: int) -> None:
+        made(self, last)
+        done.append(last)
+    monkeypatch.setattr(barrier_module.BarrierThread, '_make_safe', make_safe)
+    return done
+
+
+@pytest.mark.parametrize(('durability', 'entry', 'synced'), [
+    ({}, MOVE, True), ({}, END, True), ({}, CONFIRM, False), ({}, FLOW, False),
+    ({'motion_start': 'process'}, MOVE, False), ({'terminal': 'process'}, END, False),
+    ({'transition': 'power'}, CONFIRM, True), ({'flow': 'power'}, FLOW, True),
+    ({'flow': 'power'}, NOTE, False), ({'other': 'power'}, NOTE, True),
+])
+def test_row_is_synced_at_once_as_its_kind_says(
+    tmp_path: Path, syncs: list[int], durability: dict[str, str], entry: Entry, synced: bool,
+) -> None:
+    with Journal(tmp_path / 'journal', durability=durability) as journal:
+        row = journal.append(entry)
+        assert journal.wants_power(row) is synced
+        deadline = time.monotonic() + (5.0 if synced else 0.05)
+        while time.monotonic() < deadline and not syncs:
+            time.sleep(0.001)
+        assert syncs == ([1] if synced else [])
+        assert journal.barrier().result(5) == 1
+        assert syncs == [1]  # once, whoever waits
+
+
+def test_action_that_moves_waits_for_the_disk_only_where_that_is_configured(
+    tmp_path: Path, syncs: list[int],
+) -> None:
+    class Action:
+        flow_id, action_id, parameters = 'f', 'a', {}
+
+        def attempt_after(self, event: str) -> int:
+            return 1
+
+    class Change:
+        event, source, target, data = 'execute', 'in_progress', 'executing_motion', {'goal_id': ''}
+
+    class Clock:
+
+        def now(self) -> float:
+            return 0.0
+
+    for kind, expected in ('process', []), ('power', [1]):
+        called: list[bool] = []
+        syncs.clear()
+        with Journal(tmp_path / kind, durability={'motion_start': kind}) as journal:
+            recorder = JournalRecorder(
+                journal, Clock(), lambda callback: callback(), lambda action, row: None)
+            recorder.transition(Action(), Change())
+            recorder.barrier(lambda called=called: called.append(True))
+            deadline = time.monotonic() + 5.0
+            while not called:
+                assert time.monotonic() < deadline
+                time.sleep(0.001)
+            assert syncs == expected
+
+
+@pytest.mark.parametrize(('durability', 'message'), [
+    ({'motion_strat': 'power'}, "did you mean 'motion_start'"),
+    ({'terminal': 'pwer'}, "did you mean 'power'")])
+def test_what_is_not_known_is_refused(
+    tmp_path: Path, durability: dict[str, str], message: str,
+) -> None:
+    with pytest.raises(LifecycleError, match=message):
+        Journal(tmp_path / 'journal', durability=durability)
+    with Journal(tmp_path / 'journal'):
+        pass
