@@ -22,57 +22,36 @@ open when the process ends is resumed after the restart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 import logging
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import Field
 
+from .asker import Asker, PlanService, Reply
 from .flow import Flow
 from .loading import CyclicFlow, parse_flow
 from .recorder import JournalRecorder
 from ..engine.errors import DocumentError, LifecycleError
 from ..engine.models import read_back, StrictModel
 from ..journal import Entry, Row
-from ..lifecycle.ports import Handle
+from ..lifecycle.ports import Apart, Handle
 from ..lifecycle.states import ErrorCode
 
-MAX_TRIES = 3
-"""Maximum number of answers until one is a valid flow."""
-MAX_FAILURES = 5
-"""Maximum number of consecutive calls that do not reach the planner."""
-FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
-"""First and longest delay (s) before a planner that was not reached is asked again."""
-MAX_ANSWER = 256 * 1024
-"""Maximum length of an answer, in characters."""
-MAX_TOLD = 50
-"""Maximum number of faults of an answer that the planner gets."""
 _LOG = logging.getLogger('action_lifecycle')
 
 
-@dataclass(frozen=True)
-class PlanOrder:
+class PlanOrder(StrictModel):
     """A request, and the options of its flow."""
 
     flow_id: str
     request: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = {}
     priority: int = 0
     requester: str = ''
     lease: str = ''
     recipe: str = ''
-
-
-@dataclass(frozen=True)
-class PlanReply:
-    """The answer of a planner; `unreachable`: why there is none."""
-
-    accepted: bool = False
-    flow_yaml: str = ''
-    edit_yaml: str = ''
-    message: str = ''
-    unreachable: str = ''
 
 
 @dataclass(frozen=True)
@@ -85,19 +64,8 @@ class Planned:
     error_msg: str = ''
 
 
-class PlanService(Protocol):
-    """A planner that makes flows from requests in words."""
-
-    def ask(
-        self, request: str, errors: Sequence[str], reply: Callable[[PlanReply], None]
-    ) -> Handle:
-        """Ask once; `reply` is called once, within the time limit of a call."""
-
-
 Check = Callable[[Flow, 'Callable[[ErrorCode, list[str]], None]'], None]
 """Checks a flow with the bridge; calls back with NONE, or with a code and all faults."""
-Apart = Callable[[Callable[[], Any], 'Callable[[Any, Exception | None], None]'], None]
-"""Runs work in another thread, then calls back in the orchestrator's thread."""
 
 
 class Planner:
@@ -119,7 +87,7 @@ class Planner:
     def begin(self, order: PlanOrder) -> None:
         """Journal a request and ask for its flow."""
         request = _Request(self, order)
-        request.note('requested')
+        request.append('requested')
         self.open[order.flow_id] = request
         request.ask()
 
@@ -131,7 +99,7 @@ class Planner:
 
     def submitted(self, flow_id: str) -> None:
         """Close a request whose flow is journaled."""
-        self.open.pop(flow_id).note('planned', final=True)
+        self.open.pop(flow_id).append('planned', final=True)
 
     def failed(self, flow_id: str, code: ErrorCode, why: str) -> None:
         """Close a request whose flow could not be started."""
@@ -173,83 +141,58 @@ class Planner:
         self.open = {}
 
 
-class _Request:
+class _Request(Asker):
     """One request, from the first call to a flow or an error."""
 
+    wanted = 'flow'
+
     def __init__(self, planner: Planner, order: PlanOrder) -> None:
+        super().__init__(planner.recorder.clock)
         self.planner = planner
         self.order = order
-        self.tries = 0
-        self.failures = 0
-        self.errors: list[str] = []
         self.answer = ''  #: the last one before a restart
-        self._under_way: Handle | None = None
-        self._over = False
 
-    def note(self, event: str, *, final: bool = False, cause: str = '', **data: Any) -> None:
+    def append(self, event: str, *, final: bool = False, cause: str = '', **data: Any) -> None:
         """Journal a step; each row has the full state of the request."""
         recorder = self.planner.recorder
         recorder.journal.append(Entry(
             kind='plan', action_id=self.order.flow_id, event=event, cause=cause[:1000],
             actor=self.order.requester, final=final, ros_time=recorder.clock.now(),
-            data={'order': asdict(self.order), 'tries': self.tries, 'failures': self.failures,
+            data={'order': dict(self.order), 'tries': self.tries, 'failures': self.failures,
                   'errors': self.errors, **data}))
 
-    def ask(self) -> None:
-        """Ask the planner, with the faults of its last answer."""
-        if self._over:
-            return
-        if self.refused(lambda: self.note('asked')):
-            return
-        self.planner.told(self.order, f'asking the planner, try {self.tries + 1} of {MAX_TRIES}'
-                          + (f'; the last answer: {self.errors[0]}' if self.errors else ''))
-        self._under_way = self.planner.service.ask(
-            self.order.request, self.errors, self.once(self.heard))
+    def note(self, event: str, *, cause: str = '', **data: Any) -> bool:
+        """Journal a step; if that fails, end the request and return False."""
+        try:
+            self.append(event, cause=cause, **data)
+        except LifecycleError as error:
+            self.end(ErrorCode.JOURNAL_FAILED, str(error))
+            return False
+        return True
 
-    def heard(self, reply: PlanReply) -> None:
-        """Process an answer of the planner, or that it was not reached."""
-        if reply.unreachable:
-            self.failures += 1
-            if self.refused(lambda: self.note('unreachable', cause=reply.unreachable)):
-                return
-            if self.failures >= MAX_FAILURES:
-                self.end(ErrorCode.PLAN_FAILED, f'the planner could not be reached '
-                         f'{self.failures} times: {reply.unreachable}')
-                return
-            delay = min(FIRST_DELAY * 2 ** (self.failures - 1), LONGEST_DELAY)
-            self.planner.told(self.order, f'{reply.unreachable}; asking again in {delay:g} s')
-            self._under_way = self.planner.recorder.clock.call_later(delay, self.once(self.ask))
-            return
-        self.tries += 1
-        self.failures = 0
-        answer = reply.flow_yaml if len(reply.flow_yaml) <= MAX_ANSWER else ''
-        if not reply.accepted or not answer:
-            why = f'the answer is longer than {MAX_ANSWER} characters' if reply.flow_yaml \
-                and not answer else reply.message[:1000] or 'the planner gave no flow'
-            if not self.refused(lambda: self.note('declined', cause=why)):
-                self.wrong([why])
-            return
-        if not self.refused(lambda: self.note('answered', answer=answer)):
-            self.judge(answer)
+    def report(self, text: str) -> None:
+        self.planner.told(self.order, text)
+
+    def send(self, reply: Reply) -> Handle:
+        return self.planner.service.ask(self.order.request, self.errors, reply)
 
     def judge(self, answer: str) -> None:
         """Check an answer as any flow is checked."""
         name = f'{self.order.flow_id}.yaml'
         self.planner.apart(lambda: parse_flow(answer, name, self.order.parameters),
-                           self.once(self.parsed))
+                           self.unless_over(self.parsed))
 
     def parsed(self, flow: Flow | None, error: Exception | None) -> None:
         """Process the result of parsing an answer."""
         if isinstance(error, CyclicFlow):
             self.end(ErrorCode.FLOW_CYCLE, str(error))  # it is not asked again
         elif isinstance(error, DocumentError):
-            self.wrong([str(fault) for fault in error.faults])
+            self.wrong(str(error).splitlines())
         elif error is not None or flow is None:
             self.wrong([f'{type(error).__name__}: {error}'])
         else:
-            found = flow
-            self.planner.check(found, self.once(
-                lambda code, faults: self.checked(found, code, faults)))
+            self.planner.check(flow, self.unless_over(
+                lambda code, faults: self.checked(flow, code, faults)))
 
     def checked(self, flow: Flow, code: ErrorCode, faults: list[str]) -> None:
         """Process the result of the bridge's check."""
@@ -260,14 +203,8 @@ class _Request:
         else:  # no fault of the planner's
             self.end(code, '; '.join(faults))
 
-    def wrong(self, errors: list[str]) -> None:
-        """Ask again with the faults, or give up after `MAX_TRIES` answers."""
-        self.errors = [error[:1000] for error in errors[:MAX_TOLD]]
-        if self.tries >= MAX_TRIES:
-            self.end(ErrorCode.PLAN_FAILED, f'no flow that can be run after {self.tries} '
-                     'answers; what is wrong with the last one:\n' + '\n'.join(self.errors))
-        else:
-            self.ask()
+    def give_up(self, message: str) -> None:
+        self.end(ErrorCode.PLAN_FAILED, message)
 
     def end(self, code: ErrorCode, message: str) -> None:
         """End the request with an error."""
@@ -276,51 +213,17 @@ class _Request:
         self.drop()
         self.planner.open.pop(self.order.flow_id, None)
         try:
-            self.note('failed', final=True, cause=message, error_code=code.name)
+            self.append('failed', final=True, cause=message, error_code=code.name)
         except LifecycleError as error:  # a restart resumes the request
             _LOG.error(
                 'the end of request %s is not recorded: %s', self.order.flow_id, error)
         self.planner.planned(Planned(self.order, None, code, message))
 
-    def refused(self, work: Callable[[], None]) -> bool:
-        """Run `work`, which writes to the journal; if it fails, end the request, return True."""
-        try:
-            work()
-        except LifecycleError as error:
-            self.end(ErrorCode.JOURNAL_FAILED, str(error))
-            return True
-        return False
-
-    def drop(self) -> None:
-        """Cancel the current call and ignore all later callbacks."""
-        self._over = True
-        if self._under_way is not None:
-            self._under_way.cancel()
-
-    def once(self, callback: Callable[..., None]) -> Callable[..., None]:
-        """Wrap a callback so that it does nothing once the request is over."""
-        def when_open(*arguments: Any) -> None:
-            if not self._over:
-                callback(*arguments)
-        return when_open
-
-
-class _StoredOrder(StrictModel):
-    """An order as a journal row stores it."""
-
-    flow_id: str
-    request: str
-    parameters: dict[str, Any] = {}
-    priority: int = 0
-    requester: str = ''
-    lease: str = ''
-    recipe: str = ''
-
 
 class _StoredRequest(StrictModel):
     """A request as a journal row stores it."""
 
-    order: _StoredOrder
+    order: PlanOrder
     tries: int = Field(ge=0)
     failures: int = Field(ge=0)
     errors: list[str]
@@ -330,13 +233,10 @@ class _StoredRequest(StrictModel):
 def _read_request(planner: Planner, row: Row) -> _Request:
     """Return the request of a row; raises `LifecycleError` if the row is not valid."""
     stored = read_back(_StoredRequest, row.data)
-    order = stored.order
-    if order.flow_id != row.action_id:
+    if stored.order.flow_id != row.action_id:
         raise LifecycleError(f"field 'order.flow_id': expected '{row.action_id}', "
-                             f"got '{order.flow_id}'")
-    request = _Request(planner, PlanOrder(
-        order.flow_id, order.request, order.parameters, order.priority, order.requester,
-        order.lease, order.recipe))
+                             f"got '{stored.order.flow_id}'")
+    request = _Request(planner, stored.order)
     request.tries, request.failures = stored.tries, stored.failures
     request.errors, request.answer = stored.errors, stored.answer
     return request

@@ -20,7 +20,6 @@ from collections.abc import Callable
 import logging
 from pathlib import Path
 import time
-from typing import Any
 
 from .extensions import Extension
 from .orchestrator import Orchestrator
@@ -29,11 +28,8 @@ from .recipes import Recipe, write_recipe
 from .run import FlowRun
 from ..engine.errors import LifecycleError
 from ..journal import Entry
+from ..lifecycle.ports import Apart
 from ..lifecycle.states import Outcome
-
-Work = Callable[[], Any]
-Apart = Callable[[Work, Callable[[Any, 'Exception | None'], None]], None]
-"""Runs work in another thread, then calls back in the orchestrator's thread."""
 
 
 class RecipeMaker(Extension):

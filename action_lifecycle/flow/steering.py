@@ -22,10 +22,9 @@ at once, with the errors. After too many failures the flow goes on unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
+from .asker import Asker, PlanService, Reply
 from .edits import EditResult, parse_edit
 from .run import FlowRun
 from ..engine.errors import LifecycleError
@@ -34,53 +33,16 @@ from ..lifecycle.ports import Handle
 if TYPE_CHECKING:
     from .orchestrator import Orchestrator
 
-MAX_TRIES = 3
-"""Maximum number of answers until one is a valid edit."""
-MAX_FAILURES = 5
-"""Maximum number of consecutive calls that do not reach the planner."""
-FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
-"""First and longest delay (s) before a planner that was not reached is asked again."""
 AUTHOR = 'planner'
-
-
-@dataclass(frozen=True)
-class SteeringAnswer:
-    """The answer of a planner to a batch: an edit, no edit, or an error."""
-
-    edit_yaml: str = ''
-    error: str = ''  #: why its answer is not usable
-    unreachable: bool = False  #: there is no answer; `error` says why
-
-
-class SteeringPlanner(Protocol):
-    """A planner that edits running flows."""
-
-    def ask(
-        self, run: FlowRun, completed: list[str], errors: list[str],
-        answer: Callable[[SteeringAnswer], None],
-    ) -> Handle:
-        """Report completed actions and earlier errors; `answer` is called once."""
-
-
-@dataclass
-class _Asking:
-    """A batch for which the planner is asked."""
-
-    completed: list[str]
-    base_seq: int
-    tries: int = 1
-    failures: int = 0
-    errors: list[str] = field(default_factory=list)
-    handle: Handle | None = None
 
 
 class Steering:
     """Asks the `planner`, if set, about one batch of a flow at a time."""
 
     def __init__(self, orchestrator: Orchestrator) -> None:
-        self.planner: SteeringPlanner | None = None
-        self._orchestrator = orchestrator
-        self._asking: dict[str, _Asking] = {}
+        self.planner: PlanService | None = None
+        self.orchestrator = orchestrator
+        self._asking: dict[str, _Batch] = {}
 
     def busy(self, run: FlowRun) -> bool:
         """Whether the planner is asked; then no action may start and the flow may not end."""
@@ -92,87 +54,82 @@ class Steering:
             return
         run.asked += names
         if run.asked and not self.busy(run):
-            self._begin(run)
+            self._begin(run, self.planner)
 
     def drop(self, run: FlowRun) -> None:
         """Stop asking about a flow."""
-        asking = self._asking.pop(run.flow_id, None)
+        batch = self._asking.pop(run.flow_id, None)
         run.asked = []
-        if asking is not None and asking.handle is not None:
-            asking.handle.cancel()
+        if batch is not None:
+            batch.drop()
 
-    def _begin(self, run: FlowRun) -> None:
-        row = self._orchestrator.recorder.row
-        asking = self._asking[run.flow_id] = _Asking(run.asked, row.seq if row else 0)
+    def _begin(self, run: FlowRun, planner: PlanService) -> None:
+        batch = self._asking[run.flow_id] = _Batch(self, planner, run)
         run.asked = []
-        self._orchestrator.note(
-            run.flow_id, 'steering_asked', {'completed': asking.completed}, AUTHOR, '')
-        self._ask(run, asking)
+        self.orchestrator.note(
+            run.flow_id, 'steering_asked', {'completed': batch.completed}, AUTHOR, '')
+        batch.ask()
 
-    def _ask(self, run: FlowRun, asking: _Asking) -> None:
-        if self._asking.get(run.flow_id) is not asking or self.planner is None:
-            return
-        asking.handle = self.planner.ask(
-            run, list(asking.completed), list(asking.errors),
-            lambda answer: self._answered(run, asking, answer))
-
-    def _answered(self, run: FlowRun, asking: _Asking, answer: SteeringAnswer) -> None:
-        if self._asking.get(run.flow_id) is not asking:
-            return
-        asking.handle = None
-        if answer.unreachable:
-            asking.failures += 1
-            if asking.failures >= MAX_FAILURES:
-                self._end(run, asking, '', f'out of reach: {answer.error}')
-                return
-            delay = min(FIRST_DELAY * 2.0 ** (asking.failures - 1), LONGEST_DELAY)
-            asking.handle = self._orchestrator.clock.call_later(
-                delay, lambda: self._ask(run, asking))
-        elif answer.error:
-            self._wrong(run, asking, answer.error)
-        elif not answer.edit_yaml.strip():
-            self._end(run, asking, '', '')
-        else:
-            self._propose(run, asking, answer.edit_yaml)
-
-    def _propose(self, run: FlowRun, asking: _Asking, text: str) -> None:
-        def done(result: EditResult | LifecycleError) -> None:
-            if self._asking.get(run.flow_id) is not asking:
-                return
-            if isinstance(result, LifecycleError):
-                self._wrong(run, asking, str(result))
-            else:
-                self._end(run, asking, text, '')
-
-        try:
-            edit = parse_edit(text, f'edit by {AUTHOR}')
-        except LifecycleError as error:
-            self._wrong(run, asking, str(error))
-            return
-        self._orchestrator.propose(
-            run.flow_id, edit, AUTHOR, f"after {', '.join(asking.completed)}"[:500],
-            asking.base_seq, done)
-
-    def _wrong(self, run: FlowRun, asking: _Asking, error: str) -> None:
-        """Ask again with the errors, or give up after `MAX_TRIES` answers."""
-        asking.errors = error.splitlines()
-        if asking.tries >= MAX_TRIES:
-            self._end(run, asking, '', error)
-            return
-        asking.tries += 1
-        asking.failures = 0
-        self._ask(run, asking)
-
-    def _end(self, run: FlowRun, asking: _Asking, edit: str, error: str) -> None:
-        """Journal the end of the question and let the flow go on."""
+    def ended(self, batch: _Batch, edit: str, error: str) -> None:
+        """Journal the end of a question and let the flow go on."""
+        run = batch.run
         del self._asking[run.flow_id]
         if error:
-            self._orchestrator.log.error(
+            self.orchestrator.log.error(
                 'flow %s goes on without the planner: %s', run.flow_id, error)
-        self._orchestrator.note(
-            run.flow_id, 'steering_answered',
-            {'completed': asking.completed, 'edit': edit, 'tries': asking.tries}, AUTHOR, error)
+        self.orchestrator.note(run.flow_id, 'steering_answered', {
+            'completed': batch.completed, 'edit': edit,
+            'tries': batch.tries + bool(batch.failures)}, AUTHOR, error)
         if run.asked:
-            self._begin(run)
+            self._begin(run, batch.planner)
         else:
-            self._orchestrator.release(run)
+            self.orchestrator.release(run)
+
+
+class _Batch(Asker):
+    """Completed actions about which the planner is asked."""
+
+    wanted = 'edit'
+
+    def __init__(self, steering: Steering, planner: PlanService, run: FlowRun) -> None:
+        super().__init__(steering.orchestrator.clock)
+        row = steering.orchestrator.recorder.row
+        self.steering = steering
+        self.planner = planner
+        self.run = run
+        self.completed = run.asked
+        self.base_seq = row.seq if row else 0
+
+    def send(self, reply: Reply) -> Handle:
+        return self.planner.ask_edit(self.run, self.completed, self.errors, reply)
+
+    def judge(self, answer: str) -> None:
+        """Propose the edit of an answer."""
+        def proposed(result: EditResult | LifecycleError) -> None:
+            if isinstance(result, LifecycleError):
+                self.wrong(str(result).splitlines())
+            else:
+                self.end(answer)
+
+        if not answer.strip():
+            self.end()
+            return
+        try:
+            edit = parse_edit(answer, f'edit by {AUTHOR}')
+        except LifecycleError as error:
+            self.wrong(str(error).splitlines())
+            return
+        self.steering.orchestrator.propose(
+            self.run.flow_id, edit, AUTHOR, f"after {', '.join(self.completed)}"[:500],
+            self.base_seq, self.unless_over(proposed))
+
+    def report(self, text: str) -> None:
+        self.steering.orchestrator.log.debug('flow %s: %s', self.run.flow_id, text)
+
+    def give_up(self, message: str) -> None:
+        self.end(error=message)
+
+    def end(self, edit: str = '', error: str = '') -> None:
+        """End the question."""
+        self.drop()
+        self.steering.ended(self, edit, error)

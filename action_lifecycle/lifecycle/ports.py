@@ -103,6 +103,10 @@ class Handle(Protocol):
         """Cancel the request; the result of a motion still comes."""
 
 
+Apart = Callable[[Callable[[], Any], Callable[[Any, 'Exception | None'], None]], None]
+"""Runs work in another thread, then calls back in the orchestrator's thread."""
+
+
 class World(Protocol):
     """The robot and its sensors."""
 

@@ -36,7 +36,7 @@ from .latched import Latched
 from .ledger_link import declare_ledger, durability, LedgerLink
 from .messages import flow_to, status_to, to_time
 from .operators import KnownFacts, Operators
-from .plan_client import PlanClient, SteeringClient
+from .plan_client import PlanClient
 from .queries import Queries
 from .ros_log import log_to
 from .safety_relay import SafetyRelay
@@ -192,7 +192,7 @@ class ActionLifecycleNode(ManagedNode):
         self.orchestrator.extensions.append(
             FlowDialogues(self.recorder.journal, self.clock, self.desk))
         self.edits.activate(self.orchestrator)
-        self.orchestrator.steering.planner = SteeringClient(self.planners)
+        self.orchestrator.steering.planner = self.planners
         self.flows.activate(self.orchestrator, self.apart)
         self._safety.activate()
         for topic in (self._actions, self._flows, self._safety.topic, self.operators.topic):

@@ -276,8 +276,9 @@ class FlowServer:
             self._waiting[flow_id] = _Waiting(Future(executor=self.node.executor), [handle])
             try:
                 self.planner.begin(PlanOrder(
-                    flow_id, order.flow, order.parameters, order.priority, order.requester,
-                    order.lease, order.recipe))
+                    flow_id=flow_id, request=order.flow, parameters=order.parameters,
+                    priority=order.priority, requester=order.requester, lease=order.lease,
+                    recipe=order.recipe))
             except LifecycleError:
                 del self._waiting[flow_id]
                 raise

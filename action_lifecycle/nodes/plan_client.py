@@ -28,10 +28,9 @@ from .apart import Apart
 from .clock import NodeClock
 from .messages import planned_fact
 from ..engine.errors import LifecycleError
+from ..flow.asker import PlanReply, Reply
 from ..flow.loading import load_flow
-from ..flow.planning import PlanReply
 from ..flow.run import FlowRun
-from ..flow.steering import SteeringAnswer
 from ..lifecycle.ports import Handle
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
@@ -85,23 +84,26 @@ class PlanClient:
     def _known(self, uses: dict[str, str] | None, error: Exception | None) -> None:
         self._uses = uses or {}
 
-    def ask(
-        self, request: str, errors: Sequence[str], reply: Callable[[PlanReply], None]
-    ) -> Handle:
-        """Ask for a flow; see `flow.planning.PlanService`."""
-        return self._call({'request': request, 'errors': list(errors)}, reply)
+    def ask(self, request: str, errors: Sequence[str], reply: Reply) -> Handle:
+        """Ask for a flow; see `flow.asker.PlanService`."""
+        return self._call(
+            {'request': request, 'errors': list(errors)}, reply,
+            lambda said: PlanReply(
+                said.accepted and bool(said.flow_yaml), said.flow_yaml, said.message))
 
     def ask_edit(
-        self, run: FlowRun, completed: Sequence[str], errors: Sequence[str],
-        reply: Callable[[PlanReply], None],
+        self, run: FlowRun, completed: Sequence[str], errors: Sequence[str], reply: Reply
     ) -> Handle:
         """Report the completed actions of a flow and ask for an edit of it."""
         return self._call({
             'request': str(run.origin.get('request', '')) or run.flow.description,
             'flow_yaml': run.flow.text_now(), 'completed_actions': list(completed),
-            'errors': list(errors)}, reply)
+            'errors': list(errors)}, reply,
+            lambda said: PlanReply(said.accepted, said.edit_yaml, said.message))
 
-    def _call(self, fields: Mapping[str, Any], reply: Callable[[PlanReply], None]) -> Handle:
+    def _call(
+        self, fields: Mapping[str, Any], reply: Reply, read: Callable[[Any], PlanReply]
+    ) -> Handle:
         if not self.name:
             return self.clock.call_later(0.0, lambda: reply(
                 PlanReply(unreachable="the parameter 'planner' names no service")))
@@ -110,7 +112,9 @@ class PlanClient:
             self.node, self.client, lambda: self._request(fields),
             RetryPolicy(min(APPEAR, self.timeout), self.timeout),
             ready=lambda: self._ready(self.node.steady() - began),
-        ).on_done(lambda done: reply(_reply(done)))
+        ).on_done(lambda done: reply(
+            PlanReply(unreachable=str(done.exception())) if done.exception()
+            else read(done.result())))
 
     def _request(self, fields: Mapping[str, Any]) -> Plan.Request:
         """Return the request with the current facts and capabilities."""
@@ -133,30 +137,6 @@ class PlanClient:
             f'{name.removeprefix(own)} {types[0]}{uses.get(name.removeprefix(own), "")}'
             for name, types in get_action_names_and_types(self.node)
             if not name.endswith(OWN))
-
-
-class SteeringClient:
-    """A planner that edits running flows; see `flow.steering.SteeringPlanner`."""
-
-    def __init__(self, planner: PlanClient) -> None:
-        self._planner = planner
-
-    def ask(
-        self, run: FlowRun, completed: list[str], errors: list[str],
-        answer: Callable[[SteeringAnswer], None],
-    ) -> Handle:
-        """Report completed actions; `answer` gets an edit, no edit, or an error."""
-        return self._planner.ask_edit(run, completed, errors, lambda reply: answer(
-            SteeringAnswer(error=reply.unreachable, unreachable=True) if reply.unreachable
-            else SteeringAnswer(reply.edit_yaml) if reply.accepted
-            else SteeringAnswer(error=reply.message or 'the planner gave no edit')))
-
-
-def _reply(done: Any) -> PlanReply:
-    if error := done.exception():
-        return PlanReply(unreachable=str(error))
-    answer = done.result()
-    return PlanReply(answer.accepted, answer.flow_yaml, answer.edit_yaml, answer.message)
 
 
 def _uses(folders: Iterable[str]) -> dict[str, str]:

@@ -20,16 +20,9 @@ from collections.abc import Callable, Sequence
 import sqlite3
 from typing import Any
 
+from action_lifecycle.flow.asker import LONGEST_DELAY, MAX_ANSWER, MAX_FAILURES, PlanReply
 from action_lifecycle.flow.flow import Flow
-from action_lifecycle.flow.planning import (
-    LONGEST_DELAY,
-    MAX_ANSWER,
-    MAX_FAILURES,
-    Planned,
-    Planner,
-    PlanOrder,
-    PlanReply,
-)
+from action_lifecycle.flow.planning import Planned, Planner, PlanOrder
 from action_lifecycle.journal import Entry
 from action_lifecycle.lifecycle.states import ErrorCode
 import pytest
@@ -92,7 +85,7 @@ class Life:
             self.planner.submitted(planned.order.flow_id)
 
     def begin(self, flow_id: str = 'f', **order: Any) -> None:
-        self.planner.begin(PlanOrder(flow_id, 'pick it', **order))
+        self.planner.begin(PlanOrder(flow_id=flow_id, request='pick it', **order))
 
     def events(self) -> list[str]:
         return [row.event for row in self.process.journal.rows(kind='plan')]
@@ -110,7 +103,7 @@ def test_a_request_becomes_a_flow(start: Start, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize('reply', [
-    PlanReply(True, 'flow: [\n'), PlanReply(True, ''), PlanReply(False, '', '', 'no idea'),
+    PlanReply(True, 'flow: [\n'), PlanReply(True, ''), PlanReply(False, '', 'no idea'),
     PlanReply(True, GOOD.replace('z > 0', 'z >')), PlanReply(True, 'x' * (MAX_ANSWER + 1)),
     PlanReply(True, GOOD.replace('pick', '{{ secret }}')), PlanReply(True, '- add: {}\n'),
     PlanReply(True, GOOD + 'parameters:\n  force: {default: 900.0, max: 50.0}\n'),

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import Any
 
 from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.flow.asker import MAX_FAILURES, MAX_TRIES, PlanReply
 from action_lifecycle.flow.flow import Flow
 from action_lifecycle.flow.run import FlowRun
-from action_lifecycle.flow.steering import MAX_FAILURES, MAX_TRIES, SteeringAnswer
 import pytest
 
 from .robot import _Later, Clock, MOTION, Process, Robot, Start
@@ -34,21 +34,21 @@ FLOW = (f'flow: f\nsteering: true\nactions:\n  a: {{{MOTION}}}\n  b: {{{MOTION}}
 class Planner:
     """Answers as told, one second after it was asked."""
 
-    def __init__(self, clock: Clock, *answers: SteeringAnswer) -> None:
+    def __init__(self, clock: Clock, *answers: PlanReply) -> None:
         self.clock = clock
         self.answers = list(answers)
         self.asked: list[tuple[list[str], list[str]]] = []
 
-    def ask(
+    def ask_edit(
         self, run: FlowRun, completed: list[str], errors: list[str],
-        answer: Callable[[SteeringAnswer], None],
+        answer: Callable[[PlanReply], None],
     ) -> _Later:
         self.asked.append((sorted(completed), errors))
-        said = self.answers.pop(0) if self.answers else SteeringAnswer()
+        said = self.answers.pop(0) if self.answers else PlanReply(True)
         return self.clock.call_later(1.0, lambda: answer(said))
 
 
-def steered(start: Start, clock: Clock, *answers: SteeringAnswer) -> tuple[Process, Planner]:
+def steered(start: Start, clock: Clock, *answers: PlanReply) -> tuple[Process, Planner]:
     process = start()
     process.orchestrator.steering.planner = planner = Planner(clock, *answers)
     return process, planner
@@ -58,7 +58,7 @@ def test_a_batch_is_one_question_and_its_edit_comes_before_anything_new_starts(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
     process, planner = steered(
-        start, clock, SteeringAnswer(f'- add: {{d: {{{MOTION}, after: b}}}}\n- remove: c\n'))
+        start, clock, PlanReply(True, f'- add: {{d: {{{MOTION}, after: b}}}}\n- remove: c\n'))
     run = process.submit(FLOW)
     clock.run()
     assert planner.asked == [(['a', 'b'], []), (['d'], [])]
@@ -71,8 +71,8 @@ def test_an_invalid_answer_is_asked_for_again_with_the_errors(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
     process, planner = steered(
-        start, clock, SteeringAnswer('- remove: nobody'), SteeringAnswer('- ['),
-        SteeringAnswer(f'- add: {{d: {{{MOTION}}}}}'))
+        start, clock, PlanReply(True, '- remove: nobody'), PlanReply(True, '- ['),
+        PlanReply(True, f'- add: {{d: {{{MOTION}}}}}'))
     run = process.submit(FLOW)
     clock.run()
     assert [completed for completed, _ in planner.asked[:3]] == [['a', 'b']] * 3
@@ -84,7 +84,7 @@ def test_an_invalid_answer_is_asked_for_again_with_the_errors(
 def test_after_three_wrong_answers_the_flow_goes_on_as_it_is(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
-    process, planner = steered(start, clock, *[SteeringAnswer(error='nonsense')] * MAX_TRIES)
+    process, planner = steered(start, clock, *[PlanReply(message='nonsense')] * MAX_TRIES)
     run = process.submit(FLOW)
     clock.run()
     assert [errors for _, errors in planner.asked[:3]] == [[], ['nonsense'], ['nonsense']]
@@ -95,8 +95,8 @@ def test_a_planner_out_of_reach_is_asked_again_ever_later(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
     process, planner = steered(
-        start, clock, *[SteeringAnswer(unreachable=True, error='no route')] * 3,
-        SteeringAnswer(f'- add: {{d: {{{MOTION}}}}}'))
+        start, clock, *[PlanReply(unreachable='no route')] * 3,
+        PlanReply(True, f'- add: {{d: {{{MOTION}}}}}'))
     run = process.submit(FLOW)
     clock.run(10.5)  # asked after 1.1, 3.1, 6.1 and 11.1 s
     assert len(planner.asked) == 3 and robot.executed('c') == 0
@@ -108,7 +108,7 @@ def test_a_planner_that_never_comes_back_does_not_keep_the_flow_from_its_end(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
     process, planner = steered(
-        start, clock, *[SteeringAnswer(unreachable=True, error='no route')] * MAX_FAILURES)
+        start, clock, *[PlanReply(unreachable='no route')] * MAX_FAILURES)
     run = process.submit(FLOW)
     clock.run()
     assert run.state == 'FINISH' and len(planner.asked) > MAX_FAILURES
@@ -118,7 +118,7 @@ def test_nothing_that_a_planner_says_skips_the_check_of_the_robot(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
     process, planner = steered(
-        start, clock, SteeringAnswer(f'- add: {{d: {{{MOTION}}}, e: {{{MOTION}}}}}'))
+        start, clock, PlanReply(True, f'- add: {{d: {{{MOTION}}}, e: {{{MOTION}}}}}'))
     checked: list[list[str]] = []
 
     def check(flow: Flow, done: Callable[[LifecycleError | None], None]) -> None:
@@ -137,13 +137,13 @@ def test_nothing_that_a_planner_says_skips_the_check_of_the_robot(
 def test_a_question_that_is_open_survives_a_restart(
     start: Start, clock: Clock, robot: Robot, when: float
 ) -> None:
-    process, _ = steered(start, clock, SteeringAnswer(f'- add: {{d: {{{MOTION}, after: a}}}}'))
+    process, _ = steered(start, clock, PlanReply(True, f'- add: {{d: {{{MOTION}, after: a}}}}'))
     process.submit(FLOW)
     clock.run(when)
     before = process.orchestrator.runs['f'].edits
     process.kill()
     process, planner = steered(
-        start, clock, SteeringAnswer('' if before else f'- add: {{d: {{{MOTION}, after: a}}}}'))
+        start, clock, PlanReply(True, '' if before else f'- add: {{d: {{{MOTION}, after: a}}}}'))
     (run,) = process.orchestrator.restore()
     for motion in robot.motions:
         if motion.request.resume:
@@ -156,7 +156,7 @@ def test_a_question_that_is_open_survives_a_restart(
 
 
 def test_a_cancel_ends_the_asking(start: Start, clock: Clock, robot: Robot) -> None:
-    process, planner = steered(start, clock, SteeringAnswer('- remove: c'))
+    process, planner = steered(start, clock, PlanReply(True, '- remove: c'))
     run = process.submit(FLOW)
     clock.run(1.5)
     process.orchestrator.cancel('f', 'ann', 'enough')
