@@ -58,14 +58,34 @@ def test_index_and_site_have_each_page_once() -> None:
     assert site['nav'] == ['index.md', *listed]
 
 
-def test_the_pages_make_a_site_without_a_warning(tmp_path: Path) -> None:
-    pytest.importorskip('mkdocs')
-    done = subprocess.run(
+def make_site(target: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    pytest.importorskip('mkdocstrings')
+    return subprocess.run(
         [sys.executable, '-W', 'ignore', '-m', 'mkdocs', 'build', '--strict',
-         '--site-dir', str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=100)
+         '--site-dir', str(target), *options],
+        cwd=ROOT, capture_output=True, text=True, timeout=100)
+
+
+def test_the_pages_make_a_site_without_a_warning(tmp_path: Path) -> None:
+    done = make_site(tmp_path)
     assert done.returncode == 0, done.stderr
     assert not [page for page in tmp_path.rglob('*.html') if '```' in page.read_text('utf-8')]
     assert len(list(tmp_path.rglob('index.html'))) == len(list((ROOT / 'docs').rglob('*.md')))
+    for name in public_names():
+        module = importlib.import_module(f'action_lifecycle.{name}')
+        text = (tmp_path / 'api' / name / 'index.html').read_text('utf-8')
+        for public in module.__all__:
+            assert f'id="{module.__name__}.{public}"' in text, f'{name}.{public}'
+
+
+def test_a_name_that_is_not_there_stops_the_site(tmp_path: Path) -> None:
+    (tmp_path / 'docs').mkdir()
+    (tmp_path / 'docs/index.md').write_text('::: action_lifecycle.engine.no_such_name\n')
+    (tmp_path / 'mkdocs.yml').write_text(
+        f'INHERIT: {ROOT}/mkdocs.yml\nhooks: []\nnav: [index.md]\ndocs_dir: docs\n'
+        f'plugins: {{mkdocstrings: {{handlers: {{python: {{paths: [{ROOT}]}}}}}}}}\n')
+    done = make_site(tmp_path / 'site', '--config-file', str(tmp_path / 'mkdocs.yml'))
+    assert done.returncode == 1 and 'action_lifecycle.engine.no_such_name' in done.stderr
 
 
 def test_each_block_says_what_it_is() -> None:
@@ -114,13 +134,19 @@ def test_a_python_example_imports_what_there_is(example: Example) -> None:
                 assert hasattr(module, alias.name), f'{example}: {alias.name}'
 
 
-def test_names_to_build_on_are_public() -> None:
+def public_names() -> dict[str, list[str]]:
+    """Return the names to build on, by module."""
     page = (ROOT / 'docs/architecture.md').read_text(encoding='utf-8')
-    rows = re.findall(r'^\| `(action_lifecycle\.\w+)` \| (.*) \|$', page, re.MULTILINE)
-    assert len(rows) == 7
-    for module_name, names in rows:
-        module = importlib.import_module(module_name)
-        for name in re.findall(r'`(\w+)`', names):
+    rows = re.findall(r'^\| `action_lifecycle\.(\w+)` \| (.*) \|$', page, re.MULTILINE)
+    return {module: re.findall(r'`(\w+)`', names) for module, names in rows}
+
+
+def test_names_to_build_on_are_public() -> None:
+    rows = public_names()
+    assert len(rows) == 8
+    for module_name, names in rows.items():
+        module = importlib.import_module(f'action_lifecycle.{module_name}')
+        for name in names:
             assert name in module.__all__ and hasattr(module, name), f'{module_name}.{name}'
 
 
