@@ -123,7 +123,7 @@ class _Loading:
             self.states[name] = GraphState(name, '', '', False, (), (), MappingProxyType({}))
             return
         extra = {key: value for key, value in config.items() if key not in STATE_FIELDS}
-        cls = self.types.find(model.type) if model.type else None
+        cls = self.types.load(model.type) if model.type else None
         if model.type and cls is None:
             self._fault((*path, 'type'), f"state '{name}': {self.types.unknown(model.type)}")
         else:

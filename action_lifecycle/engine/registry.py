@@ -16,38 +16,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import functools
-from importlib.metadata import entry_points
-from typing import Generic, TypeVar
+from importlib.metadata import entry_points, EntryPoint
+import sys
+from typing import Any, TypeVar
 
 from .errors import LifecycleError, nearest
 
 T = TypeVar('T')
 
 
-class Registry(Generic[T]):
-    """Objects by name, registered by a decorator or by an entry point of `group`."""
+class Registry(Mapping[str, T]):
+    """
+    Objects by name, registered in Python or by an entry point of `group`.
 
-    def __init__(self, group: str, missing: str) -> None:
+    As a mapping it has the objects that are registered; `load` and `find` also load entry points.
+    `unknown`: start of the error message for an unknown name. `expected`, `is_valid`: what an
+    entry point has to give, in words and as a check.
+    """
+
+    def __init__(
+        self, group: str, unknown: str, things: Mapping[str, T] | None = None, *,
+        expected: str = 'callable', is_valid: Callable[[Any], bool] = callable,
+    ) -> None:
         self._group = group
-        self._missing = missing  #: start of the error message for an unknown name
-        self._registered: dict[str, T] = {}
+        self._unknown = unknown
+        self._things = dict(things or {})
+        self._expected = expected
+        self._is_valid = is_valid
+
+    def __getitem__(self, name: str) -> T:
+        return self._things[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._things)
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def add(self, name: str, thing: T) -> T:
+        """Register an object under a name; it replaces one of the same name."""
+        self._things[name] = thing
+        return thing
 
     def register(self, name: str) -> Callable[[T], T]:
         """Return a decorator that registers an object under this name."""
-        def register(thing: T) -> T:
-            self._registered[name] = thing
-            return thing
-        return register
+        return lambda thing: self.add(name, thing)
 
-    @functools.cached_property
-    def _installed(self) -> dict[str, T]:
-        return {entry.name: entry.load() for entry in entry_points(group=self._group)}
+    def load(self, name: str) -> T | None:
+        """
+        Return the object of this name, None if there is none.
+
+        An entry point gives the object itself, or its module registers the object. Raises
+        `LifecycleError` for an entry point that can't be loaded.
+        """
+        for entry in () if name in self._things else _entry_points(self._group):
+            if entry.name == name:
+                try:
+                    thing = entry.load()
+                except Exception as error:
+                    raise LifecycleError(f"entry point '{name}' of {self._group}: "
+                                         f'{type(error).__name__}: {error}') from error
+                if name not in self._things:
+                    if not self._is_valid(thing):
+                        raise LifecycleError(f"entry point '{name}' of {self._group} is no "
+                                             f'{self._expected}: {entry.value}')
+                    self.add(name, thing)
+        return self._things.get(name)
 
     def find(self, name: str) -> T:
-        """Return the object of this name; raises `LifecycleError` with the nearest known name."""
-        known = {**self._installed, **self._registered}
-        if name not in known:
-            raise LifecycleError(f"{self._missing} '{name}'" + nearest(name, known))
-        return known[name]
+        """Return the object of this name; raises `LifecycleError` with the known names."""
+        thing = self.load(name)
+        if thing is None:
+            raise LifecycleError(self.unknown(name))
+        return thing
+
+    def names(self) -> list[str]:
+        """Return all names, also those of entry points that are not loaded."""
+        return sorted({*self, *(entry.name for entry in _entry_points(self._group))})
+
+    def unknown(self, name: str) -> str:
+        """Return the error message for an unknown name, with the registered ones."""
+        return f"{self._unknown} '{name}'{nearest(name, self.names())}" + (
+            f" (known: {', '.join(sorted(self))})" if self else '')
+
+
+def _entry_points(group: str) -> Iterable[EntryPoint]:
+    return _installed(tuple(sys.path), group)
+
+
+@functools.lru_cache(maxsize=32)
+def _installed(path: tuple[str, ...], group: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a group; `path`: the search path, a scan of which is slow."""
+    return tuple(entry_points(group=group))

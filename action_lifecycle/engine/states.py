@@ -21,8 +21,7 @@ A type is a subclass of `State`. It is registered with `@register_state`, as a f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points
+from collections.abc import Mapping
 import importlib.util
 from pathlib import Path
 import re
@@ -31,9 +30,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import pydantic
 
-from .errors import LifecycleError, nearest
-
-ENTRY_POINTS = 'action_lifecycle.states'
+from .errors import LifecycleError
+from .registry import Registry
 
 FieldsModel = type[pydantic.BaseModel]
 
@@ -89,34 +87,27 @@ class Pause(NamedTuple):
 StateT = TypeVar('StateT', bound=type[State])
 
 
-class StateRegistry(Mapping[str, 'type[State]']):
+class StateRegistry(Registry[type[State]]):
     """State types by name."""
 
     def __init__(self, types: Mapping[str, type[State]] | None = None) -> None:
-        self._types = dict(types or {})
+        super().__init__(
+            'action_lifecycle.states', 'unknown state type', types, expected='State',
+            is_valid=lambda cls: isinstance(cls, type) and issubclass(cls, State))
 
-    def __getitem__(self, name: str) -> type[State]:
-        return self._types[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._types)
-
-    def __len__(self) -> int:
-        return len(self._types)
-
-    def register(self, cls: StateT) -> StateT:
+    def register_type(self, cls: StateT) -> StateT:
         """
         Register a type; without `type`, its name comes from its file or class.
 
         `state_greeting.py`, `GreetingState` and `StateGreeting` all give `greeting`.
         """
         name = cls.__dict__.get('type') or _name_of(cls)
-        known = self._types.get(name)
+        known = self.get(name)
         if known is not None and _origin(known) != _origin(cls):
             raise LifecycleError(
                 f"state type '{name}' of {_origin(cls)} is already registered by {_origin(known)}")
         cls.type = name
-        self._types[name] = cls
+        self.add(name, cls)
         return cls
 
     def load_folder(self, folder: str | Path) -> None:
@@ -139,22 +130,6 @@ class StateRegistry(Mapping[str, 'type[State]']):
                     raise
                 raise LifecycleError(f'{path}: {type(error).__name__}: {error}') from error
 
-    def find(self, name: str) -> type[State] | None:
-        """Return a type by name, also from the entry points; None if unknown."""
-        if name not in self._types:
-            for entry in entry_points(group=ENTRY_POINTS, name=name):
-                cls = entry.load()
-                if not (isinstance(cls, type) and issubclass(cls, State)):
-                    raise LifecycleError(f"entry point '{name}' of {ENTRY_POINTS} is no State: "
-                                         + entry.value)
-                self._types[name] = cls
-        return self._types.get(name)
-
-    def unknown(self, name: str) -> str:
-        """Return the message for an unknown type."""
-        return (f"unknown state type '{name}'" + nearest(name, self)
-                + f" (known: {', '.join(sorted(self))})")
-
 
 def _name_of(cls: type[State]) -> str:
     module = sys.modules.get(cls.__module__)
@@ -173,4 +148,4 @@ def _origin(cls: type[State]) -> str:
 
 
 REGISTRY = StateRegistry()
-register_state = REGISTRY.register
+register_state = REGISTRY.register_type

@@ -18,12 +18,15 @@ from .conditions import compile_condition, Condition, Outcome, Result
 from .evidence import Evidence, FactValue, Validity, Verdict
 from .facts import FactSet, load_facts, parse_facts
 from .facts_file import FactsFile
+from .functions import register_function
+from .kinds import Kind
 from .model import WorldModel
+from .reducers import register_reducer
 from .safety import Safety, SafetyMonitor, SafetyStatus
 from .stop_file import StopFile
 
 __all__ = [
-    'Condition', 'Evidence', 'FactSet', 'FactValue', 'FactsFile', 'Outcome', 'Result', 'Safety',
-    'SafetyMonitor', 'SafetyStatus', 'StopFile', 'Validity', 'Verdict', 'WorldModel',
-    'compile_condition', 'load_facts', 'parse_facts',
+    'Condition', 'Evidence', 'FactSet', 'FactValue', 'FactsFile', 'Kind', 'Outcome', 'Result',
+    'Safety', 'SafetyMonitor', 'SafetyStatus', 'StopFile', 'Validity', 'Verdict', 'WorldModel',
+    'compile_condition', 'load_facts', 'parse_facts', 'register_function', 'register_reducer',
 ]

@@ -35,11 +35,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import re
 from typing import Any, NamedTuple, NoReturn
 
+from .expression_kinds import check, is_number
 from .expression_words import describe, syntax_hint
 from .functions import (
     CONSTANTS,
     count,
-    ERRORS,
     flat,
     FUNCTIONS,
     known,
@@ -50,7 +50,7 @@ from .functions import (
     truth,
     vector,
 )
-from .kinds import check, is_number, Kind
+from .kinds import Kind
 from ..engine.errors import DocumentError, Fault, nearest
 
 MAX_LENGTH = 2000
@@ -60,18 +60,22 @@ MAX_EXPONENT = 16
 MAX_ELEMENTS = 32_000_000
 """Maximum number of array elements that one evaluation processes, over all its parts."""
 
-RESERVED = frozenset(FUNCTIONS) | frozenset(CONSTANTS)
 NAME = re.compile(r'[A-Za-z][A-Za-z0-9_]*\Z')  # valid names of facts and parameters
 
 _HELPERS: dict[str, Any] = {
     '__builtins__': {}, '_known': known, '_truth': truth, '_vector': vector, '_power': power,
     '_text': Text, '_count': count, '_limited': limited, '_flat': flat,
     **{'_o_' + name: function for name, function in OPERATORS.items()},
-    **{'_f_' + name: entry[0] for name, entry in FUNCTIONS.items()},
 }
+"""Global names of compiled expressions; functions are added when they are first called."""
 _NUMERIC = (Kind.NUMBER, Kind.VECTOR)
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn)
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name has a meaning in expressions, so that no fact can have it."""
+    return name in FUNCTIONS or name in CONSTANTS
 
 
 class Leaf(NamedTuple):
@@ -120,7 +124,7 @@ class Expression:
         else:
             try:
                 return self._fast(*values)
-            except ERRORS:
+            except Exception:
                 pass  # evaluated as a tree below, as only a part may be unknown
         self.error = ''
         return self._kleene(self._tree, values)
@@ -132,7 +136,7 @@ class Expression:
                 return None
             try:
                 return node.function(*arguments)
-            except ERRORS as error:
+            except Exception as error:
                 self.error = str(error)
                 return None
         results = [self._kleene(part, values) for part in node.parts]
@@ -363,22 +367,23 @@ class _Compiler:
                 ast.copy_location(ast.Constant(value=CONSTANTS[name]), node), truth, depth)
         if name in FUNCTIONS:
             return self.fault(node, f"'{name}' is a function; write {name}(…)")
-        return self.fault(
-            node, f"unknown name '{name}'" + nearest(name, {*self.known_names, *RESERVED}))
+        return self.fault(node, f"unknown name '{name}'" + nearest(
+            name, {*self.known_names, *FUNCTIONS, *CONSTANTS}))
 
     def _call(self, node: ast.Call, truth: bool, depth: int) -> ast.expr:
-        if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
-            called = node.func.id if isinstance(node.func, ast.Name) else ''
-            known_functions = ', '.join(FUNCTIONS)
-            return self.fault(node, f"call of '{called or describe(node.func)}' is not allowed"
-                              + nearest(called, FUNCTIONS) + f' (functions: {known_functions})')
-        name = node.func.id
-        _, fewest, most = FUNCTIONS[name]
-        if node.keywords or not fewest <= len(node.args) <= most:
-            count = str(fewest) if fewest == most else f'{fewest} to {most}'
+        name = node.func.id if isinstance(node.func, ast.Name) else ''
+        found = FUNCTIONS.load(name)
+        if found is None:
+            names = FUNCTIONS.names()
+            return self.fault(node, f"call of '{name or describe(node.func)}' is not allowed"
+                              + nearest(name, names) + f" (functions: {', '.join(names)})")
+        if node.keywords or not found.fewest <= len(node.args) <= found.most:
+            count = str(found.fewest) if found.fewest == found.most \
+                else f'{found.fewest} to {found.most}'
             return self.fault(node, f"'{name}' takes {count} argument(s)")
-        if truth and name not in ('any', 'all'):
+        if truth and found.gives is not Kind.TRUTH:
             return self.fault(node, f"'{name}' gives a number; expected something true or false")
+        _HELPERS['_f_' + name] = found.call
         code = _call('_f_' + name, *(self.term(value, depth) for value in node.args)) \
             if all(map(self.is_number, node.args)) else self.limited(
                 '_f_' + name, *(self.term(value, depth) for value in node.args))

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Union
 
 from .constants import collect, Constants, TypeConstants
-from .expressions import compile_expression, Expression, NAME, RESERVED
+from .expressions import compile_expression, Expression, is_reserved, NAME
 from .facts_checks import (
     clashes,
     FieldKind,
@@ -35,8 +35,8 @@ from .facts_checks import (
     wrong_key,
 )
 from .facts_file import FactsFile, FactSpec, SafetySpec, TF_TOPICS, TF_TYPE, TfSpec, TOPIC
-from .kinds import Kind, kind_of, reduced
-from .reducers import ELEMENT_REDUCERS, TIMING, WINDOW_REDUCERS
+from .kinds import Kind, kind_of
+from .reducers import reduced, REDUCERS
 from .safety_topics import safety_topics, SafetyTopic
 from .selectors import compile_path, Reader
 from .values import as_value
@@ -74,7 +74,7 @@ class TopicFact:
     @property
     def timing(self) -> bool:
         """Whether it measures the times of samples, so that silence has a value, too."""
-        return self.over_time in TIMING
+        return bool(self.over_time) and REDUCERS.find(self.over_time).timing
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def _build(document: Document, field_kind: FieldKind) -> FactSet:
     facts: dict[str, AnyFact] = {}
     kinds = dict.fromkeys(file.facts, Kind.ANY)
     for name, spec in file.facts.items():
-        if not NAME.match(name) or name in RESERVED or name in _KEYWORDS:
+        if not NAME.match(name) or is_reserved(name) or name in _KEYWORDS:
             faults.append(document.fault(
                 ('facts', name), f"'{name}' can't be the name of a fact: letters, digits and _, "
                 'no function or word of expressions'))
@@ -216,7 +216,7 @@ def _constants(
     found = collect(field_kind.constants(str(fact.spec.type), str(fact.spec.field))
                     for fact in facts.values() if isinstance(fact, TopicFact))
     return Constants(*({name: entry for name, entry in part.items()
-                        if name not in file.facts and name not in RESERVED} for part in found))
+                        if name not in file.facts and not is_reserved(name)} for part in found))
 
 
 _KEYWORDS = frozenset(('and', 'or', 'not', 'in', 'is', 'if', 'else', 'for', 'lambda', 'None',
@@ -284,15 +284,14 @@ def _reducers(spec: FactSpec) -> tuple[str, str, str]:
     if len(names) != 2:
         return '', '', 'expected one reducer, or with a window [of elements, of the window]'
     elements, over_time = names
-    for name, known in ((elements, ELEMENT_REDUCERS), (over_time, ('', *WINDOW_REDUCERS))):
-        if name not in known:
-            hint = ''
-            if name in WINDOW_REDUCERS:
-                hint = '; it needs a window'
-            elif name in ELEMENT_REDUCERS:
-                hint = f'; it reduces the elements of a sample: [{name}, max]'
-            return '', '', (f"reducer '{name}' is not one of {', '.join(filter(None, known))}"
-                            + (hint or nearest(name, known)))
+    for name, part, hint in (
+            (elements, 'elements', '; it needs a window'),
+            (over_time, 'window', f'; it reduces the elements of a sample: [{over_time}, max]')):
+        reducer = REDUCERS.load(name) if name else None
+        if name and (reducer is None or not getattr(reducer, part)):
+            known = [name for name, reducer in REDUCERS.items() if getattr(reducer, part)]
+            return '', '', (f"reducer '{name}' is not one of {', '.join(known)}"
+                            + (hint if reducer else nearest(name, REDUCERS.names())))
     if spec.max_rate and over_time in ('rate', 'count'):
         return '', '', (f"'{over_time}' with max_rate would only count the samples that are read, "
                         'not all that come')

@@ -15,18 +15,21 @@
 """
 The values and the functions of expressions.
 
-A value is a number, a boolean, a string, or a numpy array. A function without a result raises one
-of `ERRORS`, and the expression is unknown. Angles are in rad.
+A value is a number, a boolean, a string, or a numpy array. `register_function` adds a function. If
+a function raises an exception, the expression is unknown. Angles are in rad.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import math
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from .kinds import ANYTHING, Kind, NUMERIC, widest
+from ..engine.registry import Registry
 
 
 class NoValue(ValueError):
@@ -116,11 +119,61 @@ def power(base: Any, exponent: float) -> Any:
     return (base.astype(float) if isinstance(base, np.ndarray) else float(base)) ** exponent
 
 
+OPERATORS: dict[str, Callable[..., Any]] = {
+    'Add': operator.add, 'Sub': operator.sub, 'Mult': operator.mul, 'Div': operator.truediv,
+    'FloorDiv': operator.floordiv, 'Mod': operator.mod, 'Eq': operator.eq, 'NotEq': operator.ne,
+    'Lt': operator.lt, 'LtE': operator.le, 'Gt': operator.gt, 'GtE': operator.ge}
+"""Operators on arrays by the names of their syntax nodes; numbers use Python's operators."""
+CONSTANTS: dict[str, Any] = {
+    'true': True, 'false': False, 'pi': math.pi, 'inf': math.inf,
+}
+
+
+class Function(NamedTuple):
+    """A function of expressions; see `register_function`."""
+
+    call: Callable[..., Any]
+    doc: str
+    fewest: int
+    most: int
+    takes: frozenset[Kind]
+    gives: Kind | Callable[[Sequence[Kind]], Kind]
+
+    def kind(self, arguments: Sequence[Kind]) -> Kind:
+        """Return the kind of the result, given those of the arguments."""
+        return self.gives if isinstance(self.gives, Kind) else self.gives(arguments)
+
+
+FUNCTIONS: Registry[Function] = Registry(
+    'action_lifecycle.functions', 'there is no function', expected='Function',
+    is_valid=lambda thing: isinstance(thing, Function))
+
+
+def register_function(
+    name: str, doc: str, *, arguments: int | tuple[int, int] = 1,
+    takes: frozenset[Kind] = NUMERIC, gives: Kind | Callable[[Sequence[Kind]], Kind] = Kind.NUMBER,
+) -> Callable[[Callable[..., Any]], Function]:
+    """
+    Return a decorator that registers a function of expressions.
+
+    `doc`: one line for docs/world.md. `arguments`: their number, or the fewest and the most.
+    `takes`: the accepted kinds of arguments. `gives`: the kind of the result, or a function that
+    returns it for the kinds of the arguments (`widest` for elementwise functions).
+    """
+    fewest, most = (arguments, arguments) if isinstance(arguments, int) else arguments
+
+    def register(call: Callable[..., Any]) -> Function:
+        return FUNCTIONS.add(name, Function(call, doc, fewest, most, takes, gives))
+    return register
+
+
+@register_function('norm', 'Euclidean length of a vector')
 def _norm(value: Any) -> float:
     """Return the Euclidean length."""
     return float(np.linalg.norm(np.asarray(value, dtype=float)))
 
 
+@register_function('dist', 'Euclidean distance of two points or numbers', arguments=2)
 def _dist(one: Any, other: Any) -> float:
     """Return the Euclidean distance of two points (or numbers)."""
     a, b = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
@@ -129,6 +182,8 @@ def _dist(one: Any, other: Any) -> float:
     return float(np.linalg.norm(a - b))
 
 
+@register_function('angle', 'rad, 0 to π: between two angles, two directions (2 or 3 numbers) '
+                   'or two quaternions (4)', arguments=2)
 def _angle(one: Any, other: Any) -> float:
     """
     Return the angle between two directions, in rad, 0 to pi.
@@ -156,31 +211,25 @@ def _extreme(builtin: Callable[..., Any], array: Callable[[Any], Any]) -> Callab
     return extreme
 
 
-OPERATORS: dict[str, Callable[..., Any]] = {
-    'Add': operator.add, 'Sub': operator.sub, 'Mult': operator.mul, 'Div': operator.truediv,
-    'FloorDiv': operator.floordiv, 'Mod': operator.mod, 'Eq': operator.eq, 'NotEq': operator.ne,
-    'Lt': operator.lt, 'LtE': operator.le, 'Gt': operator.gt, 'GtE': operator.ge}
-"""Operators on arrays by the names of their syntax nodes; numbers use Python's operators."""
-FUNCTIONS: dict[str, tuple[Callable[..., Any], int, int]] = {
-    # name: function, fewest and most arguments
-    'abs': (abs, 1, 1),
-    'min': (_extreme(min, np.min), 1, 16),
-    'max': (_extreme(max, np.max), 1, 16),
-    'sum': (np.sum, 1, 1),
-    'mean': (np.mean, 1, 1),
-    'norm': (_norm, 1, 1),
-    'dist': (_dist, 2, 2),
-    'angle': (_angle, 2, 2),
-    'any': (np.any, 1, 1),
-    'all': (np.all, 1, 1),
-    'len': (len, 1, 1),
-    'round': (np.round, 1, 2),
-    'sqrt': (np.errstate(invalid='ignore')(np.sqrt), 1, 1),
-    'sin': (np.sin, 1, 1),
-    'cos': (np.cos, 1, 1),
-    'atan2': (np.arctan2, 2, 2),
-}
-CONSTANTS: dict[str, Any] = {
-    'true': True, 'false': False, 'pi': math.pi, 'inf': math.inf,
-}
-ERRORS = (ArithmeticError, ValueError, TypeError, LookupError, MemoryError)
+def _extreme_kind(kinds: Sequence[Kind]) -> Kind:
+    return Kind.NUMBER if set(kinds) <= {Kind.NUMBER, Kind.VECTOR} else Kind.ANY
+
+
+register_function('abs', 'the absolute value', gives=widest)(abs)
+register_function('min', 'the least element of a vector, or the least of several numbers',
+                  arguments=(1, 16), takes=ANYTHING, gives=_extreme_kind)(_extreme(min, np.min))
+register_function('max', 'the greatest', arguments=(1, 16), takes=ANYTHING, gives=_extreme_kind)(
+    _extreme(max, np.max))
+register_function('sum', 'the sum of the elements')(np.sum)
+register_function('mean', 'the arithmetic mean of the elements')(np.mean)
+register_function('any', 'whether an element is true, as in `any(v > 1)`', gives=Kind.TRUTH)(
+    np.any)
+register_function('all', 'whether all elements are true', gives=Kind.TRUTH)(np.all)
+register_function('len', 'the number of elements or characters', takes=ANYTHING)(len)
+register_function('round', 'rounded, to a number of decimals if it is given', arguments=(1, 2),
+                  gives=widest)(np.round)
+register_function('sqrt', 'the square root', gives=widest)(
+    np.errstate(invalid='ignore')(np.sqrt))
+register_function('sin', 'the sine of an angle in rad', gives=widest)(np.sin)
+register_function('cos', 'the cosine of an angle in rad', gives=widest)(np.cos)
+register_function('atan2', 'the angle in rad of y and x', arguments=2, gives=widest)(np.arctan2)

@@ -13,47 +13,131 @@
 # limitations under the License.
 
 """
-Reducers: one number from the elements of a sample, or from the samples of a time window.
+Reducers: one value from the elements of a sample, or from the samples of a time window.
 
-NaN elements (such as missing returns of a LaserScan) are left out; if no element is left, the fact
-is unknown. `count` counts the elements of a sample; `rate` and `age` measure the samples.
+`register_reducer` adds one. NaN elements (such as missing returns of a LaserScan) are left out; if
+no element is left, the fact is unknown. `count` counts the elements of a sample; `count`, `rate`
+and `age` over a window measure the samples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-ELEMENT_REDUCERS = (
-    'latest', 'min', 'max', 'mean', 'median', 'norm', 'std', 'sum', 'count', 'any', 'all')
-WINDOW_REDUCERS = (
-    'latest', 'min', 'max', 'mean', 'median', 'std', 'sum', 'count', 'any', 'all', 'rate', 'age')
-TIMING = ('count', 'rate', 'age')  # over a window; valid also without new samples
+from .kinds import ANYTHING, in_words, Kind, NUMERIC
+from .paths import PathError
+from ..engine.registry import Registry
 
-_PLAIN: dict[str, Callable[..., Any]] = {  # faster than np.min etc., which wrap these
-    'min': np.minimum.reduce, 'max': np.maximum.reduce, 'sum': np.add.reduce, 'mean': np.mean,
-    'median': np.median, 'std': np.std, 'any': np.logical_or.reduce,
-    'all': np.logical_and.reduce,
-}
-_OF_NOTHING = {'any': False, 'all': True, 'sum': 0.0}
+Reduce = Callable[..., Any]
+"""`function(values, axis)`; see `register_reducer`."""
+_ELEMENTWISE = {Kind.VECTOR: Kind.TRUTHS, Kind.TRUTHS: Kind.TRUTHS, Kind.NUMBER: Kind.TRUTH,
+                Kind.TRUTH: Kind.TRUTH}
+
+
+@dataclass(frozen=True)
+class Reducer:
+    """
+    A reducer of numbers and booleans; see `register_reducer`.
+
+    `function` is None if the samples, not their values, are reduced. `timing`: over a window it
+    measures the times of samples, so it has a value without new samples, too.
+    """
+
+    doc: str
+    function: Reduce | None = None
+    gives: Kind | None = None
+    takes: frozenset[Kind] = ANYTHING
+    elements: bool = True  #: reduces the elements of a sample
+    window: bool = True  #: reduces the samples of a window
+    empty: Any = None
+    without_nan: bool = True
+    timing: bool = False
+
+    def kind_of_elements(self, kind: Kind) -> Kind:
+        """Return the kind of one value from the elements of a value."""
+        if self.gives is not None:
+            return self.gives
+        if self.function is None:
+            return kind
+        return {Kind.ANY: Kind.ANY, Kind.TRUTH: Kind.TRUTH, Kind.TRUTHS: Kind.TRUTH}.get(
+            kind, Kind.NUMBER)
+
+    def kind_over_time(self, kind: Kind) -> Kind:
+        """Return the kind after a reduction over time, element by element."""
+        if self.timing:
+            return Kind.NUMBER
+        if self.gives is None:
+            return kind
+        if self.gives is Kind.TRUTH:
+            return _ELEMENTWISE.get(kind, Kind.ANY)
+        return {Kind.TRUTH: Kind.NUMBER, Kind.TRUTHS: Kind.VECTOR}.get(kind, kind)
+
+
+REDUCERS: Registry[Reducer] = Registry(
+    'action_lifecycle.reducers', 'there is no reducer', expected='Reducer',
+    is_valid=lambda thing: isinstance(thing, Reducer))
+
+
+def register_reducer(
+    name: str, doc: str, *, gives: Kind | None = Kind.NUMBER, takes: frozenset[Kind] = NUMERIC,
+    elements: bool = True, window: bool = True, empty: Any = None, without_nan: bool = True,
+) -> Callable[[Reduce], Reducer]:
+    """
+    Return a decorator that registers `function(values, axis)` as a reducer.
+
+    `values` is a numpy array. `axis` is None for all elements of a sample, 0 for the samples of a
+    window; with 0 the result has one value for each element of a sample. An exception means that
+    there is no value.
+
+    `doc`: one line for docs/world.md. `gives`: the kind of the result, NUMBER or TRUTH; None: that
+    of the elements. `takes`: the accepted kinds of values. `elements`, `window`: what it reduces.
+    `empty`: result for no elements; None: unknown. `without_nan`: NaN elements are left out.
+    """
+    def register(function: Reduce) -> Reducer:
+        return REDUCERS.add(name, Reducer(
+            doc, function, gives, takes, elements, window, empty, without_nan))
+    return register
+
+
+def reduced(kind: Kind, elements: str, over_time: str) -> Kind:
+    """Return the kind of a fact, from its field's; raises TypeError if it can't be reduced."""
+    if over_time and REDUCERS.find(over_time).timing:
+        return Kind.NUMBER
+    if kind is Kind.MESSAGE and elements != 'count':
+        raise PathError(f'the field is {kind.value}: add the one to read to the path')
+    first = REDUCERS.find(elements)
+    _check_taken(elements, first, kind)
+    kind = first.kind_of_elements(kind)
+    if not over_time:
+        return kind
+    then = REDUCERS.find(over_time)
+    _check_taken(over_time, then, kind)
+    return then.kind_over_time(kind)
+
+
+def _check_taken(name: str, reducer: Reducer, kind: Kind) -> None:
+    if kind is not Kind.ANY and kind not in reducer.takes:
+        raise TypeError(f"reducer '{name}' is for {in_words(reducer.takes)}, and the field is "
+                        + kind.value)
 
 
 def reduce_elements(name: str, value: Any) -> Any:
     """Reduce the elements of one sample; None if no element is left. Not for `count`."""
-    if name == 'latest':
+    reducer = REDUCERS[name]
+    if reducer.function is None:
         return value
     elements = value if value.__class__ is np.ndarray else np.asarray(value)
     if not elements.size:
-        return _OF_NOTHING.get(name)
-    if name == 'norm':
-        return _number(np.linalg.norm(elements.astype(float)))
-    result = _PLAIN[name](elements, axis=None)
+        return reducer.empty
+    result = reducer.function(elements, None)
     if result == result:
-        return result.item()
-    left = elements[~np.isnan(elements)]  # slow; only if there is a NaN
-    return _number(_PLAIN[name](left)) if left.size else None
+        return _plain(result)
+    left = elements[~np.isnan(elements)] if reducer.without_nan else elements[:0]
+    return _number(reducer.function(left, None)) if left.size else None
 
 
 def reduce_window(name: str, values: Sequence[Any]) -> Any:
@@ -62,15 +146,43 @@ def reduce_window(name: str, values: Sequence[Any]) -> Any:
         return len(values)
     if not values:
         return None
-    if name == 'latest':
+    function = REDUCERS[name].function
+    if function is None:
         return values[-1]
-    if isinstance(values[0], np.ndarray):
+    try:
+        if not isinstance(values[0], np.ndarray):
+            return _number(function(np.asarray(values), 0))
         if any(value.shape != values[-1].shape for value in values):
             return None
-        return _PLAIN[name](np.stack(values), axis=0)
-    return _number(_PLAIN[name](np.asarray(values)))
+        return function(np.stack(values), 0)
+    except Exception:  # of a function that another package registers
+        return None
 
 
 def _number(value: Any) -> Any:
-    number = value.item()
-    return None if number != number else number
+    return None if value != value else _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+# ufunc.reduce is faster than np.min etc., which wrap it
+REDUCERS.add('latest', Reducer('the value unchanged; over a window the newest'))
+register_reducer('min', 'the least', gives=None)(np.minimum.reduce)
+register_reducer('max', 'the greatest', gives=None)(np.maximum.reduce)
+register_reducer('mean', 'the arithmetic mean')(np.mean)
+register_reducer('median', 'the median')(np.median)
+register_reducer('norm', 'the Euclidean length', window=False, without_nan=False)(
+    lambda values, axis: np.linalg.norm(values.astype(float)))
+register_reducer('std', 'the standard deviation')(np.std)
+register_reducer('sum', 'the sum', empty=0.0)(np.add.reduce)
+REDUCERS.add('count', Reducer(
+    'the number of elements; over a window the number of samples', gives=Kind.NUMBER, timing=True))
+register_reducer('any', 'whether one is true', gives=Kind.TRUTH, empty=False)(
+    np.logical_or.reduce)
+register_reducer('all', 'whether all are true', gives=Kind.TRUTH, empty=True)(
+    np.logical_and.reduce)
+REDUCERS.add('rate', Reducer('samples per second (Hz)', elements=False, timing=True))
+REDUCERS.add('age', Reducer(
+    'time (s) since the last sample; needs no window', elements=False, timing=True))

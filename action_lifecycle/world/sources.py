@@ -129,7 +129,9 @@ class TopicSource(Source):
                         self.problem = 'no element is a number'
                 elif value.__class__ is not int:
                     value = known(value)
-            except (ValueError, TypeError) as error:  # not finite, or not reducible
+            except Absent:
+                raise
+            except Exception as error:  # not finite, or not reducible
                 value = None
                 self.problem = str(error)
         except Absent:

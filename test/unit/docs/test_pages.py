@@ -29,6 +29,7 @@ from action_lifecycle.engine.document import parse_document
 from action_lifecycle.flow.edits import parse_edit
 from action_lifecycle.flow.loading import parse_flow
 from action_lifecycle.world import parse_facts
+from docs_tables import with_tables
 import pytest
 import yaml
 
@@ -132,6 +133,12 @@ def test_a_python_example_imports_what_there_is(example: Example) -> None:
                 continue  # of ROS, which is not here
             for alias in node.names:
                 assert hasattr(module, alias.name), f'{example}: {alias.name}'
+
+
+def test_tables_are_those_of_the_registries() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding='utf-8')
+        assert text == with_tables(text), f'{page.name}: run tools/docs_tables.py'
 
 
 def public_names() -> dict[str, list[str]]:

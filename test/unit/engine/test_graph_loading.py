@@ -39,7 +39,7 @@ def faults_of(text: str) -> list[str]:
 def seed_types() -> StateRegistry:
     types = StateRegistry(REGISTRY)
     for name in ('planner', 'executor', 'verifier', 'skill_builder'):
-        types.register(type('Seed', (State,), {'type': name}))
+        types.register_type(type('Seed', (State,), {'type': name}))
     return types
 
 

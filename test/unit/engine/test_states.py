@@ -46,7 +46,7 @@ class GreetingState(State):
 @pytest.fixture(autouse=True)
 def registry(monkeypatch: pytest.MonkeyPatch) -> StateRegistry:
     """Forget afterwards what a test registers."""
-    monkeypatch.setattr(REGISTRY, '_types', dict(REGISTRY))
+    monkeypatch.setattr(REGISTRY, '_things', dict(REGISTRY))
     return REGISTRY
 
 
@@ -62,7 +62,7 @@ def test_built_in_types_are_known() -> None:
 ])
 def test_class_without_type_is_named_after_itself(cls: str, name: str) -> None:
     types = StateRegistry()
-    found = types.register(type(cls, (State,), {'__module__': __name__}))
+    found = types.register_type(type(cls, (State,), {'__module__': __name__}))
     assert dict(types) == {name: found}
     assert found.type == name
 
@@ -93,15 +93,16 @@ def test_broken_state_file_is_named(tmp_path: Path) -> None:
 
 def test_two_classes_of_one_type_are_refused() -> None:
     types = StateRegistry()
-    types.register(type('One', (State,), {'type': 'x'}))
-    types.register(type('One', (State,), {'type': 'x'}))  # the same one, loaded again
+    types.register_type(type('One', (State,), {'type': 'x'}))
+    types.register_type(type('One', (State,), {'type': 'x'}))  # the same one, loaded again
     with pytest.raises(LifecycleError, match="'x' of .*Other is already registered by .*One"):
-        types.register(type('Other', (State,), {'type': 'x'}))
+        types.register_type(type('Other', (State,), {'type': 'x'}))
 
 
 def test_subclass_does_not_take_its_base_s_type() -> None:
     types = StateRegistry(REGISTRY)
-    cls = types.register(type('CarefulToolState', (REGISTRY['tool'],), {'__module__': __name__}))
+    cls = types.register_type(
+        type('CarefulToolState', (REGISTRY['tool'],), {'__module__': __name__}))
     assert cls.type == 'careful_tool'
     assert types['tool'].type == 'tool'
 

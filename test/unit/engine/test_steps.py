@@ -194,6 +194,6 @@ def test_state_that_is_not_ready_is_run_again(monkeypatch: pytest.MonkeyPatch) -
         def run(self, context: Any, agent: Any = None) -> str:
             return 'tick'
 
-    monkeypatch.setattr(REGISTRY, '_types', {**REGISTRY, 'patient': Patient})
+    monkeypatch.setattr(REGISTRY, '_things', {**REGISTRY, 'patient': Patient})
     result = walk('a: {type: patient, transition: {next: [b]}}\nb: {type: terminal}\n')
     assert (result.reason, result.context) == ('terminal', ['tick'] * 3)

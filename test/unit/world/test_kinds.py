@@ -23,7 +23,8 @@ from action_lifecycle.world import compile_condition, Condition, parse_facts, Wo
 from action_lifecycle.world.conditions import condition_faults
 from action_lifecycle.world.expressions import compile_expression
 from action_lifecycle.world.functions import Text, Texts
-from action_lifecycle.world.kinds import Kind, kind_of, reduced
+from action_lifecycle.world.kinds import Kind, kind_of
+from action_lifecycle.world.reducers import reduced
 from hypothesis import example, given
 from hypothesis import strategies as st
 import numpy as np

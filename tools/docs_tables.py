@@ -1,0 +1,78 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Tables of the documentation that are made from registries.
+
+usage: tools/ros-env python tools/docs_tables.py
+
+Rewrites each table between `<!-- table: NAME -->` and `<!-- end of table -->` in docs/*.md; a test
+compares them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+import re
+import sys
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from action_lifecycle.world.functions import FUNCTIONS  # noqa: E402
+from action_lifecycle.world.kinds import Kind, widest  # noqa: E402
+from action_lifecycle.world.reducers import REDUCERS  # noqa: E402
+
+
+def functions() -> str:
+    """Return the table of the functions of conditions."""
+    return _table(('function', 'arguments', 'gives', ''), [
+        (f'`{name}`', str(found.fewest) if found.fewest == found.most
+         else f'{found.fewest} to {found.most}', _kind(found.gives), found.doc)
+        for name, found in FUNCTIONS.items()])
+
+
+def reducers() -> str:
+    """Return the table of the reducers of facts."""
+    return _table(('reducer', 'elements', 'window', 'gives', ''), [
+        (f'`{name}`', '✓' if found.elements else '', '✓' if found.window else '',
+         _kind(Kind.NUMBER if found.timing else found.gives), found.doc)
+        for name, found in REDUCERS.items()])
+
+
+TABLES = {'functions': functions, 'reducers': reducers}
+
+
+def with_tables(text: str) -> str:
+    """Return a page with its tables made anew."""
+    return re.sub(
+        r'(<!-- table: (\w+) -->\n).*?(\n<!-- end of table -->)',
+        lambda found: f'{found[1]}\n{TABLES[found[2]]()}\n{found[3]}', text, flags=re.DOTALL)
+
+
+def _kind(kind: Any) -> str:
+    if isinstance(kind, Kind):
+        return kind.value
+    return {None: 'as its values', widest: 'as its arguments'}.get(kind, '')
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    return '\n'.join(f"| {' | '.join(row)} |".replace('  ', ' ')
+                     for row in (head, ('---',) * len(head), *rows))
+
+
+if __name__ == '__main__':
+    for page in sorted((ROOT / 'docs').glob('*.md')):
+        page.write_text(with_tables(page.read_text(encoding='utf-8')), encoding='utf-8')
