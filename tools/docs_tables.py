@@ -31,6 +31,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from action_lifecycle.engine.models import field_names  # noqa: E402
+from action_lifecycle.lifecycle.spec import VerifySpec  # noqa: E402
+from action_lifecycle.lifecycle.verifiers import VERIFIERS  # noqa: E402
 from action_lifecycle.world.functions import FUNCTIONS  # noqa: E402
 from action_lifecycle.world.kinds import Kind, widest  # noqa: E402
 from action_lifecycle.world.reducers import REDUCERS  # noqa: E402
@@ -52,7 +55,15 @@ def reducers() -> str:
         for name, found in REDUCERS.items()])
 
 
-TABLES = {'functions': functions, 'reducers': reducers}
+def verifiers() -> str:
+    """Return the table of the kinds of verifiers."""
+    return _table(('`by`', 'fields', ''), [
+        (f'`{name}`', ', '.join(f'`{field}`' for field in field_names(kind)
+                                if field not in field_names(VerifySpec)),
+         str(kind.__doc__).partition('\n')[0]) for name, kind in VERIFIERS.items()])
+
+
+TABLES = {'functions': functions, 'reducers': reducers, 'verifiers': verifiers}
 
 
 def with_tables(text: str) -> str:

@@ -19,10 +19,9 @@ from .desk import AnswerRefused, OperatorDesk, Request
 from .dialogue import Dialogue, DialogueError, Entry, Persistence
 from .flow_dialogue import FlowDialogue, FlowDialogues
 from .hooks import register_hooks
-from .questions import ask_for_verdict
 
 __all__ = [
-    'AnswerRefused', 'ask_for_verdict', 'Conversation', 'Dialogue', 'DialogueError', 'Entry',
+    'AnswerRefused', 'Conversation', 'Dialogue', 'DialogueError', 'Entry',
     'FlowDialogue', 'FlowDialogues', 'OperatorDesk', 'Persistence', 'register_hooks', 'Reply',
     'Request', 'Work',
 ]

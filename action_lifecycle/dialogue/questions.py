@@ -23,8 +23,7 @@ from .text import as_text
 from ..engine.errors import LifecycleError, nearest
 from ..flow.templates import render, TemplateError
 from ..journal import Journal, JournalError
-from ..lifecycle.ports import Evidence, Handle, Operator, Question, Verdict, VerifyRequest
-from ..lifecycle.spec import VerifySpec
+from ..lifecycle.ports import Evidence, Question
 from ..lifecycle.words import describe, has_controls, printable
 
 MAX_QUESTION = 4096
@@ -104,24 +103,3 @@ def said_by_person(options: Sequence[str], answer: str, actor: str, comment: str
                              + ', '.join(options) + nearest(answer[:100], options))
     if not answer.strip():
         raise LifecycleError('answer: is empty')
-
-
-VERDICTS = {'yes': 'completed', 'not yet': 'pending', 'no': 'error'}
-"""The possible answers of a person, with their verdicts."""
-
-
-def ask_for_verdict(
-    operator: Operator, spec: VerifySpec, request: VerifyRequest,
-    verdict: Callable[[Verdict], None],
-) -> Handle:
-    """Ask a person whether an action is done; the caller handles the time limit."""
-    return operator.ask(
-        Question(
-            'verify', request.flow_id, request.action_id,
-            spec.question or 'Is it done? {{ description }}', tuple(VERDICTS), request.evidence,
-            key=request.key, timeout=spec.timeout,
-            names={**request.parameters, 'attempt': request.attempt, 'error': '',
-                   'description': request.description},
-            aliases={meaning: answer for answer, meaning in VERDICTS.items()}),
-        lambda answer, actor: verdict(Verdict(
-            VERDICTS.get(answer, answer), f'{answer}, says {actor}', actor=actor)))

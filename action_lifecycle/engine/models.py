@@ -20,17 +20,19 @@ This is the only module that depends on the version of pydantic (1.10 or 2).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import copy
 import functools
 import re
 import types
 import typing
-from typing import Any, TypeVar, Union
+from typing import Any, ClassVar, TypeVar, Union
 
 import pydantic
 
 from .document import Document, Key
 from .errors import DocumentError, Fault, LifecycleError, MAX_FAULTS, nearest
+from .registry import Registry
 
 _PYDANTIC_1 = pydantic.VERSION.startswith('1.')
 SCHEMA_DIALECT = ('http://json-schema.org/draft-07/schema#' if _PYDANTIC_1
@@ -48,6 +50,17 @@ if _PYDANTIC_1:
             frozen = True
             smart_union = True
 
+    class VariantModel(StrictModel):
+        """A model whose field `by` names its subclass, one of `variants`; see `_variant`."""
+
+        variants: ClassVar[Registry[type[Any]]]
+
+        @classmethod
+        def validate(cls, value: Any) -> Any:
+            """Return the model of a value."""
+            variant = _variant(cls, value)
+            return super().validate(value) if variant is None else variant.validate(value)
+
     def _parse(model: type[Any], data: Any) -> Any:
         return model.parse_obj(data)
 
@@ -60,6 +73,17 @@ else:
         """An immutable model that refuses unknown fields."""
 
         model_config = pydantic.ConfigDict(extra='forbid', frozen=True)
+
+    class VariantModel(StrictModel):  # type: ignore[no-redef]
+        """A model whose field `by` names its subclass, one of `variants`; see `_variant`."""
+
+        variants: ClassVar[Registry[type[Any]]]
+
+        @pydantic.model_validator(mode='wrap')
+        @classmethod
+        def _as_variant(cls, value: Any, validated: Callable[[Any], Any]) -> Any:
+            variant = _variant(cls, value)
+            return validated(value) if variant is None else variant.model_validate(value)
 
     def _parse(model: type[Any], data: Any) -> Any:
         return model.model_validate(data)
@@ -89,8 +113,36 @@ ModelT = TypeVar('ModelT', bound=pydantic.BaseModel)
 
 def as_written(model: pydantic.BaseModel) -> dict[str, Any]:
     """Return the given values of a model as plain data, without defaults."""
-    dump = model.dict if _PYDANTIC_1 else model.model_dump
-    return dump(exclude_unset=True)
+    given = getattr(model, '__fields_set__' if _PYDANTIC_1 else 'model_fields_set')
+    return {name: _plain(getattr(model, name)) for name in _fields(type(model)) if name in given}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, pydantic.BaseModel):
+        return as_written(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return type(value)(map(_plain, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _variant(model: type[Any], value: Any) -> type[Any] | None:
+    """
+    Return the subclass that validates the value of a `VariantModel`; None: the model itself.
+
+    An unknown name is a fault that lists the known ones.
+    """
+    if model.__base__ is not VariantModel or not isinstance(value, dict):
+        return None
+    name = value.get('by')
+    try:
+        found: type[Any] | None = model.variants.load(name) if isinstance(name, str) else None
+    except LifecycleError as error:
+        raise ValueError(str(error)) from error
+    if found is None:
+        known: Any = typing.Literal[tuple(model.variants.names())]
+        unknown = pydantic.create_model(model.__name__, by=(known, ...))
+        _parse(unknown, {key: value[key] for key in ('by',) if key in value})
+    return found
 
 
 def validate(
@@ -158,7 +210,7 @@ def _faults(
         field = location[-1] if location else ''  # '': a key is no valid text
         if kind in ('extra', 'extra_forbidden'):
             place = _place(data, location[:-1])
-            known = _fields_at(model, place)
+            known = _fields_at(model, place, data)
             message = f"unknown field '{field}'" + nearest(field, known)
             if not _NAME.match(str(field)) and functools.reduce(
                     _entry, (*place, field), data) is None:
@@ -247,32 +299,30 @@ def _entry(data: Any, key: Key) -> Any:
         return None
 
 
-def _fields_at(model: Any, location: tuple[Key, ...]) -> set[str]:
-    """Return the field names of the model at `location` inside `model`."""
-    if not location:
-        if isinstance(model, type) and issubclass(model, pydantic.BaseModel):
-            return set(_hints(model))
-        arguments = typing.get_args(model)
-        if typing.get_origin(model) in (Union, types.UnionType):
-            return set().union(*(_fields_at(member, ()) for member in arguments))
-        return set()
+def _fields_at(model: Any, location: tuple[Key, ...], data: Any) -> set[str]:
+    """Return the field names of the model at `location` inside `model`, which describes `data`."""
     origin, arguments = typing.get_origin(model), typing.get_args(model)
     if origin in (Union, types.UnionType):
-        return set().union(*(_fields_at(member, location) for member in arguments))
-    if origin in (dict, list, tuple):
-        return _fields_at(arguments[-1], location[1:])
-    if isinstance(model, type) and issubclass(model, pydantic.BaseModel):
-        hints = _hints(model)
-        if location[0] in hints:
-            return _fields_at(hints[str(location[0])], location[1:])
-    return set()
+        return set().union(*(_fields_at(member, location, data) for member in arguments))
+    if location and origin in (dict, list, tuple):
+        return _fields_at(arguments[-1], location[1:], _entry(data, location[0]))
+    if not (isinstance(model, type) and issubclass(model, pydantic.BaseModel)):
+        return set()
+    hints = _hints(_variant(model, data) or model)
+    if not location:
+        return set(hints)
+    return _fields_at(hints.get(str(location[0])), location[1:], _entry(data, location[0]))
 
 
 def _hints(model: type[pydantic.BaseModel]) -> dict[str, Any]:
     """Return the type of each field by its name in documents."""
     hints = typing.get_type_hints(model)
-    fields: dict[str, Any] = getattr(model, '__fields__' if _PYDANTIC_1 else 'model_fields')
-    return {field.alias or name: hints[name] for name, field in fields.items()}
+    return {field.alias or name: hints[name] for name, field in _fields(model).items()}
+
+
+def _fields(model: type[pydantic.BaseModel]) -> dict[str, Any]:
+    found: dict[str, Any] = getattr(model, '__fields__' if _PYDANTIC_1 else 'model_fields')
+    return found
 
 
 def _kind(value: Any) -> str:

@@ -108,7 +108,7 @@ def fallback_faults(flow: Flow, action_id: str, action: ActionSpec) -> Iterator[
         *((('fallback', index, 'question'), strategy.question)
           for index, strategy in enumerate(action.fallback)),
         *((('verify', index, key), getattr(verifier, key))
-          for index, verifier in enumerate(action.verify) for key in ('question', 'request'))]
+          for index, verifier in enumerate(action.verify) for key in verifier.late)]
     for path, template in late:
         where = ('actions', action_id, *path)
         try:

@@ -171,10 +171,9 @@ def _action_faults(
         yield document.fault((*path, 'maintain'), f"action '{action_id}' has 'maintain' but no "
                              "'motion' that it could stop; 'maintain: []' leaves it out")
     for index, verifier in enumerate(action.verify):
-        if verifier.by in ('service', 'checker') and not getattr(verifier, verifier.by):
-            yield document.fault(
-                (*path, 'verify', index), f"action '{action_id}': a verifier by {verifier.by} "
-                f"needs '{verifier.by}', its name")
+        for field, message in verifier.faults():
+            yield document.fault((*path, 'verify', index, *filter(None, [field])),
+                                 f"action '{action_id}': {message}")
     yield from _condition_faults(document, action_id, action, AnyName())
     for index, motion in enumerate(action.motion):
         yield from _number_faults(document, (*path, 'motion', index, 'goal'), motion.goal)

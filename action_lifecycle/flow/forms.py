@@ -21,13 +21,14 @@ from typing import Any
 
 from .sources import Path
 from .templates import render
+from ..lifecycle.verifiers import late_fields
 
 CONDITIONS = ('require', 'maintain', 'confirm', 'stopped')
 """Fields of an action that contain conditions."""
 FIELDS = ('require', 'motion', 'maintain', 'stopped', 'confirm')
 """Fields of an action that a fallback can replace, by an action or a recipe."""
-_LATE = {'fallback': frozenset({'question', *FIELDS, 'fields'}),
-         'verify': frozenset({'question', 'request'})}
+_LATE = ('question', *FIELDS, 'fields')
+"""Fields of a fallback whose templates are filled in when it is tried."""
 
 
 def in_full(raw: dict[str, Any]) -> dict[str, Any]:
@@ -85,8 +86,9 @@ def render_late(name: str, items: Any, names: Mapping[str, Any], path: Path) -> 
         return [render_late(name, item, names, (*path, index)) for index, item in enumerate(items)]
     if not isinstance(items, dict):
         return render(items, names, path)
+    late = _LATE if name == 'fallback' else late_fields(items.get('by'))
     return {
-        key: value if key in _LATE[name]
+        key: value if key in late
         else {option: render_late(name, item, names, (*path, key, option))
               for option, item in value.items()} if key == 'options' and isinstance(value, dict)
         else render(value, names, (*path, key))

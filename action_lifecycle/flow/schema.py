@@ -23,6 +23,7 @@ from .forms import FIELDS
 from .spec import FlowSpec
 from ..engine.models import json_schema
 from ..lifecycle.spec import ActionSpec
+from ..lifecycle.verifiers import VERIFIERS
 
 TEMPLATE = {'type': 'string', 'pattern': r'\{\{'}
 TEXT = {'type': 'string'}
@@ -35,9 +36,16 @@ def flow_schema() -> dict[str, Any]:
     flow, action = json_schema(FlowSpec), json_schema(ActionSpec)
     definitions = '$defs' if '$defs' in action else 'definitions'
     models = {**flow.pop(definitions, {}), **action.pop(definitions, {})}
+    kinds = {name: VERIFIERS.find(name) for name in VERIFIERS.names()}
+    for name, kind in kinds.items():
+        models[kind.__name__] = json_schema(kind)
+        models.update(models[kind.__name__].pop(definitions, {}))
+        models[kind.__name__]['properties']['by'] = {'const': name}
     for model in (*models.values(), action):
         model['properties'] = {
             name: _written(name, field) for name, field in model.get('properties', {}).items()}
+    models['VerifySpec'] = {'anyOf': [
+        {'$ref': f'#/{definitions}/{kind.__name__}'} for kind in kinds.values()]}
     action.pop('required', None)  # `defaults` may have them
     for name in ('StrategySpec', 'FallbackSpec'):
         _add_short_forms(models[name], action)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .ports import Verdict, VERDICTS, VerifyRequest
+from .verifiers import checked, Verdict, VerifyRequest
 from ..engine.registry import Registry
 
 Checker = Callable[[VerifyRequest], Verdict]
@@ -35,29 +35,5 @@ find_checker = _CHECKERS.find
 
 
 def check(name: str, request: VerifyRequest) -> Verdict:
-    """
-    Call a checker and return its verdict.
-
-    An exception gives the verdict `error`. An invalid result gives a `Verdict` with an empty
-    `verdict`, whose reason says what was returned and what was expected.
-    """
-    try:
-        found = find_checker(name)(request)
-        fault = _fault(found)
-    except Exception as error:
-        return Verdict('error', f'{type(error).__name__}: {error}', actor=name)
-    return Verdict('', f"checker '{name}' {fault}", actor=name) if fault else found
-
-
-def _fault(found: object) -> str:
-    """Return the fault of a checker's result; '' if it is a valid verdict."""
-    if not isinstance(found, Verdict):
-        return (f'returned {found!r:.200} ({type(found).__name__}); expected a Verdict, such as '
-                "Verdict('completed', 'the reason')")
-    if found.verdict not in VERDICTS:
-        return (f'returned the verdict {found.verdict!r:.200}; expected one of '
-                + ', '.join(VERDICTS))
-    if not isinstance(found.evidence, (list, tuple)) or not all(
-            isinstance(item, dict) for item in found.evidence):
-        return f'returned the evidence {found.evidence!r:.200}; expected a list of mappings'
-    return ''
+    """Call a checker and return its verdict; see `checked`."""
+    return checked(f"checker '{name}'", name, lambda: find_checker(name)(request))

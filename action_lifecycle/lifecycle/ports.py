@@ -25,17 +25,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .spec import ActionSpec, ConditionSpec, MotionSpec, StrategySpec, VerifySpec
+from .question import Evidence, Handle, Operator, Question
+from .spec import ActionSpec, ConditionSpec, MotionSpec, StrategySpec
 from .states import ErrorCode
+from .verifiers import Verdict, VERDICTS, Verifier, VerifyRequest
 
-Evidence = dict[str, Any]
-"""
-One evaluated condition, as JSON-compatible data.
-
-`condition` (its name), `expression`, `verdict` (`true`, `false`, `unknown`), `stamp` and `held`
-(s), `facts`: a list of `name`, `stamp`, `topic`, `validity` (`valid`, `stale`, `unknown`),
-`numbers` or `value`, `unit`.
-"""
+__all__ = [
+    'VERDICTS', 'Apart', 'Clock', 'Confirmation', 'ConfirmRequest', 'Evidence', 'Handle', 'Look',
+    'MotionRequest', 'MotionResult', 'Operator', 'Question', 'Recorder', 'Specs', 'Verdict',
+    'Verifier', 'VerifyRequest', 'World',
+]
 
 
 @dataclass(frozen=True)
@@ -96,13 +95,6 @@ class Confirmation:
     note: str = ''  #: what else happened, as text
 
 
-class Handle(Protocol):
-    """A running request."""
-
-    def cancel(self) -> None:
-        """Cancel the request; the result of a motion still comes."""
-
-
 Apart = Callable[[Callable[[], Any], Callable[[Any, 'Exception | None'], None]], None]
 """Runs work in another thread, then calls back in the orchestrator's thread."""
 
@@ -139,82 +131,6 @@ class Clock(Protocol):
 
     def call_later(self, delay: float, callback: Callable[[], None]) -> Handle:
         """Call back after `delay` s of steady time."""
-
-
-@dataclass(frozen=True)
-class VerifyRequest:
-    """A request to a verifier."""
-
-    flow_id: str
-    action_id: str
-    attempt: int
-    description: str
-    evidence: Sequence[Evidence]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    key: str = ''  #: identifies the request; the same after a restart
-
-
-VERDICTS = ('completed', 'pending', 'error')
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The answer of a verifier; `verdict`: one of VERDICTS."""
-
-    verdict: str
-    reason: str = ''
-    evidence: Sequence[Evidence] = ()
-    actor: str = ''
-
-
-class Verifier(Protocol):
-    """The verifiers of actions besides the sensors."""
-
-    def verify(
-        self, spec: VerifySpec, request: VerifyRequest, verdict: Callable[[Verdict], None]
-    ) -> Handle:
-        """Call a verifier; `verdict` is called at most once."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """
-    A question to a person about an action.
-
-    `text` is a template that may read `facts`, `evidence`, `history` and `names`. A question with
-    the `key` of one from before a restart continues it: same id, same deadline, and the same
-    answer if there is one.
-    """
-
-    kind: str  #: constants of OperatorRequest: verify, fallback, resume and so on
-    flow_id: str
-    action_id: str
-    text: str
-    options: Sequence[str]  #: the accepted answers; empty: any text
-    evidence: Sequence[Evidence] = ()
-    key: str = ''
-    timeout: float = 0.0  #: s; 0: no limit
-    default: str = ''  #: the answer at the timeout
-    link: str = ''
-    names: Mapping[str, Any] = field(default_factory=dict)
-    aliases: Mapping[str, str] = field(default_factory=dict)  #: other words for the options
-
-
-class Operator(Protocol):
-    """The people who answer questions."""
-
-    def ask(
-        self, question: Question, answer: Callable[[str, str], None],
-        expired: Callable[[], None] = lambda: None,
-    ) -> Handle:
-        """
-        Ask a question; `answer(option, actor)` is called once.
-
-        At the timeout the default is the answer; without a default, `expired` is called.
-        """
-
-    def read_back(self, row: Any) -> None:
-        """Restore a question or answer from a journal row."""
 
 
 Look = Callable[

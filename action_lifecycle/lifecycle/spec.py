@@ -20,7 +20,9 @@ from typing import Any, Literal, Optional, Union
 
 from pydantic import Field
 
+from . import verifier_kinds  # noqa: F401  (registers the built-in kinds)
 from .schedule import ScheduleSpec
+from .verifiers import VerifySpec
 from ..engine.models import seconds, StrictModel
 
 
@@ -88,27 +90,6 @@ class FallbackSpec(StrategySpec):
     default: str = Field(
         default='', description='The option at the timeout; without it, the next strategy is '
         'tried.')
-
-
-class VerifySpec(StrictModel):
-    """A verifier, which decides whether an action is done after the sensors have confirmed it."""
-
-    by: Literal['sensor', 'operator', 'service', 'checker'] = Field(
-        description='sensor: the evidence of `confirm`; operator: a person; service: any ROS '
-        'service; checker: a registered Python callable.')
-    service: str = Field(default='', description='Name of the service.')
-    type: str = Field(default='action_lifecycle_msgs/srv/Verify',  # noqa: A003
-                      description='Type of the service, such as std_srvs/srv/Trigger.')
-    request: dict[str, Any] = Field(
-        default={}, description='Fields of the request, with templates; not for Verify.')
-    verdict: str = Field(
-        default='', description='Expression over the fields of the response that is true, false, '
-        'completed, pending or error; not for Verify.')
-    reason: str = Field(
-        default='', description='Expression over the fields of the response: the reason.')
-    checker: str = Field(default='', description='Name of the checker.')
-    question: str = Field(default='', description='Template of what the person is asked.')
-    timeout: float = seconds(30.0, 'Seconds for a verdict.', most=864000, more=True)
 
 
 class WhenSpec(StrictModel):

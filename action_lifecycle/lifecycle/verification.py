@@ -15,9 +15,9 @@
 """
 Combines the verdicts of several verifiers of one action, with their time limits.
 
-A service whose response has no valid verdict is called again until its timeout; then the
-verification fails. A checker whose result is not valid fails it at once, since it would return the
-same again. Only the verdict `completed` completes an action.
+A verifier whose response has no valid verdict is asked again until its timeout; then the
+verification fails. It fails at once for a checker, which would return the same again. Only the
+verdict `completed` completes an action.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from .ports import Clock, Evidence, Handle, Verdict, VERDICTS, Verifier, VerifyRequest
-from .spec import VerifySpec
+from .ports import Clock, Evidence, Handle
 from .states import ErrorCode
+from .verifiers import Verdict, VERDICTS, Verifier, VerifyRequest, VerifySpec
 from .words import printable
 
 MAX_PENDING = 3
@@ -84,10 +84,6 @@ class Verification:
                 self._start(asked)
 
     def _start(self, asked: _Asked) -> None:
-        if asked.spec.by == 'sensor':
-            # The runner starts a verification only after the sensors have confirmed.
-            self._answered(asked, Verified('completed', actor='sensors'))
-            return
         self._ask(asked)  # before the timer, so that a question to a person expires first
         if asked.answer is None and self._done is not None:
             asked.handles.append(self._clock.call_later(
@@ -95,13 +91,15 @@ class Verification:
 
     def _ask(self, asked: _Asked) -> None:
         if asked.answer is None and self._done is not None:
-            asked.handles.append(self._verifier.verify(
-                asked.spec, asked.request, lambda verdict: self._heard(asked, verdict)))
+            handle = asked.spec.ask(
+                asked.request, self._verifier, lambda verdict: self._heard(asked, verdict))
+            if handle is not None:
+                asked.handles.append(handle)
 
     def _heard(self, asked: _Asked, verdict: Verdict) -> None:
         if asked.answer is not None:
             return
-        if verdict.verdict not in VERDICTS and asked.spec.by == 'checker':
+        if verdict.verdict not in VERDICTS and not asked.spec.repeats:
             self._answered(asked, Verified(
                 'error', printable(verdict.reason, MAX_REASON), verdict.actor or asked.spec.by,
                 (), ErrorCode.PARSE_ERROR))

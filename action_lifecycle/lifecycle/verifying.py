@@ -20,12 +20,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from .driver import Driver
-from .ports import Confirmation, Evidence, VerifyRequest
-from .spec import VerifySpec
+from .ports import Confirmation, Evidence
 from .states import ErrorCode
 from .verification import MAX_PENDING, Verification, Verified
+from .verifier_kinds import SensorVerify
+from .verifiers import VerifyRequest
 
-SENSORS_ONLY = (VerifySpec(by='sensor'),)
+SENSORS_ONLY = (SensorVerify(by='sensor'),)
 """The verifiers of an action that names none."""
 
 

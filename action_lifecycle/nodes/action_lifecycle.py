@@ -149,7 +149,8 @@ class ActionLifecycleNode(ManagedNode):
         folders = list(self.parameter('flow_folders'))
         wait = self.parameter('bridge_timeout')
         self.recipes = recipe_folder(self, path)
-        check = FlowCheck(self, bridge, wait)
+        self.verifier = NodeVerifier(self, self.desk, self.facts, self.clock.call_soon)
+        check = FlowCheck(self, bridge, wait, self.verifier)
         check.recipes = self._recipe
         self.planners = PlanClient(
             self, self.clock, self.apart, self.parameter('planner'),
@@ -184,8 +185,7 @@ class ActionLifecycleNode(ManagedNode):
             raise LifecycleError('motions from before deactivation are still being stopped')
         self.orchestrator = Orchestrator(
             action_graph(), self.recorder, self.ledger.world, self.clock, self.desk,
-            NodeVerifier(
-                self, self.desk, self.facts, self.clock.call_soon), self._flow_changed)
+            self.verifier, self._flow_changed)
         self.orchestrator.recipes = self._recipe
         self.recipe_maker = RecipeMaker(self.orchestrator, self.recipes, self.apart)
         self.orchestrator.extensions.append(self.recipe_maker)

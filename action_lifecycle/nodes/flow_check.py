@@ -25,12 +25,11 @@ from rclpy.action import get_action_names_and_types
 
 from .check_request import check_request
 from .messages import to_code
-from .verify_service import service_faults
 from ..dialogue.hooks import find_hooks
 from ..engine.errors import DocumentError, Fault, LifecycleError
 from ..flow.alternatives import alternative_specs, no_recipes, Recipes
 from ..flow.flow import Flow
-from ..lifecycle.checkers import find_checker
+from ..lifecycle.ports import Verifier
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ErrorCode
 from ..ros.lifecycle_node import ManagedNode
@@ -69,8 +68,11 @@ class _Round:
 class FlowCheck:
     """Checks flows with the bridge's service; `wait`: time (s) for the bridge to appear."""
 
-    def __init__(self, node: ManagedNode, bridge: str, wait: float) -> None:
+    def __init__(
+        self, node: ManagedNode, bridge: str, wait: float, verifier: Verifier
+    ) -> None:
         self._node = node
+        self._verifier = verifier
         self._wait = wait
         self._client = node.add_client(Check, f'{bridge}/check')
         self.recipes: Recipes = no_recipes
@@ -93,7 +95,11 @@ class FlowCheck:
         for action_id, action in flow.actions.items():
             found = await self._faults(flow, ('actions', action_id), action, round_)
             faults += found
-            faults += _verifier_faults(flow, action_id, action)
+            faults += [
+                flow.document.fault(('actions', action_id, 'verify', index, key),
+                                    f"action '{action_id}': {message}")
+                for index, spec in enumerate(action.verify)
+                for key, message in spec.faults_in_node(action.parameters, self._verifier)]
             for path, other in self._alternatives(flow, action_id, action, found):
                 faults += await self._faults(
                     flow, ('actions', action_id, *path), other, round_)
@@ -209,21 +215,6 @@ def _hooks_faults(flow: Flow) -> Iterator[Fault]:
             find_hooks(name)
         except LifecycleError as error:
             yield flow.document.fault(('dialogue', 'hooks'), str(error))
-
-
-def _verifier_faults(flow: Flow, action_id: str, action: ActionSpec) -> Iterator[Fault]:
-    """Yield the verifiers that do not exist, or whose types do not fit."""
-    for index, verifier in enumerate(action.verify):
-        path = ('actions', action_id, 'verify', index)
-        if verifier.by == 'checker':
-            try:
-                find_checker(verifier.checker)
-            except LifecycleError as error:
-                yield flow.document.fault(
-                    (*path, 'checker'), f"action '{action_id}': {error}")
-        elif verifier.by == 'service':
-            for key, message in service_faults(verifier, action.parameters):
-                yield flow.document.fault((*path, key), f"action '{action_id}': {message}")
 
 
 def _key(text: str) -> str | int:

@@ -23,13 +23,11 @@ from action_lifecycle_msgs.srv import Verify
 
 from .messages import evidence_from, evidence_to
 from .operators import KnownFacts
-from .verify_service import filled_request, judged, VERIFY
-from ..dialogue import ask_for_verdict, OperatorDesk
+from .verify_service import filled_request, judged, service_faults, VERIFY
 from ..dialogue.questions import known_facts
 from ..engine.errors import LifecycleError
-from ..lifecycle.checkers import check
-from ..lifecycle.ports import Handle, Verdict, VerifyRequest
-from ..lifecycle.spec import VerifySpec
+from ..lifecycle.ports import Handle, Operator, Verdict, VerifyRequest
+from ..lifecycle.verifier_kinds import ServiceVerify
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import RetryPolicy, ServiceCall
 from ..ros.types import service_class
@@ -39,40 +37,43 @@ POLICY = RetryPolicy(repeat=5.0, growth=2.0)
 
 
 class NodeVerifier:
-    """Calls the verifiers that flows name; see `lifecycle.ports.Verifier`."""
+    """What kinds of verifiers use of the action node; see `lifecycle.verifiers.Verifier`."""
 
     def __init__(
-        self, node: ManagedNode, desk: OperatorDesk, facts: KnownFacts,
+        self, node: ManagedNode, operator: Operator, facts: KnownFacts,
         call_soon: Callable[[Callable[[], None]], None],
     ) -> None:
-        self._node = node
-        self._desk = desk
+        self.node = node
+        self.operator = operator
         self._facts = facts
         self._call_soon = call_soon
         self._clients: dict[tuple[str, str], Any] = {}
+        self.service_faults = service_faults
 
-    def verify(
-        self, spec: VerifySpec, request: VerifyRequest, verdict: Callable[[Verdict], None]
+    def in_thread(
+        self, name: str, check: Callable[[], Verdict], verdict: Callable[[Verdict], None]
     ) -> Handle:
-        """Call a verifier; waits for a missing service until the caller cancels."""
-        if spec.by == 'operator':
-            return ask_for_verdict(self._desk, spec, request, verdict)
-        if spec.by == 'service':
-            facts = known_facts(request.evidence, self._facts())
-            client = self._client(spec)
-            return ServiceCall(
-                self._node, client, lambda: _message(spec, request, facts), POLICY,
-            ).on_done(lambda done: verdict(_verdict(spec, request, done, client.srv_name)))
-        return _Check(spec.checker, request, verdict, self._call_soon)
+        """Call a function in a separate thread."""
+        return InThread(name, check, verdict, self._call_soon)
 
-    def _client(self, spec: VerifySpec) -> Any:
+    def call_service(
+        self, spec: ServiceVerify, request: VerifyRequest, verdict: Callable[[Verdict], None]
+    ) -> Handle:
+        """Call a service; waits for a missing one until the caller cancels."""
+        facts = known_facts(request.evidence, self._facts())
+        client = self._client(spec)
+        return ServiceCall(
+            self.node, client, lambda: _message(spec, request, facts), POLICY,
+        ).on_done(lambda done: verdict(_verdict(spec, request, done, client.srv_name)))
+
+    def _client(self, spec: ServiceVerify) -> Any:
         key = spec.type, spec.service
         if key not in self._clients:
-            self._clients[key] = self._node.add_client(service_class(spec.type), spec.service)
+            self._clients[key] = self.node.add_client(service_class(spec.type), spec.service)
         return self._clients[key]
 
 
-def _message(spec: VerifySpec, request: VerifyRequest, facts: dict[str, Any]) -> Any:
+def _message(spec: ServiceVerify, request: VerifyRequest, facts: dict[str, Any]) -> Any:
     if spec.type != VERIFY:
         return filled_request(spec, request, facts)
     return Verify.Request(
@@ -80,7 +81,7 @@ def _message(spec: VerifySpec, request: VerifyRequest, facts: dict[str, Any]) ->
         description=request.description, evidence=[evidence_to(item) for item in request.evidence])
 
 
-def _verdict(spec: VerifySpec, request: VerifyRequest, done: Any, name: str) -> Verdict:
+def _verdict(spec: ServiceVerify, request: VerifyRequest, done: Any, name: str) -> Verdict:
     if error := done.exception():
         return Verdict('', str(error), actor=name)
     answer = done.result()
@@ -93,24 +94,24 @@ def _verdict(spec: VerifySpec, request: VerifyRequest, done: Any, name: str) -> 
     return Verdict(answer.verdict, answer.reason, evidence, name)
 
 
-class _Check:
+class InThread:
     """
-    One call of a checker, in a separate thread.
+    One call of a blocking check, in a separate thread.
 
     It does not block the node, however long it takes; after `cancel` its result is ignored.
     """
 
     def __init__(
-        self, name: str, request: VerifyRequest, verdict: Callable[[Verdict], None],
+        self, name: str, check: Callable[[], Verdict], verdict: Callable[[Verdict], None],
         call_soon: Callable[[Callable[[], None]], None],
     ) -> None:
+        self._check = check
         self._verdict: Callable[[Verdict], None] | None = verdict
         self._call_soon = call_soon
-        threading.Thread(
-            target=self._run, args=(name, request), name=f'checker {name}', daemon=True).start()
+        threading.Thread(target=self._run, name=name, daemon=True).start()
 
-    def _run(self, name: str, request: VerifyRequest) -> None:
-        found = check(name, request)
+    def _run(self) -> None:
+        found = self._check()
         self._call_soon(lambda: self._found(found))
 
     def _found(self, verdict: Verdict) -> None:

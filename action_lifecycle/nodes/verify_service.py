@@ -22,8 +22,8 @@ from rosidl_runtime_py.convert import message_to_ordereddict
 
 from ..engine.errors import LifecycleError, nearest
 from ..flow.templates import names_read, render, TemplateError
-from ..lifecycle.ports import Verdict, VerifyRequest
-from ..lifecycle.spec import VerifySpec
+from ..lifecycle.verifier_kinds import ServiceVerify
+from ..lifecycle.verifiers import Verdict, VerifyRequest
 from ..ros.goals import fill, LATER
 from ..ros.names import name_fault
 from ..ros.types import fields_of, service_class, UnknownType
@@ -34,7 +34,7 @@ DEFAULT = 'success'
 
 
 def filled_request(
-    spec: VerifySpec, request: VerifyRequest, facts: Mapping[str, Any]
+    spec: ServiceVerify, request: VerifyRequest, facts: Mapping[str, Any]
 ) -> Any:
     """Return the request message; raises `LifecycleError` with the fields that do not fit."""
     names = {
@@ -51,7 +51,7 @@ def filled_request(
     return message
 
 
-def judged(spec: VerifySpec, request: VerifyRequest, response: Any, actor: str) -> Verdict:
+def judged(spec: ServiceVerify, request: VerifyRequest, response: Any, actor: str) -> Verdict:
     """Return the verdict of a response; its `verdict` is '' if the response is not usable."""
     fields = message_to_ordereddict(response)
     names = {**request.parameters, 'response': fields, **fields}
@@ -69,7 +69,7 @@ def judged(spec: VerifySpec, request: VerifyRequest, response: Any, actor: str) 
 
 
 def service_faults(
-    spec: VerifySpec, parameters: Collection[str]
+    spec: ServiceVerify, parameters: Collection[str]
 ) -> Iterator[tuple[str, str]]:
     """Yield (key, fault) of a service verifier, as far as the types show them."""
     fault = name_fault(spec.service)

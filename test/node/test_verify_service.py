@@ -20,10 +20,10 @@ import time
 from typing import Any
 
 from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.lifecycle.checkers import register_checker
+from action_lifecycle.lifecycle.checkers import check, register_checker
 from action_lifecycle.lifecycle.ports import Verdict, VerifyRequest
-from action_lifecycle.lifecycle.spec import VerifySpec
-from action_lifecycle.nodes.verifiers import _Check
+from action_lifecycle.lifecycle.verifier_kinds import ServiceVerify
+from action_lifecycle.nodes.verifiers import InThread
 from action_lifecycle.nodes.verify_service import (
     filled_request,
     judged,
@@ -35,8 +35,8 @@ from std_srvs.srv import SetBool, Trigger
 REQUEST = VerifyRequest('f', 'pick', 1, 'Pick', (), {'part': 'cup', 'force': 2.0})
 
 
-def service(**fields: Any) -> VerifySpec:
-    return VerifySpec(**{'by': 'service', 'service': 'judge', 'type': 'std_srvs/srv/SetBool',
+def service(**fields: Any) -> ServiceVerify:
+    return ServiceVerify(**{'by': 'service', 'service': 'judge', 'type': 'std_srvs/srv/SetBool',
                          **fields})
 
 
@@ -112,7 +112,8 @@ def test_a_checker_that_hangs_holds_nothing_up() -> None:
         return Verdict('completed')
 
     started = time.monotonic()
-    call = _Check('hangs', REQUEST, heard.append, lambda callback: callback())
+    call = InThread('hangs', lambda: check('hangs', REQUEST), heard.append,
+                    lambda callback: callback())
     assert time.monotonic() - started < 5  # it hangs for 10 s
     call.cancel()
     leave.set()
@@ -135,13 +136,11 @@ def test_what_a_checker_returns_is_its_verdict_or_none(found: Any, expected: str
         heard.append(verdict)
         done.set()
 
-    _Check('says', REQUEST, take, lambda callback: callback())
+    InThread('says', lambda: check('says', REQUEST), take, lambda callback: callback())
     assert done.wait(5) and heard[0].verdict == expected
 
 
 def test_what_a_checker_raises_is_its_verdict() -> None:
-    from action_lifecycle.lifecycle.checkers import check
-
     @register_checker('raises')
     def raises(request: VerifyRequest) -> Verdict:
         raise ZeroDivisionError('by nought')

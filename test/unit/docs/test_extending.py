@@ -17,23 +17,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+import textwrap
 from typing import Any
 
 from action_lifecycle.engine import load_graph, StateHandler
 from action_lifecycle.engine.document import parse_document
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.engine.states import REGISTRY
+from action_lifecycle.flow import parse_flow
+from action_lifecycle.flow.schema import flow_schema
+from action_lifecycle.lifecycle.states import ErrorCode
+from action_lifecycle.lifecycle.verifiers import VERIFIERS
 from action_lifecycle.world import parse_facts
 from action_lifecycle.world.expressions import compile_expression
 from action_lifecycle.world.functions import FUNCTIONS
 from action_lifecycle.world.kinds import Kind
 from action_lifecycle.world.reducers import reduce_elements, reduce_window, REDUCERS
+from jsonschema import validate, ValidationError
 import pytest
 
 from .pages import blocks, ROOT
+from ..flow.robot import Clock, Process, Robot
 
 PAGE = ROOT / 'docs' / 'extending.md'
-REGISTRIES = (REDUCERS, FUNCTIONS, REGISTRY)
+REGISTRIES = (REDUCERS, FUNCTIONS, VERIFIERS, REGISTRY)
 
 
 @pytest.fixture(autouse=True)
@@ -93,6 +101,52 @@ def test_a_function_of_conditions() -> None:
     assert expression.evaluate([float('inf'), 0.0]) is None
     with pytest.raises(DocumentError, match="'state' is a text; expected numbers"):
         compile_expression('wrap(state) < 1', {'state'}, kinds={'state': Kind.TEXT})
+
+
+@pytest.mark.parametrize(('mass', 'code', 'said'), [
+    ('0.3', ErrorCode.NONE, '0.3 kg'), ('0.2', ErrorCode.VERIFY_FAILED, 'expected at least 0.25'),
+    ('much', ErrorCode.VERIFY_FAILED, 'ValueError: could not convert')])
+def test_a_verifier_kind(tmp_path: Path, mass: str, code: ErrorCode, said: str) -> None:
+    _, fragment = run('A verifier kind')
+    scale = tmp_path / 'kg'
+    scale.write_text(mass)
+    clock = Clock()
+    process = Process(tmp_path / 'journal', clock, Robot(clock))
+    action = process.submit(flow(fragment.replace('/run/scale/kg', str(scale)))).actions[0]
+    clock.run()
+    assert action.error_code is code
+    row = next(row for row in process.journal.rows(flow_id='f')
+               if row.event in ('verified', 'fail'))
+    assert said in row.cause and row.actor == 'weight'
+
+
+@pytest.mark.parametrize(('old', 'new', 'message'), [
+    ('by: weight', 'by: wieght', "f.yaml:7:10: field 'verify.0.by': expected one of 'checker', "
+     "'operator', 'sensor', 'service', 'weight', got 'wieght'; did you mean 'weight'?"),
+    ('by: weight', 'timeout: 5', "f.yaml:7:9: missing field 'by'"),
+    ('least', 'lest', "f.yaml:7:43: unknown field 'lest'; did you mean 'least'? (known: by, file, "
+     'least, timeout)'),
+    ('0.25', 'heavy', "field 'verify.0.least': expected a number, got 'heavy'"),
+    ('file: /run/scale/kg, ', '', "missing field 'file'")])
+def test_a_wrong_verifier_is_refused_with_its_place(old: str, new: str, message: str) -> None:
+    _, fragment = run('A verifier kind')
+    text = flow(fragment.replace(', timeout: 10', '').replace(old, new))
+    with pytest.raises(DocumentError) as caught:
+        parse_flow(text, 'f.yaml')
+    assert message in str(caught.value)
+
+
+def test_the_schema_of_flows_has_the_fields_of_a_verifier() -> None:
+    _, fragment = run('A verifier kind')
+    validate(parse_document(flow(fragment), 'f').data, flow_schema())
+    with pytest.raises(ValidationError):
+        validate(parse_document(flow(fragment.replace('least', 'lest')), 'f').data, flow_schema())
+
+
+def flow(fields: str) -> str:
+    """Return a flow of one action with these fields."""
+    return ('flow: one\nactions:\n  pick:\n    motion: {server: arm, type: a/action/B}\n'
+            '    confirm: z > 0\n' + textwrap.indent(fields, '    '))
 
 
 def test_a_typed_state() -> None:

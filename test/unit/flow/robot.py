@@ -28,11 +28,10 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from action_lifecycle.dialogue import ask_for_verdict, OperatorDesk
+from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import Flow, FlowRun, JournalRecorder, Orchestrator, parse_flow
 from action_lifecycle.journal import Entry, Journal, JournalError, Row
-from action_lifecycle.lifecycle.checkers import check
 from action_lifecycle.lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
@@ -41,8 +40,8 @@ from action_lifecycle.lifecycle.ports import (
     Verdict,
     VerifyRequest,
 )
-from action_lifecycle.lifecycle.spec import VerifySpec
 from action_lifecycle.lifecycle.states import ErrorCode
+from action_lifecycle.lifecycle.verifier_kinds import ServiceVerify
 
 MOTION = 'motion: {server: arm, type: a/action/B}, confirm: z > 0'
 GRAPH = load_graph(Path(__file__).parents[3] / 'config' / 'graphs' / 'action.yaml')
@@ -183,17 +182,23 @@ class Robot:
     def unknown() -> Confirmation:
         return Confirmation('stale', ())
 
-    def verify(
-        self, spec: VerifySpec, request: VerifyRequest, verdict: Callable[[Verdict], None]
+    @property
+    def operator(self) -> OperatorDesk:
+        assert self.desk is not None
+        return self.desk
+
+    def in_thread(
+        self, name: str, check: Callable[[], Verdict], verdict: Callable[[Verdict], None]
     ) -> Any:
-        if spec.by == 'operator':
-            assert self.desk is not None
-            return ask_for_verdict(self.desk, spec, request, verdict)
-        self.asked.append(spec.service or spec.checker)
-        if spec.by == 'checker':
-            said = check(spec.checker, request)
-            self.clock.call_later(0.1, lambda: verdict(said))
-            return _Later(None)
+        self.asked.append(name.removeprefix('checker '))
+        said = check()
+        self.clock.call_later(0.1, lambda: verdict(said))
+        return _Later(None)
+
+    def call_service(
+        self, spec: ServiceVerify, request: VerifyRequest, verdict: Callable[[Verdict], None]
+    ) -> Any:
+        self.asked.append(spec.service)
         answers = self.answers.get(spec.service, [])
         if answers:
             answer = Verdict(answers.pop(0), 'as told')

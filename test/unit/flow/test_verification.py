@@ -199,7 +199,7 @@ def test_an_endless_reason_is_cut_and_cleaned(start: Start, clock: Clock, robot:
     def verify(spec: object, request: object, verdict: Callable[[Verdict], None]) -> object:
         return clock.call_later(0.1, lambda: verdict(Verdict('error', endless)))
 
-    robot.verify = verify  # type: ignore[method-assign,assignment]
+    robot.call_service = verify  # type: ignore[method-assign,assignment]
     action = process.submit(flow('judge')).actions[0]
     clock.run()
     assert action.error_code is ErrorCode.VERIFY_FAILED and len(action.error_msg) == 2000
