@@ -51,7 +51,7 @@ def reducers() -> str:
     """Return the table of the reducers of facts."""
     return _table(('reducer', 'elements', 'window', 'gives', ''), [
         (f'`{name}`', '✓' if found.elements else '', '✓' if found.window else '',
-         _kind(Kind.NUMBER if found.timing else found.gives), found.doc)
+         _kind(found.gives), found.doc)
         for name, found in REDUCERS.items()])
 
 

@@ -32,8 +32,6 @@ from .kinds import ANYTHING, in_words, Kind, NUMERIC
 from .paths import PathError
 from ..engine.registry import Registry
 
-Reduce = Callable[..., Any]
-"""`function(values, axis)`; see `register_reducer`."""
 _ELEMENTWISE = {Kind.VECTOR: Kind.TRUTHS, Kind.TRUTHS: Kind.TRUTHS, Kind.NUMBER: Kind.TRUTH,
                 Kind.TRUTH: Kind.TRUTH}
 
@@ -41,21 +39,22 @@ _ELEMENTWISE = {Kind.VECTOR: Kind.TRUTHS, Kind.TRUTHS: Kind.TRUTHS, Kind.NUMBER:
 @dataclass(frozen=True)
 class Reducer:
     """
-    A reducer of numbers and booleans; see `register_reducer`.
+    A reducer; `doc` is its line in docs/world.md.
 
-    `function` is None if the samples, not their values, are reduced. `timing`: over a window it
-    measures the times of samples, so it has a value without new samples, too.
+    `function(values, axis)` gets a numpy array. `axis` is None for all elements of a sample, 0 for
+    the samples of a window; with 0 the result has one value for each element of a sample. An
+    exception means that there is no value. Without `function`, the samples themselves are reduced.
     """
 
     doc: str
-    function: Reduce | None = None
-    gives: Kind | None = None
-    takes: frozenset[Kind] = ANYTHING
-    elements: bool = True  #: reduces the elements of a sample
-    window: bool = True  #: reduces the samples of a window
-    empty: Any = None
-    without_nan: bool = True
-    timing: bool = False
+    function: Callable[..., Any] | None = None
+    gives: Kind | None = Kind.NUMBER  #: NUMBER or TRUTH; None: the kind of the elements
+    takes: frozenset[Kind] = NUMERIC  #: the accepted kinds of values
+    elements: bool = True  #: it reduces the elements of a sample
+    window: bool = True  #: it reduces the samples of a window
+    empty: Any = None  #: the result for no elements; None: unknown
+    without_nan: bool = True  #: NaN elements are left out
+    timing: bool = False  #: it measures the times of samples, so it has a value without new ones
 
     def kind_of_elements(self, kind: Kind) -> Kind:
         """Return the kind of one value from the elements of a value."""
@@ -83,24 +82,10 @@ REDUCERS: Registry[Reducer] = Registry(
 
 
 def register_reducer(
-    name: str, doc: str, *, gives: Kind | None = Kind.NUMBER, takes: frozenset[Kind] = NUMERIC,
-    elements: bool = True, window: bool = True, empty: Any = None, without_nan: bool = True,
-) -> Callable[[Reduce], Reducer]:
-    """
-    Return a decorator that registers `function(values, axis)` as a reducer.
-
-    `values` is a numpy array. `axis` is None for all elements of a sample, 0 for the samples of a
-    window; with 0 the result has one value for each element of a sample. An exception means that
-    there is no value.
-
-    `doc`: one line for docs/world.md. `gives`: the kind of the result, NUMBER or TRUTH; None: that
-    of the elements. `takes`: the accepted kinds of values. `elements`, `window`: what it reduces.
-    `empty`: result for no elements; None: unknown. `without_nan`: NaN elements are left out.
-    """
-    def register(function: Reduce) -> Reducer:
-        return REDUCERS.add(name, Reducer(
-            doc, function, gives, takes, elements, window, empty, without_nan))
-    return register
+    name: str, doc: str, **fields: Any
+) -> Callable[[Callable[..., Any]], Reducer]:
+    """Return a decorator that registers a function as a reducer; `fields`: see `Reducer`."""
+    return lambda function: REDUCERS.add(name, Reducer(doc, function, **fields))
 
 
 def reduced(kind: Kind, elements: str, over_time: str) -> Kind:
@@ -168,7 +153,8 @@ def _plain(value: Any) -> Any:
 
 
 # ufunc.reduce is faster than np.min etc., which wrap it
-REDUCERS.add('latest', Reducer('the value unchanged; over a window the newest'))
+REDUCERS.add('latest', Reducer(
+    'the value unchanged; over a window the newest', gives=None, takes=ANYTHING))
 register_reducer('min', 'the least', gives=None)(np.minimum.reduce)
 register_reducer('max', 'the greatest', gives=None)(np.maximum.reduce)
 register_reducer('mean', 'the arithmetic mean')(np.mean)
@@ -178,7 +164,7 @@ register_reducer('norm', 'the Euclidean length', window=False, without_nan=False
 register_reducer('std', 'the standard deviation')(np.std)
 register_reducer('sum', 'the sum', empty=0.0)(np.add.reduce)
 REDUCERS.add('count', Reducer(
-    'the number of elements; over a window the number of samples', gives=Kind.NUMBER, timing=True))
+    'the number of elements; over a window the number of samples', takes=ANYTHING, timing=True))
 register_reducer('any', 'whether one is true', gives=Kind.TRUTH, empty=False)(
     np.logical_or.reduce)
 register_reducer('all', 'whether all are true', gives=Kind.TRUTH, empty=True)(
