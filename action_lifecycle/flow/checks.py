@@ -205,35 +205,28 @@ def _condition_faults(
         for index, item in enumerate(value if isinstance(value, list) else [value]):
             if item is None:
                 continue
-            where = ('actions', action_id, field, index, 'condition')
-            told = f"action '{action_id}', {field} {item.condition!r}"
+            where = ('actions', action_id, field, index)
+            said = f"action '{action_id}', {field}"
             for wrong in Condition(hold=item.hold, within=item.within).faults():
-                yield document.fault(('actions', action_id, field, index, 'hold'),
-                                     f"action '{action_id}', {field}: {wrong}")
-            try:
-                read = _check_condition(item.condition, names, kinds_in(item.condition))
-            except DocumentError as error:
-                for fault in error.faults:
-                    yield document.fault(
-                        where, f'{told}, character {fault.column}: {fault.message}')
-                continue
+                yield document.fault((*where, 'hold'), f'{said}: {wrong}')
+            said += f' {item.condition!r}'
+            read, faults = _checked_condition(item.condition, names, kinds_in(item.condition))
+            for fault in faults:
+                yield document.fault((*where, 'condition'), f'{said}, {fault}')
             for name in read:
                 if why := _unusable(action.parameters, name):
-                    yield document.fault(where, f"{told}: parameter '{name}' has no value that "
-                                         f'a condition can read: {why}')
+                    yield document.fault(
+                        (*where, 'condition'), f"{said}: parameter '{name}' has no value that a "
+                        f'condition can read: {why}')
     for needed, when in action.after.items():
         if isinstance(when, WhenSpec) and not _is_late(when.condition):
             both = names if isinstance(names, AnyName) else {*names, *RESULT_NAMES}
-            try:
-                _check_condition(when.condition, both, {
-                    **kinds_in(when.condition),
-                    **{name: kind_of(value) for name, value in RESULT_NAMES.items()}})
-            except DocumentError as error:
-                for fault in error.faults:
-                    yield document.fault(
-                        ('actions', action_id, 'after', needed, 'condition'),
-                        f"action '{action_id}', after '{needed}' if {when.condition!r}, "
-                        f'character {fault.column}: {fault.message}')
+            kinds = {**kinds_in(when.condition),
+                     **{name: kind_of(value) for name, value in RESULT_NAMES.items()}}
+            for fault in _checked_condition(when.condition, both, kinds)[1]:
+                yield document.fault(
+                    ('actions', action_id, 'after', needed, 'condition'),
+                    f"action '{action_id}', after '{needed}' if {when.condition!r}, {fault}")
 
 
 def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:
@@ -245,14 +238,17 @@ def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:
     return set(names) - set(action.parameters)
 
 
-def _check_condition(
+def _checked_condition(
     text: str, names: Collection[str], kinds: Mapping[str, Kind]
-) -> tuple[str, ...]:
-    """Return the names that a condition reads; raises `DocumentError` for its faults."""
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return the names that a condition reads, and its faults."""
     spend(_CONDITION_STEPS + 2 * len(text))
-    if isinstance(names, AnyName):
-        return _names_of_any_facts(text, tuple(sorted(kinds.items())))
-    return compile_expression(text, names, condition=True, kinds=kinds).names
+    try:
+        if isinstance(names, AnyName):
+            return _names_of_any_facts(text, tuple(sorted(kinds.items()))), []
+        return compile_expression(text, names, condition=True, kinds=kinds).names, []
+    except DocumentError as error:
+        return (), [f'character {fault.column}: {fault.message}' for fault in error.faults]
 
 
 def _unusable(parameters: Mapping[str, Any], name: str) -> str:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from .flow import Flow
 from .scheduler import After
-from .sources import Source
+from .sources import ActionSource
 from ..engine.document import Document, parse_document
 from ..engine.errors import DocumentError, Fault, nearest
 
@@ -39,7 +39,6 @@ VERBS = {
     'clear': 'true', 'build': 'a mapping of all actions that are still to run',
 }
 """The verbs of the steps of an edit, each with the value it takes."""
-_NAMES = ('remove', 'independ')
 _ACTIONS = ('add', 'update', 'build')
 
 
@@ -52,7 +51,7 @@ class EditRefused(DocumentError):
         return cls([edit.document.fault((), message)])
 
 
-class Step(NamedTuple):
+class EditStep(NamedTuple):
     """One step of an edit; short forms of `value` are expanded."""
 
     number: int
@@ -63,7 +62,7 @@ class Step(NamedTuple):
 class FlowEdit:
     """A parsed edit; `rebuilds`: it replaces all actions that have not started."""
 
-    def __init__(self, document: Document, text: str, steps: list[Step]) -> None:
+    def __init__(self, document: Document, text: str, steps: list[EditStep]) -> None:
         self.document = document
         self.text = text
         self.steps = steps
@@ -88,7 +87,7 @@ class StagedEdit:
     actions have started since `base_seq`.
     """
 
-    changes: Mapping[str, Source | None]
+    changes: Mapping[str, ActionSource | None]
     after: Mapping[str, After | None]
     flow: Flow
     left_out: tuple[str, ...]
@@ -109,7 +108,7 @@ def parse_edit(text: str, name: str = 'edit') -> FlowEdit:
     return FlowEdit(document, text, steps)
 
 
-def _steps(document: Document, index: int, item: Any, faults: list[Fault]) -> Iterator[Step]:
+def _steps(document: Document, index: int, item: Any, faults: list[Fault]) -> Iterator[EditStep]:
     if not isinstance(item, dict) or len(item) != 1:
         faults.append(document.fault((index,), 'expected one of ' + ', '.join(VERBS)))
         return
@@ -118,30 +117,29 @@ def _steps(document: Document, index: int, item: Any, faults: list[Fault]) -> It
         faults.append(document.fault(
             (index, verb), f"unknown edit '{verb}'" + nearest(verb, VERBS)
             + f" (known: {', '.join(VERBS)})"))
-    elif not _fits(verb, value):
+    elif (full := _in_full(verb, value)) is None:
         faults.append(document.fault((index, verb), f"'{verb}' takes {VERBS[verb]}"))
-    elif verb == 'remove':
-        yield Step(index, verb, [value] if isinstance(value, str) else value)
-    elif verb == 'independ':
-        yield Step(index, verb, {
-            name: [names] if isinstance(names, str) else names for name, names in value.items()})
     else:
-        yield Step(index, verb, value)
+        yield EditStep(index, verb, full)
 
 
-def _fits(verb: str, value: Any) -> bool:
-    def names(value: Any) -> bool:
-        return isinstance(value, str) or (
-            isinstance(value, list) and all(isinstance(item, str) for item in value))
-
+def _in_full(verb: str, value: Any) -> Any:
+    """Return the value of a verb with its short forms expanded; None if it is not valid."""
     if verb == 'clear':
-        return value is True
+        return value if value is True else None
     if verb == 'remove':
-        return names(value)
+        return _names(value)
     if not isinstance(value, dict):
-        return False
+        return None
     if verb == 'independ':
-        return all(names(item) for item in value.values())
-    if verb in _ACTIONS:
-        return all(isinstance(item, dict) for item in value.values())
-    return True
+        value = {name: _names(names) for name, names in value.items()}
+        return None if None in value.values() else value
+    return value if verb not in _ACTIONS or all(
+        isinstance(item, dict) for item in value.values()) else None
+
+
+def _names(value: Any) -> list[str] | None:
+    """Return a name or a list of names as a list; None for other values."""
+    names = [value] if isinstance(value, str) else value
+    return names if isinstance(names, list) and all(
+        isinstance(name, str) for name in names) else None

@@ -24,7 +24,7 @@ from typing import Any
 import yaml
 
 from .forms import in_full, render_late
-from .sources import EditedDocument, Path, Source
+from .sources import ActionSource, EditedDocument, Path
 from .spec import FlowSpec
 from .templates import names_read, render, RENDER_STEPS, TemplateError, texts, VALUE_STEPS
 from ..engine.budget import budget, BudgetExceeded, spend, spend_on
@@ -74,7 +74,7 @@ class Flow:
         other.late = dict(self.late)
         return other
 
-    def with_changes(self, changes: Mapping[str, Source | None]) -> Flow:
+    def with_changes(self, changes: Mapping[str, ActionSource | None]) -> Flow:
         """Return a view of the flow with changed sources, without specs."""
         other = copy.copy(self)
         new = {name: source for name, source in changes.items() if source is not None}
@@ -84,7 +84,7 @@ class Flow:
         other.actions, other.late = {}, {}
         return other
 
-    def apply(self, view: Flow, changes: Mapping[str, Source | None]) -> None:
+    def apply(self, view: Flow, changes: Mapping[str, ActionSource | None]) -> None:
         """Apply changes, with the checked specs of a view made by `with_changes`."""
         base, known = self._documents()
         for name, source in changes.items():
@@ -97,7 +97,7 @@ class Flow:
                 known[name] = source
         self.document = EditedDocument(base, known)
 
-    def _documents(self) -> tuple[Document, dict[str, Source]]:
+    def _documents(self) -> tuple[Document, dict[str, ActionSource]]:
         if isinstance(self.document, EditedDocument):
             assert isinstance(self.document.sources, dict)
             return self.document.base, self.document.sources

@@ -25,7 +25,7 @@ from ..engine.errors import Fault
 Path = tuple[Union[str, int], ...]
 
 
-class Source(NamedTuple):
+class ActionSource(NamedTuple):
     """The source of an action: a document, a path in it, and the value there."""
 
     document: Document
@@ -61,7 +61,7 @@ class FlowDocument(Document):
 class EditedDocument(Document):
     """The document of a flow with actions from other documents."""
 
-    def __init__(self, base: Document, sources: Mapping[str, Source]) -> None:
+    def __init__(self, base: Document, sources: Mapping[str, ActionSource]) -> None:
         super().__init__(base.name, base.data, base.mark(), {})
         self.base = base
         self.sources = sources

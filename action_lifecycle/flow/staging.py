@@ -26,13 +26,13 @@ from typing import Any
 
 from .checks import checked_action, is_name, order_faults
 from .dag import CycleError
-from .edits import EditRefused, FlowEdit, StagedEdit, Step
+from .edits import EditRefused, EditStep, FlowEdit, StagedEdit
 from .flow import Flow
 from .forms import after_in_full
 from .loading import MAX_ACTIONS, steps_for
 from .run import FlowRun
 from .scheduler import After, Dependencies
-from .sources import Path, Source
+from .sources import ActionSource, Path
 from ..engine.budget import budget, BudgetExceeded, spend
 from ..engine.errors import Fault, nearest
 
@@ -86,14 +86,14 @@ class _Stage:
         self.edit = edit
         self.base_seq = base_seq
         self.replayed = replayed
-        self.changes: dict[str, Source | None] = {}
+        self.changes: dict[str, ActionSource | None] = {}
         self.places: dict[str, Path] = {}
         self.faults: list[Fault] = []
         self.left_out: list[str] = []
 
     # Steps
 
-    def _add(self, step: Step) -> None:
+    def _add(self, step: EditStep) -> None:
         for name, raw in step.value.items():
             place = step.number, step.verb, name
             if not is_name(name):
@@ -105,19 +105,19 @@ class _Stage:
             else:
                 self._change(name, place, raw)
 
-    def _remove(self, step: Step) -> None:
+    def _remove(self, step: EditStep) -> None:
         for position, name in enumerate(step.value):
             place = step.number, step.verb, position
             if self._may_change(step.verb, name, place):
                 self._drop(name, place)
 
-    def _update(self, step: Step) -> None:
+    def _update(self, step: EditStep) -> None:
         for name, fields in step.value.items():
             place = step.number, step.verb, name
             if self._may_change(step.verb, name, place):
                 self._change(name, place, {**self._raw(name), **fields})
 
-    def _depend(self, step: Step) -> None:
+    def _depend(self, step: EditStep) -> None:
         for name, more in step.value.items():
             place = step.number, step.verb, name
             if self._may_change(step.verb, name, place):
@@ -128,7 +128,7 @@ class _Stage:
                 self._change(name, place, {
                     **self._raw(name), 'after': {**self._after(name), **added}})
 
-    def _independ(self, step: Step) -> None:
+    def _independ(self, step: EditStep) -> None:
         for name, gone in step.value.items():
             place = step.number, step.verb, name
             if self._may_change(step.verb, name, place):
@@ -140,10 +140,10 @@ class _Stage:
                                     f"'{needed}'" + nearest(needed, after))
                 self._change(name, place, {**self._raw(name), 'after': after})
 
-    def _clear(self, step: Step) -> None:
+    def _clear(self, step: EditStep) -> None:
         self._drop_waiting(step, ())
 
-    def _build(self, step: Step) -> None:
+    def _build(self, step: EditStep) -> None:
         self._drop_waiting(step, step.value)
         for name, raw in step.value.items():
             place = step.number, step.verb, name
@@ -226,10 +226,10 @@ class _Stage:
     ) -> None:
         after = raw.get('after')
         spend(len(raw) + (len(after) if isinstance(after, (dict, list)) else 1))
-        self.changes[name] = Source(self.edit.document, place, raw)
+        self.changes[name] = ActionSource(self.edit.document, place, raw)
         self.places[name] = place
 
-    def _drop_waiting(self, step: Step, kept: Container[str]) -> None:
+    def _drop_waiting(self, step: EditStep, kept: Container[str]) -> None:
         place = step.number, step.verb
         for name in list(self._waiting()):
             if name not in kept and self._unedited(name, place):

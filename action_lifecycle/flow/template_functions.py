@@ -34,7 +34,7 @@ MAX_DIGITS = 64
 """Maximum length of a string that is converted to a number, in characters."""
 
 
-class Fault(ValueError):
+class TemplateFault(ValueError):
     """A template can't be filled in."""
 
 
@@ -60,30 +60,30 @@ def shown(value: Any) -> str:
 
 
 def number(value: Any) -> Any:
-    """Return a number; raises `Fault` if it is no number or an integer beyond 64 bits."""
+    """Return a number; raises `TemplateFault` if it is no number or an integer beyond 64 bits."""
     if isinstance(value, float):
         return value
     if not isinstance(value, int):
-        raise Fault(f'expected a number, got {shown(value)}')
+        raise TemplateFault(f'expected a number, got {shown(value)}')
     if abs(value) >= MAX_INTEGER:
-        raise Fault('a whole number beyond 64 bits')
+        raise TemplateFault('a whole number beyond 64 bits')
     return value
 
 
 def to_text(value: Any, budget: Budget) -> str:
-    """Return a value as a string; raises `Fault` if it is not plain data."""
+    """Return a value as a string; raises `TemplateFault` if it is not plain data."""
     walk(budget, value)
     if isinstance(value, str):
         return value
     if value is not None and not isinstance(value, (bool, int, float, list, tuple, dict, bytes)):
-        raise Fault(f'expected plain data, got {shown(value)}')
+        raise TemplateFault(f'expected plain data, got {shown(value)}')
     return _made(str(value), budget)
 
 
 def plain_list(value: Any, budget: Budget) -> list[Any]:
     """Return the elements of a list, the keys of a mapping or the characters of a text."""
     if not isinstance(value, (list, tuple, dict, str)):
-        raise Fault(f'expected a list, got {shown(value)}')
+        raise TemplateFault(f'expected a list, got {shown(value)}')
     budget.spend(len(value))
     return list(value)
 
@@ -91,9 +91,9 @@ def plain_list(value: Any, budget: Budget) -> list[Any]:
 def member(value: Any, container: Any) -> bool:
     """Whether a value is in a list, a mapping or a text."""
     if isinstance(container, str) and not isinstance(value, str):
-        raise Fault(f"'in' a text needs a text, not {shown(value)}")
+        raise TemplateFault(f"'in' a text needs a text, not {shown(value)}")
     if not isinstance(container, (str, list, tuple, dict)):
-        raise Fault(f"'in' needs a list, a mapping or a text, not {shown(container)}")
+        raise TemplateFault(f"'in' needs a list, a mapping or a text, not {shown(container)}")
     return value in container
 
 
@@ -106,7 +106,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def binary(sign: str, left: Any, right: Any, budget: Budget) -> Any:
-    """Return the result of a binary operator; raises `Fault` for unsuitable operands."""
+    """Return the result of a binary operator; raises `TemplateFault` for unsuitable operands."""
     if sign == '+':
         if isinstance(left, str) and isinstance(right, str):
             budget.spend((len(left) + len(right)) // TEXT_STEP)
@@ -116,10 +116,10 @@ def binary(sign: str, left: Any, right: Any, budget: Budget) -> Any:
             return [*left, *right]
     for value in (left, right):
         if not isinstance(value, (int, float)):
-            raise Fault(f"'{sign}' takes numbers only, not {shown(value)}")
+            raise TemplateFault(f"'{sign}' takes numbers only, not {shown(value)}")
     left, right = number(left), number(right)
     if sign == '**' and abs(right) > MAX_EXPONENT:
-        raise Fault(f'exponent larger than {MAX_EXPONENT}')
+        raise TemplateFault(f'exponent larger than {MAX_EXPONENT}')
     return number(_ARITHMETIC[sign](left, right))
 
 
@@ -146,7 +146,7 @@ def _default(
 
 def _length(budget: Budget, value: Any) -> int:
     if not isinstance(value, (str, list, tuple, dict)):
-        raise Fault(f'expected a list, a mapping or a text, got {shown(value)}')
+        raise TemplateFault(f'expected a list, a mapping or a text, got {shown(value)}')
     return len(value)
 
 
@@ -169,7 +169,7 @@ def _list(budget: Budget, value: Any) -> list[Any]:
 
 def _float(budget: Budget, value: Any, default: Any = 0.0) -> Any:
     if isinstance(value, str) and len(value) > MAX_DIGITS:
-        raise Fault(f'a number of more than {MAX_DIGITS} characters')
+        raise TemplateFault(f'a number of more than {MAX_DIGITS} characters')
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -184,7 +184,7 @@ def _int(budget: Budget, value: Any, default: Any = 0) -> Any:
         return default
     try:
         return number(int(value))  # strings may have more digits than a float
-    except Fault:
+    except TemplateFault:
         raise
     except ValueError:
         return number(int(found))
@@ -196,9 +196,9 @@ def _abs(budget: Budget, value: Any) -> Any:
 
 def _round(budget: Budget, value: Any, precision: Any = 0, method: Any = 'common') -> Any:
     if not isinstance(precision, int) or abs(precision) > MAX_EXPONENT:
-        raise Fault(f'round takes up to {MAX_EXPONENT} digits')
+        raise TemplateFault(f'round takes up to {MAX_EXPONENT} digits')
     if method not in ('common', 'ceil', 'floor'):
-        raise Fault("round takes 'common', 'ceil' or 'floor'")
+        raise TemplateFault("round takes 'common', 'ceil' or 'floor'")
     if method == 'common':
         return number(round(number(value), precision))
     scaled = number(value) * 10.0 ** precision
@@ -215,7 +215,7 @@ def _alike(
     walk(budget, keys)
     if not all(isinstance(key, (int, float)) for key in keys) \
             and not all(isinstance(key, str) for key in keys):
-        raise Fault('expected numbers only, or texts only')
+        raise TemplateFault('expected numbers only, or texts only')
     budget.spend(len(keys) * len(keys).bit_length())
     return keys, items
 
@@ -252,13 +252,13 @@ def _map(budget: Budget, value: Any, name: Any = None, *arguments: Any, **named:
     if name is None and 'attribute' in named and not named.keys() - {'attribute', 'default'}:
         return _attribute_of(budget, items, **named)
     if not isinstance(name, str) or name not in FILTERS:
-        raise Fault("map takes attribute='…', or the name of a filter")
+        raise TemplateFault("map takes attribute='…', or the name of a filter")
     found = []
     for item in items:
         budget.spend()
         found.append(FILTERS[name](budget, item, *arguments, **named))
         if found[-1].__class__ is Missing:
-            raise Fault(found[-1].message)
+            raise TemplateFault(found[-1].message)
     return found
 
 
@@ -267,7 +267,7 @@ def _attribute_of(
 ) -> list[Any]:
     """Return an attribute of each element; `a.b` is attribute b of attribute a."""
     if not isinstance(attribute, (str, int)):
-        raise Fault(f'expected the name of an attribute, got {shown(attribute)}')
+        raise TemplateFault(f'expected the name of an attribute, got {shown(attribute)}')
     keys = [int(part) if part.isdecimal() and len(part) < 10 else part
             for part in str(attribute).split('.')]
     return [_followed(budget, item, keys, default) for item in items]
@@ -283,7 +283,7 @@ def _followed(budget: Budget, value: Any, keys: list[Any], default: Any) -> Any:
         elif default.__class__ is not Missing:
             return default
         else:
-            raise Fault(f'{shown(value)} has no {key!r:.80}')
+            raise TemplateFault(f'{shown(value)} has no {key!r:.80}')
     return value
 
 
@@ -334,20 +334,21 @@ TESTS: Mapping[str, Callable[[Any], bool]] = {
 # Methods: each gets the budget, its object, and its arguments
 
 
-def _method(kinds: type | tuple[type, ...], fewest: int, most: int, cost: int,
-            function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _method(name: str, kinds: type | tuple[type, ...], function: Callable[..., Any]
+            ) -> Callable[..., Any]:
     def called(budget: Budget, value: Any, *arguments: Any) -> Any:
         if not isinstance(value, kinds):
-            raise Fault(f"{shown(value)} has no method '{name}'")
-        if not fewest <= len(arguments) <= most:
-            raise Fault(f"'{name}' takes {fewest} to {most} arguments")
+            raise TemplateFault(f"{shown(value)} has no method '{name}'")
         if isinstance(value, str) and not all(isinstance(item, str) for item in arguments):
-            raise Fault(f"'{name}' of a text takes texts")
-        if cost:
+            raise TemplateFault(f"'{name}' of a text takes texts")
+        if name != 'get':  # which reads one entry
             walk(budget, value)
             walk(budget, arguments)
-        found = function(value, *arguments)
-        return _made(found, budget) if isinstance(found, str) and cost else found
+        try:
+            found = function(value, *arguments)
+        except TypeError:
+            raise TemplateFault(f"'{name}' does not take these arguments") from None
+        return _made(found, budget) if isinstance(found, str) else found
     return called
 
 
@@ -355,17 +356,10 @@ def _pairs(value: Mapping[str, Any]) -> Iterable[Any]:
     return [[key, item] for key, item in value.items()]
 
 
-_TEXT_OR_LIST = (str, list, tuple)
 METHODS: Mapping[str, Callable[..., Any]] = {
-    name: _method(kinds, fewest, most, cost, function, name)
-    for name, kinds, fewest, most, cost, function in (
-        ('get', dict, 1, 2, 0, lambda value, *arguments: value.get(*arguments)),
-        ('items', dict, 0, 0, 1, _pairs),
-        ('keys', dict, 0, 0, 1, list),
-        ('values', dict, 0, 0, 1, lambda value: list(value.values())),
-        ('lower', str, 0, 0, 1, str.lower),
-        ('upper', str, 0, 0, 1, str.upper),
-        ('strip', str, 0, 0, 1, str.strip),
-        ('startswith', str, 1, 1, 1, str.startswith),
-        ('endswith', str, 1, 1, 1, str.endswith),
-        ('count', _TEXT_OR_LIST, 1, 1, 1, lambda value, item: value.count(item)))}
+    name: _method(name, kinds, function) for name, kinds, function in (
+        ('get', dict, dict.get), ('items', dict, _pairs), ('keys', dict, list),
+        ('values', dict, lambda value: list(value.values())), ('lower', str, str.lower),
+        ('upper', str, str.upper), ('strip', str, lambda value: value.strip()),
+        ('startswith', str, str.startswith), ('endswith', str, str.endswith),
+        ('count', (str, list, tuple), lambda value, item: value.count(item)))}

@@ -32,7 +32,6 @@ from jinja2 import nodes
 from .template_functions import (
     binary,
     COMPARISONS,
-    Fault,
     FILTERS,
     member,
     METHODS,
@@ -40,6 +39,7 @@ from .template_functions import (
     number,
     plain_list,
     shown,
+    TemplateFault,
     TESTS,
     to_text,
 )
@@ -90,7 +90,7 @@ def parsed(text: str) -> Template:
     """Parse a template; raises ValueError or jinja2.TemplateError if it is not valid."""
     spend(len(text))
     if len(text) > MAX_TEMPLATE:
-        raise Fault(f'is longer than {MAX_TEMPLATE} characters')
+        raise TemplateFault(f'is longer than {MAX_TEMPLATE} characters')
     return _cached(text) if len(text) <= _CACHED else Template(text)
 
 
@@ -114,15 +114,15 @@ def _single(body: list[nodes.Node]) -> nodes.Node | None:
 
 
 def _check(node: nodes.Node, depth: int) -> None:
-    """Raise `Fault` for syntax that is not in the language."""
+    """Raise `TemplateFault` for syntax that is not in the language."""
     if depth > MAX_DEPTH:
-        raise Fault(f'nested deeper than {MAX_DEPTH} levels')
+        raise TemplateFault(f'nested deeper than {MAX_DEPTH} levels')
     for child in node.iter_child_nodes():
         kind = type(child)
         if isinstance(child, nodes.Stmt) and kind not in _STATEMENTS:
-            raise Fault(f"'{kind.__name__.lower()}' is not allowed, only if and for")
+            raise TemplateFault(f"'{kind.__name__.lower()}' is not allowed, only if and for")
         if kind not in _KNOWN:
-            raise Fault(f"'{kind.__name__.lower()}' is not allowed in a template")
+            raise TemplateFault(f"'{kind.__name__.lower()}' is not allowed in a template")
         check = _CHECKS.get(kind)
         if check is not None:
             check(child)
@@ -131,13 +131,13 @@ def _check(node: nodes.Node, depth: int) -> None:
 
 def _check_for(node: nodes.For) -> None:
     if node.recursive:
-        raise Fault("'recursive' is not allowed")
+        raise TemplateFault("'recursive' is not allowed")
     _targets(node)
 
 
 def _check_filter(node: nodes.Filter) -> None:
     if node.node is None:
-        raise Fault("'filter' is not allowed, only if and for")
+        raise TemplateFault("'filter' is not allowed, only if and for")
     _known(node.name, FILTERS, 'filter')
     _no_stars(node)
 
@@ -145,16 +145,17 @@ def _check_filter(node: nodes.Filter) -> None:
 def _check_test(node: nodes.Test) -> None:
     _known(node.name, TESTS, 'test')
     if node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
-        raise Fault(f"the test '{node.name}' takes no argument")
+        raise TemplateFault(f"the test '{node.name}' takes no argument")
 
 
 def _check_call(node: nodes.Call) -> None:
     if not isinstance(node.node, nodes.Getattr):
         name = node.node.name if isinstance(node.node, nodes.Name) else ''
-        raise Fault(f"'{name}' can't be called; there are only methods: {', '.join(METHODS)}")
+        raise TemplateFault(
+            f"'{name}' can't be called; there are only methods: {', '.join(METHODS)}")
     _known(node.node.attr, METHODS, 'method')
     if node.kwargs:
-        raise Fault(f"'{node.node.attr}' takes no named argument")
+        raise TemplateFault(f"'{node.node.attr}' takes no named argument")
     _no_stars(node)
 
 
@@ -165,13 +166,13 @@ def _check_const(node: nodes.Const) -> None:
 
 def _known(name: str, known: Mapping[str, Any], what: str) -> None:
     if name not in known:
-        raise Fault(f"there is no {what} '{name}'" + nearest(name, known)
+        raise TemplateFault(f"there is no {what} '{name}'" + nearest(name, known)
                     + f" (known: {', '.join(known)})")
 
 
 def _no_stars(node: nodes.Filter | nodes.Call) -> None:
     if node.dyn_args is not None or node.dyn_kwargs is not None:
-        raise Fault("'*' and '**' are not allowed before an argument")
+        raise TemplateFault("'*' and '**' are not allowed before an argument")
 
 
 def _targets(node: nodes.For) -> list[str]:
@@ -179,7 +180,7 @@ def _targets(node: nodes.For) -> list[str]:
     target = node.target
     names = target.items if isinstance(target, nodes.Tuple) else [target]
     if not all(isinstance(name, nodes.Name) for name in names):
-        raise Fault("a loop takes a name, or names with ',' between them")
+        raise TemplateFault("a loop takes a name, or names with ',' between them")
     return [name.name for name in names if isinstance(name, nodes.Name)]
 
 
@@ -253,10 +254,10 @@ class _Run:
         return chosen
 
     def value(self, node: nodes.Node) -> Any:
-        """Return the value of an expression; raises `Fault` if a name is undefined."""
+        """Return the value of an expression; raises `TemplateFault` if a name is undefined."""
         found = self.get(node)
         if found.__class__ is Missing:
-            raise Fault(found.message)
+            raise TemplateFault(found.message)
         return found
 
     def get(self, node: nodes.Node) -> Any:
@@ -290,7 +291,7 @@ class _Run:
         if not isinstance(node.arg, nodes.Slice):
             return _part(value, self.value(node.arg))
         if not isinstance(value, (str, list, tuple)):
-            raise Fault(f'{shown(value)} has no parts from … to')
+            raise TemplateFault(f'{shown(value)} has no parts from … to')
         found = value[slice(*(
             None if part is None else self.value(part)
             for part in (node.arg.start, node.arg.stop, node.arg.step)))]
@@ -345,7 +346,7 @@ class _Run:
     def test(self, node: nodes.Test) -> Any:
         value = self.get(node.node)
         if value.__class__ is Missing and node.name not in ('defined', 'undefined'):
-            raise Fault(value.message)
+            raise TemplateFault(value.message)
         return TESTS[node.name](value)
 
     def call(self, node: nodes.Call) -> Any:
@@ -369,12 +370,12 @@ def _unpacked(names: list[str], item: Any) -> Bound:
     if len(names) == 1:
         return {names[0]: item}
     if not isinstance(item, (list, tuple)) or len(item) != len(names):
-        raise Fault(f"{shown(item)} is not {len(names)} values for {', '.join(names)}")
+        raise TemplateFault(f"{shown(item)} is not {len(names)} values for {', '.join(names)}")
     return dict(zip(names, item))
 
 
 def _check_plain(value: Any) -> None:
-    """Raise `Fault` if a value is not plain data."""
+    """Raise `TemplateFault` if a value is not plain data."""
     if isinstance(value, (list, tuple)):
         for item in value:
             _check_plain(item)
@@ -382,7 +383,7 @@ def _check_plain(value: Any) -> None:
         for item in value.values():
             _check_plain(item)
     elif value is not None and not isinstance(value, (str, int, float, bytes, bytearray)):
-        raise Fault(f'becomes a {type(value).__name__}, expected plain data')
+        raise TemplateFault(f'becomes a {type(value).__name__}, expected plain data')
 
 
 _STATEMENTS = (nodes.Output, nodes.If, nodes.For)

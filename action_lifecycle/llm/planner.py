@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .model import as_json, LanguageModel
-from ..engine.errors import DocumentError, LifecycleError
+from ..engine.errors import LifecycleError
 from ..flow.edits import parse_edit
 from ..flow.flow import Flow
 from ..flow.loading import parse_flow
@@ -102,11 +102,10 @@ class ModelPlanner:
 
     async def plan(self, request: PlanRequest, context: Sequence[Any] = ()) -> PlanAnswer:
         """Return the plan; raises `ModelError`. `context`: results of tools."""
-        edit = bool(request.flow_yaml)
         answer = await self._model.ask(
-            _messages(request, context), _schema('edit_yaml' if edit else 'flow_yaml'),
-            lambda answer: list(_edit_faults(answer, request) if edit
-                                else _flow_faults(answer, request)))
+            _messages(request, context),
+            _schema('edit_yaml' if request.flow_yaml else 'flow_yaml'),
+            lambda answer: _faults(answer, request))
         return PlanAnswer(**answer)
 
 
@@ -135,15 +134,17 @@ def _schema(field_name: str) -> dict[str, Any]:
             'properties': {field_name: {'type': 'string'}, 'message': {'type': 'string'}}}
 
 
-def _flow_faults(answer: Mapping[str, Any], request: PlanRequest) -> Iterator[str]:
+def _faults(answer: Mapping[str, Any], request: PlanRequest) -> list[str]:
+    """Return the faults of an answer: an edit of the flow of the request, or a new flow."""
     try:
-        flow = parse_flow(answer['flow_yaml'], 'flow_yaml')
-    except DocumentError as error:
-        yield from map(str, error.faults)
+        if not request.flow_yaml:
+            flow = parse_flow(answer['flow_yaml'], 'flow_yaml')
+            return list(_server_faults(flow, request.capabilities))
+        if answer['edit_yaml'].strip():
+            parse_edit(answer['edit_yaml'], 'edit_yaml')
     except LifecycleError as error:
-        yield str(error)
-    else:
-        yield from _server_faults(flow, request.capabilities)
+        return str(error).splitlines()
+    return []
 
 
 def _server_faults(flow: Flow, capabilities: Sequence[str]) -> Iterator[str]:
@@ -154,14 +155,3 @@ def _server_faults(flow: Flow, capabilities: Sequence[str]) -> Iterator[str]:
             if known and (step.server, step.type) not in known:
                 yield (f"action '{name}': there is no action server '{step.server}' of type "
                        f"'{step.type}'")
-
-
-def _edit_faults(answer: Mapping[str, Any], request: PlanRequest) -> Iterator[str]:
-    if not answer['edit_yaml'].strip():
-        return
-    try:
-        parse_edit(answer['edit_yaml'], 'edit_yaml')
-    except DocumentError as error:
-        yield from map(str, error.faults)
-    except LifecycleError as error:
-        yield str(error)
