@@ -16,12 +16,12 @@
 
 from .conversation import Conversation, Reply, Work
 from .desk import AnswerRefused, OperatorDesk, Request
-from .dialogue import Dialogue, DialogueError, Entry, Persistence
+from .dialogue import Dialogue, DialogueEntry, DialogueError, Persistence
 from .flow_dialogue import FlowDialogue, FlowDialogues
 from .hooks import register_hooks
 
 __all__ = [
-    'AnswerRefused', 'Conversation', 'Dialogue', 'DialogueError', 'Entry',
+    'AnswerRefused', 'Conversation', 'Dialogue', 'DialogueEntry', 'DialogueError',
     'FlowDialogue', 'FlowDialogues', 'OperatorDesk', 'Persistence', 'register_hooks', 'Reply',
     'Request', 'Work',
 ]

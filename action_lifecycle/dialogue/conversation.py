@@ -25,7 +25,7 @@ from ..engine.machine import Machine
 POLL = 'poll'
 
 
-class Progress(Protocol):
+class WorkProgress(Protocol):
     """The progress of work."""
 
     @property
@@ -48,7 +48,7 @@ class Work(Protocol):
     def error(self) -> str:
         """Return why the last work failed; '' if it did not."""
 
-    def poll(self) -> Progress | None:
+    def poll(self) -> WorkProgress | None:
         """Return the progress of the running work; None if there is none."""
 
 
@@ -57,7 +57,7 @@ class Reply(NamedTuple):
 
     output: str
     next_events: tuple[str, ...]
-    progress: Progress | None
+    progress: WorkProgress | None
     error: str
 
 

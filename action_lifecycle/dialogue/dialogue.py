@@ -60,7 +60,7 @@ DEFAULTS: Mapping[tuple[Party, Party], Persistence] = {
 }
 
 
-class Entry(NamedTuple):
+class DialogueEntry(NamedTuple):
     """One entry of the dialogue."""
 
     stamp: float  #: s, of the clock of the dialogue
@@ -94,8 +94,8 @@ class Dialogue:
         *,
         templates: Mapping[str, str] = MappingProxyType({}),
         names: Callable[[], Mapping[str, Any]] = dict,
-        entries: Iterable[Entry] = (),
-        recorded: Callable[[Entry], object] | None = None,
+        entries: Iterable[DialogueEntry] = (),
+        recorded: Callable[[DialogueEntry], object] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._templates = {
@@ -116,7 +116,7 @@ class Dialogue:
         self._clock = clock
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[DialogueEntry, ...]:
         """Return the entries, oldest first."""
         return tuple(self._entries.copy())
 
@@ -199,7 +199,7 @@ class Dialogue:
             raise DialogueError(f"state '{state}': {error}") from error
 
     def _record(self, state: str, persistence: Persistence, text: str) -> None:
-        entry = Entry(self._clock(), state, self.actor, persistence, _cut(text))
+        entry = DialogueEntry(self._clock(), state, self.actor, persistence, _cut(text))
         if self._recorded is not None:
             self._recorded(entry)
         self._entries.append(entry)

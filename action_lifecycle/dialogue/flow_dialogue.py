@@ -21,14 +21,13 @@ import logging
 from typing import Any
 
 from .desk import NOBODY, OperatorDesk, Request
-from .dialogue import Dialogue, Entry, MAX_ENTRIES, Persistence
+from .dialogue import Dialogue, DialogueEntry, MAX_ENTRIES, Persistence
 from .hooks import find_hooks
 from ..engine import Graph, load_graph, Machine
 from ..engine.resources import config_file
 from ..flow.extensions import Extension
 from ..flow.run import FlowRun
-from ..journal import Entry as JournalEntry
-from ..journal import Journal, JournalReader, Row
+from ..journal import Entry, Journal, JournalReader, Row
 from ..lifecycle.ports import Clock
 
 EVENT = 'dialogue'
@@ -50,7 +49,7 @@ class FlowDialogue:
     """
 
     def __init__(
-        self, run: FlowRun, journal: Journal, clock: Clock, entries: Iterable[Entry], *,
+        self, run: FlowRun, journal: Journal, clock: Clock, entries: Iterable[DialogueEntry], *,
         begun: bool,
     ) -> None:
         self._flow_id = run.flow_id
@@ -144,8 +143,8 @@ class FlowDialogue:
         self.dialogue.dialogue_persistence = Persistence.NONE
         self.dialogue.current_template = None
 
-    def _record(self, entry: Entry) -> None:
-        self._journal.append(JournalEntry(
+    def _record(self, entry: DialogueEntry) -> None:
+        self._journal.append(Entry(
             kind='note', flow_id=self._flow_id, event=EVENT, actor=entry.actor, final=True,
             data={'state': entry.state, 'persistence': entry.persistence.value,
                   'text': entry.text}, ros_time=entry.stamp))
@@ -208,7 +207,7 @@ def dialogue_rows(reader: JournalReader, flow_id: str) -> list[Row]:
     return [row for row in reader.rows(flow_id=flow_id, kind='note') if row.event == EVENT]
 
 
-def entries_of(rows: Iterable[Row]) -> Iterator[Entry]:
+def entries_of(rows: Iterable[Row]) -> Iterator[DialogueEntry]:
     """Yield the entries in notes; an invalid note is logged and left out."""
     for row in rows:
         try:
@@ -216,7 +215,7 @@ def entries_of(rows: Iterable[Row]) -> Iterator[Entry]:
             state, text = data['state'], data['text']
             if not (isinstance(state, str) and isinstance(text, str)):
                 raise TypeError('state and text: expected texts')
-            entry = Entry(row.ros_time or row.wall_time, state, row.actor,
+            entry = DialogueEntry(row.ros_time or row.wall_time, state, row.actor,
                           Persistence(data['persistence']), text)
         except Exception as error:  # a row may hold anything
             logging.getLogger('action_lifecycle').error(

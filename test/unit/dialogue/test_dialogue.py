@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from action_lifecycle.dialogue import Dialogue, DialogueError, Entry, Persistence
+from action_lifecycle.dialogue import Dialogue, DialogueEntry, DialogueError, Persistence
 from action_lifecycle.dialogue.dialogue import MAX_ENTRIES, MAX_ENTRY
 from action_lifecycle.engine import LifecycleError, load_graph, Machine
 import action_lifecycle.invoke  # noqa: F401  (registers the state type `invoker`)
@@ -92,8 +92,8 @@ def test_a_transition_keeps_what_the_table_says(
         kind, actor, Persistence[persistence])
     assert seen['actor_input'] == 'the cup'
     assert seen['current_template'] == GRAPH.states[machine.state].config.get('template')
-    expected = [Entry(7.0, machine.state, actor, Persistence[persistence], text)] if text else []
-    assert list(dialogue.entries) == expected
+    expected = DialogueEntry(7.0, machine.state, actor, Persistence[persistence], text)
+    assert list(dialogue.entries) == ([expected] if text else [])
 
 
 @pytest.mark.parametrize('place', PLACES)
@@ -221,8 +221,9 @@ b: {template: '{{ dialogue[0].actor }} said: {{ dialogue[0].text }} ({{ state }}
 
 
 def test_the_oldest_entries_go_and_each_new_one_is_told() -> None:
-    told: list[Entry] = []
-    old = [Entry(0.0, 'ask', 'user', Persistence.RAW, str(number)) for number in range(2000)]
+    told: list[DialogueEntry] = []
+    old = [DialogueEntry(0.0, 'ask', 'user', Persistence.RAW, str(number))
+           for number in range(2000)]
     dialogue = Dialogue(GRAPH, entries=old, recorded=told.append)
     Machine(GRAPH, listeners=[dialogue]).fire('search', actor_input='new')
     assert len(dialogue.entries) == MAX_ENTRIES and dialogue.entries[-1] == told[0]
