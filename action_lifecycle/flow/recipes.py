@@ -26,13 +26,13 @@ from datetime import datetime, timezone
 import difflib
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from .flow import Flow
 from .recipe_file import FactThen, read_recipe, recipe_path, RecipeAction, RecipeSpec, SourceSpec
 from .recipe_world import knows, world_differences
+from ..engine.durable_file import replacing
 from ..engine.errors import DocumentError, LifecycleError, nearest
 from ..engine.models import as_written
 from ..lifecycle.fragment import widened
@@ -194,18 +194,9 @@ def write_recipe(folder: str | Path, recipe: Recipe) -> Recipe:
         pass  # a damaged one is replaced
     except LifecycleError:
         pass  # there is none yet
-    part = path.with_suffix('.part')
-    with open(part, 'w', encoding='utf-8') as file:
-        json.dump(recipe.data(), file, indent=1, ensure_ascii=False)
-        file.write('\n')
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    text = json.dumps(recipe.data(), indent=1, ensure_ascii=False)
+    with replacing(path) as part:
+        part.write_text(f'{text}\n', encoding='utf-8')
     return recipe
 
 

@@ -41,6 +41,7 @@ from .reader import explained, JournalReader, require_content
 from .row import damaged, Entry, JournalError, make_row, Row
 from .schema import COLUMNS, migrate, said, SQLITE_ERRORS, touch, transaction, version_of
 from .wal_checkpoint import CheckpointThread
+from ..engine.durable_file import sync_folder
 
 BUSY_S = 1.0  # maximum time (s) that an append waits for a foreign lock on the file
 BUSY_WRITE_AGAIN = 0.1  # maximum wait (s) for readers to end, after a failed sync
@@ -207,11 +208,7 @@ class Journal(JournalReader):
         migrate(self._writer, path)
         self._checkpoint()  # syncs the tables and the rows of an earlier writer
         touch(self._writer)
-        directory = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_folder(path)
 
     def _checkpoint(self) -> None:
         self._execute('PRAGMA wal_checkpoint(TRUNCATE)').fetchall()

@@ -31,6 +31,7 @@ import tempfile
 import time
 from typing import Any
 
+from action_lifecycle.engine.durable_file import replacing
 import numpy as np
 import numpy.typing as npt
 
@@ -197,12 +198,10 @@ def main(arguments: list[str]) -> int:
     mujoco.mj_forward(model, data)
     picture = {'opengl': by_opengl, 'matplotlib': by_matplotlib}[renderer](model, data)
     import matplotlib.image
-    unfinished = path.with_name(f'.{path.name}.{os.getpid()}')
     try:
-        matplotlib.image.imsave(unfinished, picture, format='png')
-        unfinished.replace(path)
+        with replacing(path) as part:
+            matplotlib.image.imsave(part, picture, format='png')
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         print(f'{path}: {error.strerror}', file=sys.stderr)
         return 1
     return 0

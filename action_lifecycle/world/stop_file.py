@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from datetime import datetime
 import json
-import os
 from pathlib import Path
 
 from .safety import Safety, SafetyStatus
+from ..engine.durable_file import replacing, sync_folder
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
 
@@ -59,23 +59,11 @@ class StopFile:
         text = json.dumps({
             'code': status.code.name, 'reason': status.reason, 'topic': status.topic,
             'time': datetime.fromtimestamp(now).astimezone().isoformat(timespec='seconds')})
-        part = self.path.with_name(f'{self.path.name}.part')
-        with open(part, 'w', encoding='utf-8') as file:
-            file.write(f'{text}\n')
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, self.path)
-        self._sync_folder()
+        with replacing(self.path) as part:
+            part.write_text(f'{text}\n', encoding='utf-8')
 
     def remove(self) -> None:
         """Remove the file, as the stop was cleared."""
         if self.path.exists():
             self.path.unlink()
-            self._sync_folder()
-
-    def _sync_folder(self) -> None:
-        folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            sync_folder(self.path)
