@@ -20,7 +20,7 @@ from collections.abc import Mapping
 import json
 from typing import Any
 
-from ..engine.budget import MAX_DEPTH
+from ..engine.budget import MAX_DEPTH, TOO_DEEP
 from ..lifecycle.words import has_controls
 
 
@@ -46,7 +46,7 @@ def presentable(value: Any, typed: bool, depth: int = 0) -> Any:
             return _binary(len(value.encode('utf-8', 'surrogatepass')))
         return value
     if isinstance(value, (Mapping, list, tuple)) and depth >= MAX_DEPTH:
-        return f'[nested deeper than {MAX_DEPTH} levels]'
+        return f'[{TOO_DEEP}]'
     if isinstance(value, Mapping):
         return {presentable(key, typed, depth + 1): presentable(item, typed, depth + 1)
                 for key, item in value.items()}

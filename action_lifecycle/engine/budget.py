@@ -34,6 +34,10 @@ TEXT_STEP = 8
 """Number of characters that are produced or copied in one step."""
 MAX_DEPTH = 64
 """Maximum nesting depth of lists and mappings in any input."""
+MAX_DIGITS = 64
+"""Maximum length of a number in any input, in characters."""
+TOO_DEEP = f'nested deeper than {MAX_DEPTH} levels'
+TOO_MANY_DIGITS = f'number with more than {MAX_DIGITS} digits'
 
 
 class BudgetExceeded(LifecycleError):
@@ -123,7 +127,7 @@ def walk(made: Budget, value: Any, each: int = 1, depth: int = 0) -> None:
         made.spend(len(value) // TEXT_STEP)
     elif isinstance(value, (list, tuple, dict)):
         if depth >= MAX_DEPTH:
-            raise BudgetExceeded(f'{made.what}: data nested deeper than {MAX_DEPTH} levels')
+            raise BudgetExceeded(f'{made.what}: data {TOO_DEEP}')
         if isinstance(value, dict):
             for key, item in value.items():
                 if isinstance(key, str):

@@ -22,6 +22,7 @@ at once, as far as the syntax permits.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 import re
 import typing
@@ -29,14 +30,12 @@ from typing import Any, Union
 
 import yaml
 
-from .budget import MAX_DEPTH
+from .budget import MAX_DEPTH, MAX_DIGITS, TOO_DEEP, TOO_MANY_DIGITS
 from .errors import DocumentError, Fault, MAX_FAULTS, nearest
 from .yaml_hints import hint, is_template, UNQUOTED_TEMPLATE
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_NODES = 4_000_000
-MAX_DIGITS = 64
-"""Maximum length of a number, in characters."""
 
 Key = Union[str, int]
 Position = tuple[int, int]
@@ -56,16 +55,14 @@ _TAGS = {f'tag:yaml.org,2002:{name}'
 _STR = 'tag:yaml.org,2002:str'
 
 
+@dataclass(eq=False, repr=False)
 class Document:
     """A parsed document: `name` of the file, plain `data`, and the positions of all values."""
 
-    def __init__(
-        self, name: str, data: Any, start: Position, marks: dict[int, dict[Key, Position]]
-    ) -> None:
-        self.name = name
-        self.data = data
-        self._start = start
-        self._marks = marks
+    name: str
+    data: Any
+    _start: Position
+    _marks: dict[int, dict[Key, Position]]  #: by id of the list or mapping, and key
 
     def mark(self, path: typing.Sequence[Key] = ()) -> Position:
         """
@@ -116,20 +113,13 @@ def parse_document(text: str | bytes, name: str, *, max_bytes: int = MAX_BYTES) 
     return _Builder(name, decoded, max_bytes).build()
 
 
-class _Extent(typing.NamedTuple):
-    """The data of a node, and its size with aliases expanded."""
+class _Anchor(typing.NamedTuple):
+    """The data of an anchored node, and its size with aliases expanded."""
 
     data: Any
     nodes: int
     characters: int
     height: int  #: nesting depth of lists and mappings
-
-    @classmethod
-    def around(cls, data: Any, parts: list[_Extent]) -> _Extent:
-        """Return the extent of a list or mapping with these parts."""
-        return cls(data, 1 + sum(part.nodes for part in parts),
-                   sum(part.characters for part in parts),
-                   1 + max((part.height for part in parts), default=0))
 
 
 class _Builder:
@@ -141,10 +131,10 @@ class _Builder:
         self.most = most
         self.faults: list[Fault] = []
         self.marks: dict[int, dict[Key, Position]] = {}
-        self.anchors: dict[str, _Extent] = {}
-        self.open: set[str] = set()
-        self.nodes = 0
-        self.characters = 0  # of all texts, with aliases expanded
+        self.anchors: dict[str, _Anchor | None] = {}  # None: inside of that node
+        self.nodes = self.characters = 0  # with aliases expanded
+        self.expanded = 0  # characters of expanded aliases
+        self.deepest = 0
 
     def build(self) -> Document:
         loader = None
@@ -174,51 +164,54 @@ class _Builder:
             raise DocumentError([Fault(self.name, 1, 1, 'is empty')])
         loader.get_event()  # document start
         first = loader.peek_event()
-        data = self._node(loader, 0).data
+        data = self._node(loader, 0)
         loader.get_event()  # document end
         if not loader.check_event(yaml.StreamEndEvent):
             self._fault(loader.peek_event(), 'a second document starts here; expected one')
         return Document(self.name, data, _position(first), self.marks)
 
-    def _node(self, loader: Any, depth: int) -> _Extent:
-        """Return the extent of the next node."""
+    def _node(self, loader: Any, depth: int) -> Any:
+        """Return the data of the next node."""
         event = loader.get_event()
-        if depth > MAX_DEPTH:
-            self._give_up(event, f'nested deeper than {MAX_DEPTH} levels')
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, depth)
         if event.tag is not None and event.tag not in _TAGS and event.tag != '!':
             self._fault(event, f"unknown tag '{event.tag}'; a text that begins with '!' must be "
                         'put in quotes')
-        anchor = event.anchor
+        anchor, outer = event.anchor, (self.nodes, self.characters, self.deepest)
         if anchor is not None:
-            self.open.add(anchor)
+            self.anchors[anchor] = None
+            self.deepest = depth
+        self._count(event, 1, depth)
         if isinstance(event, yaml.ScalarEvent):
-            found = _Extent(self._scalar(event), 1, len(event.value), 0)
+            self.characters += len(event.value)
+            data = self._scalar(event)
         elif isinstance(event, yaml.SequenceStartEvent):
-            found = self._sequence(loader, depth)
+            data = self._sequence(loader, depth)
         else:
-            found = self._mapping(loader, depth)
+            data = self._mapping(loader, depth)
         if anchor is not None:
-            self.open.discard(anchor)
-            self.anchors[anchor] = found
-        self._count(event, 1, 0)
-        return found
+            self.anchors[anchor] = _Anchor(
+                data, self.nodes - outer[0], self.characters - outer[1], self.deepest - depth)
+            self.deepest = max(self.deepest, outer[2])
+        return data
 
-    def _alias(self, event: Any, depth: int) -> _Extent:
-        if event.anchor in self.open:
-            self._fault(event, f"alias '*{event.anchor}' stands inside its own anchor")
-            return _Extent(None, 1, 0, 0)
+    def _alias(self, event: Any, depth: int) -> Any:
         if event.anchor not in self.anchors:
             self._fault(event, f"alias '*{event.anchor}' names no anchor"
                         + (nearest(event.anchor, self.anchors)
                            or "; a text that begins with '*' must be put in quotes"))
-            return _Extent(None, 1, 0, 0)
+            return None
         found = self.anchors[event.anchor]
-        if depth + found.height > MAX_DEPTH:
-            self._give_up(event, f'nested deeper than {MAX_DEPTH} levels')
-        self._count(event, found.nodes, found.characters)
-        return found
+        if found is None:
+            self._fault(event, f"alias '*{event.anchor}' stands inside its own anchor")
+            return None
+        self._count(event, found.nodes, depth + found.height)
+        self.characters += found.characters
+        self.expanded += found.characters
+        if self.expanded > self.most:
+            self._give_up(event, f'aliases expand to more than {self.most} characters')
+        return found.data
 
     def _scalar(self, event: Any) -> Any:
         value: str = event.value
@@ -228,7 +221,7 @@ class _Builder:
         if value in _SPECIAL:
             return _SPECIAL[value]
         if len(value) > MAX_DIGITS and (_INT.match(value) or _FLOAT.match(value)):
-            self._fault(event, f'number with more than {MAX_DIGITS} digits')
+            self._fault(event, TOO_MANY_DIGITS)
             return None
         if _INT.match(value):
             if value[:2] in ('0x', '0o'):
@@ -238,23 +231,20 @@ class _Builder:
             return float(value)
         return value
 
-    def _sequence(self, loader: Any, depth: int) -> _Extent:
+    def _sequence(self, loader: Any, depth: int) -> list[Any]:
         items: list[Any] = []
         marks: dict[Key, Position] = {}
-        parts = []
         while not loader.check_event(yaml.SequenceEndEvent):
             marks[len(items)] = _position(loader.peek_event())
-            parts.append(self._node(loader, depth + 1))
-            items.append(parts[-1].data)
+            items.append(self._node(loader, depth + 1))
         loader.get_event()
         self.marks[id(items)] = marks
-        return _Extent.around(items, parts)
+        return items
 
-    def _mapping(self, loader: Any, depth: int) -> _Extent:
+    def _mapping(self, loader: Any, depth: int) -> dict[str, Any]:
         entries: dict[str, Any] = {}
         marks: dict[Key, Position] = {}
         merged: list[tuple[Any, Any]] = []
-        parts = []
         while not loader.check_event(yaml.MappingEndEvent):
             event = loader.peek_event()
             if not isinstance(event, yaml.ScalarEvent):
@@ -264,9 +254,8 @@ class _Builder:
                 self._node(loader, depth + 1)
                 continue
             loader.get_event()
-            parts.append(_Extent(None, 1, len(event.value), 0))
-            parts.append(self._node(loader, depth + 1))
-            value = parts[-1].data
+            self.characters += len(event.value)
+            value = self._node(loader, depth + 1)
             if event.value == '<<' and event.implicit[0]:
                 merged.append((event, value))
             elif event.value in entries:
@@ -279,7 +268,7 @@ class _Builder:
         for event, value in merged:
             self._merge(event, value, entries, marks)
         self.marks[id(entries)] = marks
-        return _Extent.around(entries, parts)
+        return entries
 
     def _merge(
         self, event: Any, value: Any, entries: dict[str, Any], marks: dict[Key, Position]
@@ -293,14 +282,14 @@ class _Builder:
                     entries[key] = item
                     marks[key] = self.marks[id(source)].get(key, _position(event))
 
-    def _count(self, event: Any, nodes: int, characters: int) -> None:
-        """Count the nodes and characters of a node or of an expanded alias."""
+    def _count(self, event: Any, nodes: int, depth: int) -> None:
+        """Count a node or an expanded alias, which reaches down to `depth`."""
         self.nodes += nodes
-        self.characters += characters
+        self.deepest = max(self.deepest, depth)
+        if depth > MAX_DEPTH:
+            self._give_up(event, TOO_DEEP)
         if self.nodes > MAX_NODES:
             self._give_up(event, f'expands to more than {MAX_NODES} values')
-        if self.characters > self.most:
-            self._give_up(event, f'aliases expand to more than {self.most} characters')
 
     def _fault(self, event: Any, message: str) -> None:
         if len(self.faults) >= MAX_FAULTS:

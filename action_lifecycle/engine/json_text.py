@@ -20,13 +20,11 @@ import json
 import re
 from typing import Any
 
-from .budget import MAX_DEPTH
+from .budget import MAX_DEPTH, MAX_DIGITS, TOO_DEEP, TOO_MANY_DIGITS
 from .errors import LifecycleError
 
 MAX_JSON = 4 * 1024 * 1024
 """Maximum length of a text, in characters."""
-MAX_DIGITS = 64
-"""Maximum length of an integer, in characters."""
 _SURROGATE = re.compile(r'\\u[dD][89a-fA-F]')
 
 
@@ -48,7 +46,7 @@ def read_json(text: str | bytes, what: str) -> Any:
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         why = 'a lone surrogate is not valid text' if isinstance(error, UnicodeEncodeError) \
-            else f'nested deeper than {MAX_DEPTH} levels' if isinstance(error, RecursionError) \
+            else TOO_DEEP if isinstance(error, RecursionError) \
             else str(error)
         raise LifecycleError(f'{what}: {why}') from error
     return value
@@ -64,7 +62,7 @@ def read_object(text: str | bytes, what: str) -> dict[str, Any]:
 
 def _whole_number(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise ValueError(f'number with more than {MAX_DIGITS} digits')
+        raise ValueError(TOO_MANY_DIGITS)
     return int(digits)
 
 
@@ -75,4 +73,4 @@ def _check_depth(value: Any) -> None:
                  for item in (entry.values() if isinstance(entry, dict) else entry)]
         if not level:
             return
-    raise ValueError(f'nested deeper than {MAX_DEPTH} levels')
+    raise ValueError(TOO_DEEP)

@@ -25,13 +25,11 @@ import json
 import operator
 from typing import Any
 
-from ..engine.budget import Budget, TEXT_STEP, walk
+from ..engine.budget import Budget, MAX_DIGITS, TEXT_STEP, walk
 
 MAX_INTEGER = 2 ** 64
 """Bound of the absolute value of integers in templates."""
 MAX_EXPONENT = 16
-MAX_DIGITS = 64
-"""Maximum length of a string that is converted to a number, in characters."""
 
 
 class TemplateFault(ValueError):

@@ -43,7 +43,7 @@ from .template_functions import (
     TESTS,
     to_text,
 )
-from ..engine.budget import Budget, MAX_DEPTH, spend, walk
+from ..engine.budget import Budget, MAX_DEPTH, spend, TOO_DEEP, walk
 from ..engine.errors import nearest
 
 MAX_TEMPLATE = 4096
@@ -116,7 +116,7 @@ def _single(body: list[nodes.Node]) -> nodes.Node | None:
 def _check(node: nodes.Node, depth: int) -> None:
     """Raise `TemplateFault` for syntax that is not in the language."""
     if depth > MAX_DEPTH:
-        raise TemplateFault(f'nested deeper than {MAX_DEPTH} levels')
+        raise TemplateFault(TOO_DEEP)
     for child in node.iter_child_nodes():
         kind = type(child)
         if isinstance(child, nodes.Stmt) and kind not in _STATEMENTS:

@@ -29,7 +29,7 @@ import jinja2
 from jinja2 import nodes
 
 from .template_language import MAX_TEMPLATE, parsed, Template
-from ..engine.budget import Budget, budget, BudgetExceeded, MAX_DEPTH, TEXT_STEP
+from ..engine.budget import Budget, budget, BudgetExceeded, MAX_DEPTH, TEXT_STEP, TOO_DEEP
 from ..engine.errors import LifecycleError, nearest
 
 Path = tuple[Union[str, int], ...]
@@ -74,7 +74,7 @@ def _rendered(
         return data if not template.reads.isdisjoint(later) \
             else _filled_in(template, data, names, path, limit)
     if isinstance(data, (dict, list)) and len(path) > 2 * MAX_DEPTH:
-        raise TemplateError(path, f'nested deeper than {MAX_DEPTH} levels')
+        raise TemplateError(path, TOO_DEEP)
     if isinstance(data, dict):
         return {key: _rendered(value, names, (*path, key), later, limit)
                 for key, value in data.items()}
