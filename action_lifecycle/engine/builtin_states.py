@@ -20,12 +20,11 @@ They call methods of the session's agent, which each class names; these may be s
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-import inspect
 from typing import Any, Optional
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
+from .chooser import awaited
 from .errors import LifecycleError
 from .models import StrictModel
 from .states import Pause, register_state, State
@@ -35,26 +34,37 @@ class NoFields(StrictModel):
     """The model of a type without fields of its own."""
 
 
-class _ReadyState(State):
-    """A state that is done when `run` returns."""
+class ReadyState(State):
+    """A state that is done when `run` returns; it may set `_next`, the next state."""
+
+    _next: str | None = None
 
     def check_transition_ready(self, context: Any) -> bool:
         return True
 
+    def next_state(self, context: Any) -> str | None:
+        return self._next
+
+    def _lead(self, done: bool, failure: str) -> None:
+        """Set the next state by the fields for success and failure; without the latter, raise."""
+        if not done and self.config.get(self.leads_to[1]) is None:
+            raise LifecycleError(f"state '{self.name}': {failure}")
+        self._next = self.config.get(self.leads_to[0 if done else 1])
+
 
 @register_state
-class AgentState(_ReadyState):
+class AgentState(ReadyState):
     """Calls `agent.call_llm(context)`; the output is the update."""
 
     type = 'agent'  # noqa: A003
     Fields = NoFields
 
     async def run(self, context: Any, agent: Any = None) -> Any:
-        return await _result(_method(self, agent, 'call_llm')(context))
+        return await awaited(_method(self, agent, 'call_llm')(context))
 
 
 @register_state
-class UserState(_ReadyState):
+class UserState(ReadyState):
     """
     Waits for the user: calls `agent.get_user_input(context)`; the result is the update.
 
@@ -67,11 +77,11 @@ class UserState(_ReadyState):
     async def run(self, context: Any, agent: Any = None) -> Any:
         if not hasattr(agent, 'get_user_input'):
             return Pause(self.config.get('description') or 'waiting for input')
-        return await _result(agent.get_user_input(context))
+        return await awaited(agent.get_user_input(context))
 
 
 @register_state
-class DecisionState(_ReadyState):
+class DecisionState(ReadyState):
     """Does nothing; the chooser decides on the next state."""
 
     type = 'decision'  # noqa: A003
@@ -82,7 +92,7 @@ class DecisionState(_ReadyState):
 
 
 @register_state
-class TerminalState(_ReadyState):
+class TerminalState(ReadyState):
     """Ends the session."""
 
     type = 'terminal'  # noqa: A003
@@ -102,7 +112,7 @@ class MotionFields(StrictModel):
 
 
 @register_state
-class MotionState(_ReadyState):
+class MotionState(ReadyState):
     """
     Calls `agent.execute_motion(motion, context)`, which returns True if the motion was executed.
 
@@ -113,20 +123,11 @@ class MotionState(_ReadyState):
     Fields = MotionFields
     leads_to = ('succeeded', 'failed')
 
-    def __init__(self, name: str, config: Mapping[str, Any]) -> None:
-        super().__init__(name, config)
-        self._next: str | None = None
-
     async def run(self, context: Any, agent: Any = None) -> Any:
-        executed = await _result(
+        executed = await awaited(
             _method(self, agent, 'execute_motion')(self.config['motion'], context)) is True
-        if not executed and self.config.get('failed') is None:
-            raise LifecycleError(f"state '{self.name}': the motion failed")
-        self._next = self.config.get('succeeded' if executed else 'failed')
+        self._lead(executed, 'the motion failed')
         return {'state': self.name, 'executed': executed}
-
-    def next_state(self, context: Any) -> str | None:
-        return self._next
 
 
 class ConfirmFields(StrictModel):
@@ -139,7 +140,7 @@ class ConfirmFields(StrictModel):
 
 
 @register_state
-class ConfirmState(_ReadyState):
+class ConfirmState(ReadyState):
     """
     Calls `agent.confirm(condition, within)`, which returns True, False or None (unknown).
 
@@ -150,22 +151,12 @@ class ConfirmState(_ReadyState):
     Fields = ConfirmFields
     leads_to = ('confirmed', 'refuted')
 
-    def __init__(self, name: str, config: Mapping[str, Any]) -> None:
-        super().__init__(name, config)
-        self._next: str | None = None
-
     async def run(self, context: Any, agent: Any = None) -> Any:
         condition = self.config['condition']
-        verdict = await _result(
+        verdict = await awaited(
             _method(self, agent, 'confirm')(condition, self.config.get('within')))
-        confirmed = verdict is True
-        if not confirmed and self.config.get('refuted') is None:
-            raise LifecycleError(f"state '{self.name}': not confirmed: {condition}")
-        self._next = self.config.get('confirmed' if confirmed else 'refuted')
+        self._lead(verdict is True, f'not confirmed: {condition}')
         return {'state': self.name, 'condition': condition, 'verdict': verdict}
-
-    def next_state(self, context: Any) -> str | None:
-        return self._next
 
 
 def _method(state: State, agent: Any, name: str) -> Any:
@@ -174,7 +165,3 @@ def _method(state: State, agent: Any, name: str) -> Any:
         raise LifecycleError(f"state '{state.name}' of type '{state.type}' needs an agent with "
                              f"'{name}', got {type(agent).__name__}")
     return found
-
-
-async def _result(value: Any | Awaitable[Any]) -> Any:
-    return await value if inspect.isawaitable(value) else value

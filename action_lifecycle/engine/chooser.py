@@ -99,6 +99,11 @@ class ByRule:
         return None
 
 
+async def awaited(value: Any | Awaitable[Any]) -> Any:
+    """Return a value, or the result of an awaitable."""
+    return await value if inspect.isawaitable(value) else value
+
+
 async def choose(choice: Choice, chooser: Chooser | None, timeout: float | None) -> Transition:
     """
     Return the chosen transition; a single one is taken without asking.

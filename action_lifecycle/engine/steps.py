@@ -18,10 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
-import inspect
 from typing import Any
 
-from .chooser import Choice, choose, Chooser, follow
+from .chooser import awaited, Choice, choose, Chooser, follow
 from .errors import LifecycleError
 from .handler import StateHandler
 from .machine import Machine
@@ -91,9 +90,7 @@ class Session:
             state = self.state
             if state.is_terminal:
                 return self._stopped('terminal', step)
-            update = state.run(self.context, self.agent)
-            if inspect.isawaitable(update):
-                update = await update
+            update = await awaited(state.run(self.context, self.agent))
             if isinstance(update, Pause):
                 return self._stopped('paused', step + 1, update)
             self._add(state.name, update)

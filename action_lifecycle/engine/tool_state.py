@@ -19,16 +19,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-import inspect
 from typing import Any, Optional, Protocol
 
 from pydantic import Field, StrictStr
 
-from .chooser import Choice, ChoiceError, chosen_name, one_of, read_answer
+from .builtin_states import ReadyState
+from .chooser import awaited, Choice, ChoiceError, chosen_name, one_of, read_answer
 from .errors import LifecycleError
 from .json_schema import schema_faults
 from .models import StrictModel
-from .states import Pause, register_state, State
+from .states import Pause, register_state
 
 TRIES = 3
 """Maximum number of requests for arguments; each one has the faults of the last answer."""
@@ -65,7 +65,7 @@ class ToolFields(StrictModel):
 
 
 @register_state
-class ToolState(State):
+class ToolState(ReadyState):
     """
     Calls a tool of `agent.tool_manager` for `agent.current_user_id`; its result is the update.
 
@@ -82,13 +82,6 @@ class ToolState(State):
     def __init__(self, name: str, config: Mapping[str, Any]) -> None:
         super().__init__(name, config)
         self._call: tuple[str, Mapping[str, Any]] | None = None
-        self._next: str | None = None
-
-    def check_transition_ready(self, context: Any) -> bool:
-        return True
-
-    def next_state(self, context: Any) -> str | None:
-        return self._next
 
     async def run(self, context: Any, agent: Any = None) -> Any:
         manager: ToolManager = getattr(agent, 'tool_manager', None)  # type: ignore[assignment]
@@ -101,7 +94,7 @@ class ToolState(State):
             if self._call is None:
                 self._call = await self._chosen_call(manager, context, agent)
             tool, arguments = self._call
-            result = await _result(manager.call_tool(
+            result = await awaited(manager.call_tool(
                 tool_name=tool, arguments=arguments,
                 user_id=getattr(agent, 'current_user_id', None)))
         except Exception as error:
@@ -121,7 +114,7 @@ class ToolState(State):
     async def _chosen_call(
         self, manager: ToolManager, context: Any, agent: Any
     ) -> tuple[str, Mapping[str, Any]]:
-        tools = {tool: spec for specs in (await _result(manager.list_all_tools())).values()
+        tools = {tool: spec for specs in (await awaited(manager.list_all_tools())).values()
                  for tool, spec in specs.items()}
         tool: str | None = self.config.get('tool')
         if tool is None and len(tools) == 1:
@@ -162,14 +155,10 @@ class ToolState(State):
         asked = [*context, {'role': 'system', 'content': prompt}] \
             if isinstance(context, list) else context
         if hasattr(agent, 'call_llm'):
-            output = await _result(agent.call_llm(asked, json_schema=choice.schema))
+            output = await awaited(agent.call_llm(asked, json_schema=choice.schema))
         elif getattr(agent, 'chooser', None) is not None:
-            output = await _result(agent.chooser(replace(choice, context=asked)))
+            output = await awaited(agent.chooser(replace(choice, context=asked)))
         else:
             raise LifecycleError(f"state '{self.name}' of type 'tool' needs an agent with "
                                  f"'call_llm' or 'chooser', got {type(agent).__name__}")
         return getattr(output, 'content', output)
-
-
-async def _result(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value

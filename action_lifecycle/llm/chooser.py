@@ -16,12 +16,11 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from typing import Any
 
 from .model import as_json, LanguageModel, ModelError
-from ..engine.chooser import by_priority, Choice, Chooser
+from ..engine.chooser import awaited, by_priority, Choice, Chooser
 
 _PROMPT = """\
 You decide what a robot's state machine does next. It is in state '{state}'. Choose one of these:
@@ -53,8 +52,7 @@ class ModelChooser:
             if choice.answer is not None or self._fallback is None:
                 raise
             _LOG.warning("state '%s': %s; the fallback decides", choice.state, error)
-        name = self._fallback(choice)
-        return await name if inspect.isawaitable(name) else name
+        return await awaited(self._fallback(choice))
 
 
 def _messages(choice: Choice) -> list[dict[str, str]]:
