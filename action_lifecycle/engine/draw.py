@@ -16,23 +16,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import json
 import re
+from typing import Any
 
 from .errors import LifecycleError, nearest
 from .graph import Graph, Transition
 
+Drawing = Callable[[Any], Iterable[str]]  #: returns the lines of a drawing
 _KEYWORDS = ('as', 'class', 'classDef', 'click', 'default', 'direction', 'end', 'hide', 'note',
              'scale', 'state', 'style')  #: of Mermaid's state diagrams
 
 
 def render_graph(graph: Graph, format: str = 'mermaid') -> str:  # noqa: A002
     """Return the graph as text: `mermaid`, `dot` (Graphviz) or `table` (Markdown)."""
-    if format not in FORMATS:
-        raise LifecycleError(f"unknown format '{format}'" + nearest(format, FORMATS)
-                             + f" (known: {', '.join(FORMATS)})")
-    return '\n'.join(FORMATS[format](graph)) + '\n'
+    return render(graph, format, FORMATS)
+
+
+def render(subject: Any, format: str, formats: Mapping[str, Drawing]) -> str:  # noqa: A002
+    """Return a subject in one of the formats; raises `LifecycleError` for an unknown one."""
+    if format not in formats:
+        raise LifecycleError(f"unknown format '{format}'" + nearest(format, formats)
+                             + f" (known: {', '.join(formats)})")
+    return '\n'.join(formats[format](subject)) + '\n'
 
 
 def _mermaid(graph: Graph) -> Iterator[str]:
@@ -57,22 +64,32 @@ def mermaid_ids(names: Iterable[str]) -> dict[str, str]:
 
 
 def _dot(graph: Graph) -> Iterator[str]:
-    """Yield a directed graph; final states have a double border."""
-    yield f'digraph {json.dumps(graph.name)} {{'
-    yield '    rankdir=LR;'
-    yield '    "" [shape=point];'
-    for name, state in graph.states.items():
-        yield (f'    {quoted(name)} [shape={"doublecircle" if state.final else "box"}, '
-               f'tooltip={quoted(state.description)}];')
-    yield f'    "" -> {quoted(graph.initial)};'
-    for one in graph.transitions:
-        yield (f'    {quoted(one.source)} -> {quoted(one.target)} '
-               f'[label={quoted(_label(one))}];')
+    """Return a directed graph; final states have a double border."""
+    return dot_lines(
+        graph.name, ((name, 'doublecircle' if state.final else 'box', state.description)
+                     for name, state in graph.states.items()),
+        ((one.source, one.target, _label(one)) for one in graph.transitions), graph.initial)
+
+
+def dot_lines(
+    name: str, nodes: Iterable[tuple[str, str, str]], edges: Iterable[tuple[str, str, str]],
+    initial: str = '',
+) -> Iterator[str]:
+    """Yield a graph; nodes: name, shape, tooltip; edges: source, target, label."""
+    yield f'digraph {json.dumps(name)} {{'
+    if initial:
+        yield from ('    rankdir=LR;', '    "" [shape=point];')
+    for node, shape, tooltip in nodes:
+        yield f'    {_quoted(node)} [shape={shape}, tooltip={_quoted(tooltip)}];'
+    if initial:
+        yield f'    "" -> {_quoted(initial)};'
+    for source, target, label in edges:
+        yield f'    {_quoted(source)} -> {_quoted(target)} [label={_quoted(label)}];'
     yield '}'
 
 
-def _table(graph: Graph) -> Iterator[str]:
-    yield from table_lines([('from', 'event', 'to', 'if'), *(
+def _table(graph: Graph) -> list[str]:
+    return table_lines([('from', 'event', 'to', 'if'), *(
         map(plain, (one.source, one.event, one.target, _guards(one)))
         for one in graph.transitions)])
 
@@ -101,11 +118,9 @@ def plain(text: str) -> str:
     return re.sub(r'[\s"#;:]+', ' ', text).strip()
 
 
-def quoted(text: str) -> str:
+def _quoted(text: str) -> str:
     """Return text as a quoted Graphviz string."""
     return '"' + re.sub(r'\s+', ' ', text).replace('\\', '\\\\').replace('"', '\\"') + '"'
 
 
-FORMATS: dict[str, Callable[[Graph], Iterator[str]]] = {
-    'mermaid': _mermaid, 'dot': _dot, 'table': _table,
-}
+FORMATS: dict[str, Drawing] = {'mermaid': _mermaid, 'dot': _dot, 'table': _table}

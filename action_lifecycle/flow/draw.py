@@ -16,21 +16,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-import json
+from collections.abc import Iterator
 
 from .flow import Flow
-from ..engine.draw import mermaid_ids, plain, quoted, table_lines
-from ..engine.errors import LifecycleError, nearest
+from ..engine.draw import dot_lines, Drawing, mermaid_ids, plain, render, table_lines
 from ..lifecycle.spec import WhenSpec
 
 
 def render_flow(flow: Flow, format: str = 'mermaid') -> str:  # noqa: A002
     """Return a flow as text: `mermaid`, `dot` (Graphviz) or `table` (Markdown)."""
-    if format not in FORMATS:
-        raise LifecycleError(f"unknown format '{format}'" + nearest(format, FORMATS)
-                             + f" (known: {', '.join(FORMATS)})")
-    return '\n'.join(FORMATS[format](flow)) + '\n'
+    return render(flow, format, FORMATS)
 
 
 def _edges(flow: Flow) -> Iterator[tuple[str, str, str]]:
@@ -54,17 +49,13 @@ def _mermaid(flow: Flow) -> Iterator[str]:
 
 
 def _dot(flow: Flow) -> Iterator[str]:
-    """Yield a directed graph; actions with a motion are boxes, others are ellipses."""
-    yield f'digraph {json.dumps(flow.name)} {{'
-    for name, action in flow.actions.items():
-        yield (f'    {quoted(name)} [shape={"box" if action.physical else "ellipse"}, '
-               f'tooltip={quoted(action.description)}];')
-    for needed, name, terms in _edges(flow):
-        yield f'    {quoted(needed)} -> {quoted(name)} [label={quoted(terms)}];'
-    yield '}'
+    """Return a directed graph; actions with a motion are boxes, others are ellipses."""
+    return dot_lines(flow.name, (
+        (name, 'box' if action.physical else 'ellipse', action.description)
+        for name, action in flow.actions.items()), _edges(flow))
 
 
-def _table(flow: Flow) -> Iterator[str]:
+def _table(flow: Flow) -> list[str]:
     after: dict[str, list[str]] = {name: [] for name in flow.actions}
     for needed, name, terms in _edges(flow):
         after[name].append(f'{needed} ({terms})' if terms else needed)
@@ -75,9 +66,7 @@ def _table(flow: Flow) -> Iterator[str]:
             ', '.join(dict.fromkeys(step.server for step in action.motion)),
             ' and '.join(item.condition for item in action.confirm),
             ', '.join(action.resources)))
-    yield from table_lines(rows)
+    return table_lines(rows)
 
 
-FORMATS: dict[str, Callable[[Flow], Iterator[str]]] = {
-    'mermaid': _mermaid, 'dot': _dot, 'table': _table,
-}
+FORMATS: dict[str, Drawing] = {'mermaid': _mermaid, 'dot': _dot, 'table': _table}
