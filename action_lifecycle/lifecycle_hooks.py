@@ -25,13 +25,12 @@ the other.
 from __future__ import annotations
 
 from enum import Enum
-from functools import cache
 import logging
 import os
 from typing import Any
 
-from .engine import Graph, LifecycleError, load_graph, Machine, StateTransitionError
-from .engine.resources import config_file
+from .engine import LifecycleError, Machine, StateTransitionError
+from .engine.resources import packaged_graph
 from .journal.journal import Journal
 from .journal.sessions import SessionLedger, Sessions, step_to
 from .lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
@@ -45,12 +44,7 @@ __all__ = [
 ]
 
 
-@cache
-def _graph(name: str) -> Graph:
-    return load_graph(config_file(f'graphs/{name}.yaml'))
-
-
-_sessions = Sessions(_graph('action'))
+_sessions = Sessions(packaged_graph('action'))
 
 
 def configure(journal: str | os.PathLike[str] | None = None) -> None:
@@ -66,7 +60,8 @@ def configure(journal: str | os.PathLike[str] | None = None) -> None:
     if _sessions.journal is not None:
         _sessions.journal.close()
     ledgers = _sessions.ledgers
-    _sessions = Sessions(_graph('action'), Journal(journal) if journal is not None else None)
+    _sessions = Sessions(
+        packaged_graph('action'), Journal(journal) if journal is not None else None)
     _sessions.ledgers = ledgers
 
 
@@ -236,7 +231,7 @@ class FlowLifecycleState:
     """The stage of one flow, kept in memory."""
 
     def __init__(self, name: str = 'flow') -> None:
-        self._machine = Machine(_graph('flow'), name=name)
+        self._machine = Machine(packaged_graph('flow'), name=name)
 
     @property
     def state(self) -> FlowState:

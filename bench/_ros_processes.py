@@ -73,10 +73,10 @@ def serve_times(
 
 def changing(folder: str) -> None:
     """Take actions through their states in the real node; `times` is by sequence number."""
+    from action_lifecycle.engine.resources import packaged_graph
     from action_lifecycle.lifecycle.action import Action
     from action_lifecycle.lifecycle.spec import ActionSpec
     from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
-    from action_lifecycle.nodes.files import action_graph
     from action_lifecycle.ros.executor import make_executor
     import rclpy
     from rclpy.parameter import Parameter
@@ -96,7 +96,7 @@ def changing(folder: str) -> None:
         if not events:
             number += 1
             events.extend(reversed(EVENTS))
-            action = Action('bench', f'action_{number}', ActionSpec(), action_graph(),
+            action = Action('bench', f'action_{number}', ActionSpec(), packaged_graph('action'),
                             node.recorder)
         event = events.pop()
         begin = time.monotonic()

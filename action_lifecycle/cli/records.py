@@ -85,11 +85,11 @@ def list_actions(options: argparse.Namespace) -> int:
 
 
 def _from_journal(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    from ..engine.resources import packaged_graph
     from ..journal.projection import Projection
     from ..lifecycle.states import ErrorCode
-    from ..nodes.files import action_graph
     reader = _reader(options.journal)
-    found = Projection(reader, action_graph()).find(
+    found = Projection(reader, packaged_graph('action')).find(
         flow_id=options.flow, states=options.state, open_only=options.open)
     for action in found[:options.limit]:
         last = next(reader.rows(after=action.seq - 1, limit=1), None)

@@ -16,15 +16,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 import logging
 from typing import Any
 
 from .desk import NOBODY, OperatorDesk, Request
 from .dialogue import Dialogue, DialogueEntry, MAX_ENTRIES, Persistence
 from .hooks import find_hooks
-from ..engine import Graph, load_graph, Machine
-from ..engine.resources import config_file
+from ..engine import Machine
+from ..engine.resources import packaged_graph
 from ..flow.extensions import Extension
 from ..flow.run import FlowRun
 from ..journal import Entry, Journal, JournalReader, Row
@@ -32,12 +31,6 @@ from ..lifecycle.ports import Clock
 
 EVENT = 'dialogue'
 """Event of the journal notes with entries."""
-
-
-@cache
-def dialogue_graph() -> Graph:
-    """Return the graph of a flow's dialogue."""
-    return load_graph(config_file('graphs/dialogue.yaml'))
 
 
 class FlowDialogue:
@@ -60,13 +53,14 @@ class FlowDialogue:
         spec = run.flow.spec.dialogue
         names = {**run.flow.parameters, 'flow': run.flow_id, 'name': run.flow.name}
         self.dialogue = Dialogue(
-            dialogue_graph(), templates={
+            packaged_graph('dialogue'), templates={
                 state: text for state in ('working', 'asking', 'ended')
                 if (text := getattr(spec, state))},
             names=lambda: names, entries=entries, recorded=self._record, clock=clock.now)
         self.machine = Machine(
-            dialogue_graph(), listeners=[self.dialogue, self, *self._hooks(spec.hooks)],
-            name=run.flow_id, state='working' if begun else 'quiet')
+            packaged_graph('dialogue'),
+            listeners=[self.dialogue, self, *self._hooks(spec.hooks)], name=run.flow_id,
+            state='working' if begun else 'quiet')
 
     def _hooks(self, name: str) -> list[object]:
         try:

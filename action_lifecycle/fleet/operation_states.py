@@ -26,8 +26,7 @@ from enum import Enum
 from functools import cache
 from types import MappingProxyType
 
-from ..engine.loader import load_graph
-from ..engine.resources import config_file
+from ..engine.resources import packaged_graph
 
 
 class OperationState(str, Enum):
@@ -52,7 +51,7 @@ class OperationState(str, Enum):
 @cache
 def predecessors() -> Mapping[OperationState, frozenset[OperationState]]:
     """Return the allowed predecessors of each state."""
-    graph = load_graph(config_file('graphs/operation.yaml'))
+    graph = packaged_graph('operation')
     return MappingProxyType({
         state: frozenset(OperationState(one.source.upper()) for one in graph.transitions
                          if one.target == state.value.lower())

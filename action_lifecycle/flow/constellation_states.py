@@ -29,9 +29,10 @@ import logging
 from typing import ClassVar, Protocol, TypeVar
 
 from .dag import CycleError
-from .run import constellation_graph, FlowRun
+from .run import FlowRun
 from ..engine import LifecycleError, TransitionNotAllowed
 from ..engine.errors import nearest
+from ..engine.resources import packaged_graph
 from ..lifecycle.runner import ActionRunner
 from ..lifecycle.states import ErrorCode
 
@@ -100,7 +101,7 @@ class ConstellationAgentStateManager:
     @classmethod
     def register(cls, state: StateT) -> StateT:
         """Register a state class; the graph must have a state of its name."""
-        constellation_graph().state(state.name())
+        packaged_graph('constellation').state(state.name())
         cls._state_mapping[state.name()] = state
         return state
 
@@ -115,7 +116,7 @@ class ConstellationAgentStateManager:
     @property
     def none_state(self) -> AgentState:
         """Return the initial state."""
-        return self.get_state(constellation_graph().initial)
+        return self.get_state(packaged_graph('constellation').initial)
 
 
 class ConstellationAgentState(AgentState):
@@ -130,14 +131,14 @@ class ConstellationAgentState(AgentState):
         if self.is_round_end() or agent.status == self.name():
             return self
         state = ConstellationAgentStateManager().get_state(agent.status)
-        edges = constellation_graph().table[self.name()]
+        edges = packaged_graph('constellation').table[self.name()]
         if state.name() not in edges:
             raise TransitionNotAllowed(state.name(), self.name(), edges)
         return state
 
     def is_round_end(self) -> bool:
         """Whether the state is final."""
-        return constellation_graph().states[self.name()].final
+        return packaged_graph('constellation').states[self.name()].final
 
     def is_subtask_end(self) -> bool:
         """Whether the state is final."""

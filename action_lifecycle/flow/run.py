@@ -19,14 +19,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 import datetime
-from functools import cache
 import heapq
 from typing import Any
 
 from .flow import Flow
 from .scheduler import Dependencies
-from ..engine import Graph, load_graph, Machine
-from ..engine.resources import config_file
+from ..engine import Machine
+from ..engine.resources import packaged_graph
 from ..lifecycle.action import Action
 from ..lifecycle.runner import ActionRunner
 from ..lifecycle.states import ActionState, ErrorCode
@@ -34,18 +33,6 @@ from ..lifecycle.states import ActionState, ErrorCode
 HISTORY_LIMIT = 1000
 SHOWN = 200
 """Maximum number of actions of a flow in messages."""
-
-
-@cache
-def constellation_graph() -> Graph:
-    """Return the graph of the states of a flow."""
-    return load_graph(config_file('graphs/constellation.yaml'))
-
-
-@cache
-def stages_graph() -> Graph:
-    """Return the graph of the stages of a flow, before and after its actions run."""
-    return load_graph(config_file('graphs/flow.yaml'))
 
 
 class Runners(Mapping[str, ActionRunner]):
@@ -106,7 +93,7 @@ class FlowRun:
         self.recipe = recipe  #: name under which to save a verified run
         self.origin = dict(origin or {})  #: its source: `kind` and fields by kind
         self._commit = commit
-        self.restore(constellation_graph().initial)
+        self.restore(packaged_graph('constellation').initial)
         self.restart()
         if self.origin.get('kind') == 'recipe':  # analysed and sorted when the recipe was made
             self.stages.fire('analysed')
@@ -165,11 +152,11 @@ class FlowRun:
 
     def restart(self) -> None:
         """Return to the first stage."""
-        self.stages = Machine(stages_graph(), name=f'{self.flow_id} stage')
+        self.stages = Machine(packaged_graph('flow'), name=f'{self.flow_id} stage')
 
     def restore(self, state: str) -> None:
         """Create the machine in this state."""
-        self.machine = Machine(constellation_graph(), name=self.flow_id, state=state,
+        self.machine = Machine(packaged_graph('constellation'), name=self.flow_id, state=state,
                                commit=lambda change: self._commit(self, change))
         self.status = state
 

@@ -26,7 +26,7 @@ from .change_event import change_event
 from .clock import NodeClock
 from .dialogue_queries import DialogueQueries
 from .edit_server import EditServer
-from .files import action_graph, journal_path, recipe_folder, share
+from .files import journal_path, recipe_folder
 from .flow_check import FlowCheck
 from .flow_server import FlowServer
 from .flow_sources import FlowSources
@@ -45,6 +45,7 @@ from .verifiers import NodeVerifier
 from .world_client import BridgeClient
 from ..dialogue import FlowDialogues
 from ..engine.errors import LifecycleError
+from ..engine.resources import config_file, packaged_graph
 from ..flow.orchestrator import Orchestrator
 from ..flow.recipe_making import RecipeMaker
 from ..flow.recipes import Recipe
@@ -106,7 +107,7 @@ class ActionLifecycleNode(ManagedNode):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('action_lifecycle', **kwargs)
         self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
-        self.declare('flow_folders', [str(share() / 'config' / 'flows')],
+        self.declare('flow_folders', [str(config_file('flows'))],
                      'Folders of the flows that are given by name.')
         self.declare('bridge', 'world_model_bridge', 'Name of the world model bridge node.',
                      check=name_fault)
@@ -160,7 +161,7 @@ class ActionLifecycleNode(ManagedNode):
             self.planners, attach=self.parameter('second_goal') == 'attach')
         self.edits = EditServer(self, check)
         JobServices(self, self.flows)
-        Queries(self, self.journal, action_graph())
+        Queries(self, self.journal, packaged_graph('action'))
         DialogueQueries(self, self.journal)
         EventServer(self, self._running)
         self._safety = SafetyRelay(
@@ -184,7 +185,7 @@ class ActionLifecycleNode(ManagedNode):
         if self.busy():
             raise LifecycleError('motions from before deactivation are still being stopped')
         self.orchestrator = Orchestrator(
-            action_graph(), self.recorder, self.ledger.world, self.clock, self.desk,
+            packaged_graph('action'), self.recorder, self.ledger.world, self.clock, self.desk,
             self.verifier, self._flow_changed)
         self.orchestrator.recipes = self._recipe
         self.recipe_maker = RecipeMaker(self.orchestrator, self.recipes, self.apart)

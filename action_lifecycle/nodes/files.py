@@ -16,29 +16,14 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from pathlib import Path
 import re
 
-from ament_index_python.packages import get_package_share_directory
-
-from ..engine import Graph, load_graph
 from ..engine.errors import LifecycleError, nearest
 from ..ros.lifecycle_node import ManagedNode
 
 _FLOW_NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
-
-
-def share() -> Path:
-    """Return the package's share folder."""
-    return Path(get_package_share_directory('action_lifecycle'))
-
-
-@functools.cache
-def action_graph() -> Graph:
-    """Return the graph of the action lifecycle."""
-    return load_graph(share() / 'config' / 'graphs' / 'action.yaml')
 
 
 def journal_path(node: ManagedNode) -> Path:

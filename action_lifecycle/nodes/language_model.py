@@ -32,13 +32,13 @@ from action_lifecycle_msgs.srv import ChooseTransition, Plan
 
 from .authorization import ask_for_authorization
 from .clock import NodeClock
-from .files import share
 from .messages import fact_kind, fact_value
 from .operators import Operators
 from .tools_file import load_tools
-from ..engine import Choice, load_graph, Session, StateHandler
+from ..engine import Choice, Session, StateHandler
 from ..engine.errors import LifecycleError
 from ..engine.json_schema import check_schema
+from ..engine.resources import packaged_graph
 from ..fleet.loop_thread import LoopThread
 from ..llm import LanguageModel, ModelChooser, ModelError, ModelPlanner, ModelSettings, PlanRequest
 from ..llm.model import whole_characters
@@ -107,7 +107,7 @@ class LanguageModelNode(ManagedNode):
             self.tools, spec = load_tools(
                 Path(path).expanduser(), self, str(self.parameter('action_node')))
             self.user = spec.user or ''
-        self.graph = load_graph(share() / 'config' / 'graphs' / 'planner.yaml')
+        self.graph = packaged_graph('planner')
         self.add_service(Plan, '~/plan', self._plan, inactive=True)  # they report it themselves
         self.add_service(ChooseTransition, '~/choose_transition', self._choose, inactive=True)
 

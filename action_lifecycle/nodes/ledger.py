@@ -31,11 +31,12 @@ from action_lifecycle_msgs.srv import GetCheckpoint
 
 from .clock import NodeClock
 from .dialogue_queries import DialogueQueries
-from .files import action_graph, journal_path, share
+from .files import journal_path
 from .fleet_work import FleetWork
 from .messages import to_time
 from .operators import Operators
 from .queries import Queries
+from ..engine.resources import config_file, packaged_graph
 from ..fleet.checkpoints import CHECKPOINT_SCHEMA_VERSION, read_checkpoint
 from ..fleet.claim_watch import ClaimWatch
 from ..fleet.consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
@@ -103,7 +104,7 @@ class LedgerNode(ManagedNode):
                      'robot counts as lost.', limits=(0.1, 1e6))
         self.declare('work_max_tries', MAX_TRIES, 'Failures after which a request becomes a dead '
                      'letter.', limits=(1, 1000))
-        self.declare('flow_folders', [str(share() / 'config' / 'flows')],
+        self.declare('flow_folders', [str(config_file('flows'))],
                      'Folders of the flows that are given by name.')
         self.declare('action_node', 'action_lifecycle', 'Name of the action node.',
                      check=name_fault)
@@ -231,7 +232,7 @@ class LedgerNode(ManagedNode):
             if self.reader is None:
                 self.reader = JournalReader(self.path)
                 self.defer(self.reader.close)
-                Queries(self, self.reader, action_graph())
+                Queries(self, self.reader, packaged_graph('action'))
                 DialogueQueries(self, self.reader)
             seq = self.reader.last_seq()
         except JournalError as failed:

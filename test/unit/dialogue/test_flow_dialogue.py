@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from action_lifecycle.dialogue import Dialogue, FlowDialogues, register_hooks
-from action_lifecycle.dialogue.flow_dialogue import dialogue_graph, dialogue_rows, entries_of
+from action_lifecycle.dialogue.flow_dialogue import dialogue_rows, entries_of
 from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.engine.resources import packaged_graph
 from action_lifecycle.journal import Entry as JournalEntry
 from action_lifecycle.lifecycle.ports import Question
 import pytest
@@ -215,10 +216,10 @@ def test_hooks_that_raise_do_not_touch_the_flow(rig: Rig) -> None:
 
 
 def test_the_graph_has_the_four_types_of_transitions() -> None:
-    dialogue = Dialogue(dialogue_graph())
+    dialogue = Dialogue(packaged_graph('dialogue'))
     party: Callable[[str], str] = dialogue._party
     kinds = {(party(source), party(transition.target))
-             for source, events in dialogue_graph().table.items()
+             for source, events in packaged_graph('dialogue').table.items()
              for transitions in events.values() for transition in transitions}
     assert {('user', 'invoker'), ('invoker', 'user'), ('user', 'user')} <= kinds
 
