@@ -28,12 +28,12 @@ from typing import Any
 
 from _stepped_clock import SteppedClock
 from action_lifecycle.lifecycle.ports import (
+    CONFIRM_CODES,
     Confirmation,
     ConfirmRequest,
     MotionRequest,
     MotionResult,
 )
-from action_lifecycle.lifecycle.spec import ConditionSpec
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.sim import messages
 from action_lifecycle.sim.cell import Cell, TICK
@@ -44,8 +44,6 @@ from action_lifecycle.world.evidence import plain
 STEP = TICK * 1e-9  # s
 GOALS = {'control_msgs/action/FollowJointTrajectory': messages.FollowJointTrajectoryGoal,
          'control_msgs/action/GripperCommand': messages.GripperCommandGoal}
-CODES = {Outcome.REFUTED: ErrorCode.REFUTED, Outcome.TIMED_OUT: ErrorCode.CONFIRM_TIMEOUT,
-         Outcome.STALE: ErrorCode.CONFIRM_STALE}
 
 
 class CellWorld:
@@ -76,13 +74,14 @@ class CellWorld:
     ) -> Any:
         """Ask the world model; see `lifecycle.ports.World`."""
         def answered(answer: Result) -> None:
+            verdict = answer.outcome.name.lower()
             result(Confirmation(
-                answer.outcome.name.lower(), [entry.as_dict() for entry in answer.evidence],
-                CODES.get(answer.outcome, ErrorCode.NONE), answer.note))
+                verdict, [entry.as_dict() for entry in answer.evidence],
+                CONFIRM_CODES.get(verdict, ErrorCode.NONE), answer.note))
 
         return self.model.confirm(
-            [_condition(spec, request.name) for spec in request.conditions], self.clock.time,
-            answered, after=request.after or -1.0, names=request.parameters)
+            request.conditions, self.clock.time, answered, after=request.after or -1.0,
+            names=request.parameters)
 
 
 class CellMotion:
@@ -97,7 +96,7 @@ class CellMotion:
         self.stop: tuple[ErrorCode, str] | None = None
         self.motion: Any = None
         self.maintain = world.model.maintain(
-            [_condition(spec, 'maintain') for spec in request.maintain], world.clock.time,
+            request.maintain, world.clock.time,
             lambda answer: self._stop(ErrorCode.MAINTAIN_VIOLATED, 'not maintained'),
             names=request.parameters) if request.maintain else None
         self._next(0, world.clock.time)
@@ -153,9 +152,9 @@ class CellMotion:
         if self.request.stopped is None:
             self._end('failed', code, reason)
             return
-        spec = self.request.stopped
-        condition = Condition('stopped', spec.condition, spec.hold,
-                              max(spec.hold, self.request.stop_timeout))
+        stopped = self.request.stopped
+        condition = Condition('stopped', stopped.expression, stopped.hold,
+                              max(stopped.hold, self.request.stop_timeout))
         self.world.model.confirm(
             [condition], self.world.clock.time, lambda answer: self._end(
                 'failed', code, reason, stopped=answer.outcome is Outcome.CONFIRMED),
@@ -182,10 +181,6 @@ class CellMotion:
         if isinstance(data, list):
             return [self._resolve(value, missing) for value in data]
         return data
-
-
-def _condition(spec: ConditionSpec, name: str) -> Condition:
-    return Condition(name, spec.condition, spec.hold, spec.within, spec.max_age)
 
 
 def _fill(kind: Any, data: Any) -> Any:

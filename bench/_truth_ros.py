@@ -30,8 +30,9 @@ from typing import Any
 
 from _truth_judge import draw, drawn_of, Episode, FACTS, FLOW, Judge, LONGEST
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
-from action_lifecycle.nodes.messages import evidence_from, to_code
 from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
+from action_lifecycle.ros.conversions.basic import to_code
+from action_lifecycle.ros.conversions.evidence import evidence_from
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.qos import event_qos
 from action_lifecycle.sim.node import CellNode, DRAWN

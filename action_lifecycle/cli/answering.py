@@ -30,7 +30,7 @@ from .client import accepted, Client, connect
 from .exits import DONE, NotThere
 from .node_data import question_data
 from .table import print_json, print_rows
-from ..nodes.messages import to_seconds
+from ..ros.conversions.basic import to_seconds
 from ..ros.qos import state_qos
 
 TOPIC_TYPE = 'action_lifecycle_msgs/msg/OperatorRequestArray'

@@ -84,7 +84,7 @@ def _from_nodes(options: argparse.Namespace) -> Iterator[Entry]:
 
     from .client import accepted, connect
     from ..dialogue.dialogue import Entry, Persistence
-    from ..nodes.messages import to_seconds
+    from ..ros.conversions.basic import to_seconds
     seen = 0
     with connect(options.namespace) as client:
         while True:

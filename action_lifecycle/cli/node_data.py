@@ -32,7 +32,7 @@ from .client import Client
 from .orders import NODE
 from ..lifecycle.states import ErrorCode
 from ..lifecycle.words import printable
-from ..nodes.messages import to_code, to_seconds
+from ..ros.conversions.basic import to_code, to_seconds
 
 SAFETY = {SafetyState.NOT_READY: 'NOT_READY', SafetyState.READY: 'READY',
           SafetyState.STOPPED: 'STOPPED'}

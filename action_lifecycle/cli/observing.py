@@ -31,8 +31,8 @@ from .node_data import safety_data, safety_line
 from .orders import NODE
 from .table import fact_text
 from ..lifecycle.words import printable
-from ..nodes.messages import asked_in_words
 from ..nodes.world_client import OF_MOTION
+from ..ros.conversions.status import asked_in_words
 from ..ros.qos import state_qos
 
 BRIDGE = 'world_model_bridge'

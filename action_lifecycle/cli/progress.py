@@ -21,7 +21,7 @@ import json
 from typing import Any
 
 from .table import evidence_text
-from ..nodes.messages import to_seconds
+from ..ros.conversions.basic import to_seconds
 
 QUIET = ('start', 'request_verification', 'motion_done', 'confirmed', 'verified')
 """Events of the normal course of an action; printed only when verbose."""

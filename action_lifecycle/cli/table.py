@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..lifecycle.words import printable
+from ..lifecycle.words import fact_in_words, printable
 
 _STYLES = {
     'assigned': 'dim', 'in_progress': 'cyan', 'executing_motion': 'bold cyan',
@@ -177,12 +177,8 @@ def evidence_text(evidence: Sequence[Any]) -> str:
 
 def fact_text(fact: Any) -> str:
     """Return the value of a Fact with its unit; for a list, at most four numbers."""
-    numbers = ' '.join(f'{number or 0.0:.3g}' for number in fact.numbers[:4])  # no -0
-    if len(fact.numbers) > 1:
-        numbers = f'[{numbers}]' if len(fact.numbers) <= 4 else f'[{numbers} ...]'
-    text = numbers or fact.value_json or 'never seen'
-    return text + (f' {fact.unit}' if fact.unit and text != 'never seen' else '') + (
-        ' (stale)' if fact.validity == fact.STALE else '')
+    from ..ros.conversions.evidence import fact_from
+    return fact_in_words(fact_from(fact), fact.unit, most=4, separator=' ', rest='...')
 
 
 def _seconds(stamp: Any) -> float:

@@ -24,7 +24,7 @@ from ..engine.errors import LifecycleError, nearest
 from ..flow.templates import render, TemplateError
 from ..journal import Journal, JournalError
 from ..lifecycle.ports import Evidence, Question
-from ..lifecycle.words import describe, has_controls, printable
+from ..lifecycle.words import describe, has_controls, printable, value_of
 
 MAX_QUESTION = 4096
 """Maximum length of a question, in characters; longer ones are cut."""
@@ -63,16 +63,6 @@ def known_facts(evidence: Sequence[Evidence], now: Mapping[str, Any]) -> dict[st
     found = {fact['name']: value_of(fact) for item in evidence for fact in item.get('facts', ())}
     return {**found, **{
         name: value for name, value in now.items() if value is not None or name not in found}}
-
-
-def value_of(fact: Mapping[str, Any]) -> Any:
-    """Return the value of a fact in evidence."""
-    if fact.get('validity') == 'unknown':
-        return None
-    numbers = fact.get('numbers')
-    if numbers:
-        return numbers[0] if len(numbers) == 1 else list(numbers)
-    return fact.get('value')
 
 
 def _history(question: Question, journal: Journal | None) -> list[dict[str, Any]]:

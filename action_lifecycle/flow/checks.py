@@ -30,9 +30,9 @@ from .templates import names_read, parts_read, texts
 from ..engine.budget import spend
 from ..engine.document import Document
 from ..engine.errors import DocumentError, Fault, MAX_FAULTS, nearest
+from ..lifecycle.ports import Condition
 from ..lifecycle.schedule import schedule_faults
 from ..lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
-from ..world.conditions import Condition
 from ..world.expressions import AnyName, compile_expression
 from ..world.kinds import Kind, kind_of
 from ..world.values import as_value

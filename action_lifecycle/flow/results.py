@@ -16,16 +16,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .run import FlowRun
 from .templates import parts_read, render, TemplateError
 from ..lifecycle.action import Action
-from ..lifecycle.ports import Clock, Confirmation, ConfirmRequest, Evidence, Handle, World
-from ..lifecycle.spec import ConditionSpec, WhenSpec
+from ..lifecycle.ports import (
+    Clock,
+    Condition,
+    Confirmation,
+    ConfirmRequest,
+    Evidence,
+    Handle,
+    World,
+)
+from ..lifecycle.spec import WhenSpec
 from ..lifecycle.states import ErrorCode
-from ..lifecycle.words import in_words
+from ..lifecycle.words import in_words, value_of
 
 ASK_AGAIN = 5.0
 """Maximum time (s) of one evaluation; an unknown condition is then evaluated again."""
@@ -44,15 +52,8 @@ def result_of(action: Action) -> dict[str, Any]:
 def facts_in(evidence: Iterable[Evidence]) -> dict[str, Any]:
     """Return the values of the valid facts in evidence."""
     return {
-        fact['name']: _value(fact) for item in evidence for fact in item.get('facts', ())
+        fact['name']: value_of(fact) for item in evidence for fact in item.get('facts', ())
         if fact.get('validity') == 'valid'}
-
-
-def _value(fact: Mapping[str, Any]) -> Any:
-    numbers = fact.get('numbers')
-    if not numbers:
-        return fact.get('value')
-    return numbers[0] if len(numbers) == 1 else list(numbers)
 
 
 class Seen:
@@ -85,8 +86,7 @@ class Seen:
 
         return self._world.evaluate(ConfirmRequest(
             run.flow_id, action.action_id, action.attempt,
-            [ConditionSpec(condition=f'{name} == {name}') for name in facts], 0.0, 'facts'),
-            ASK_AGAIN, told)
+            [Condition('facts', f'{name} == {name}') for name in facts]), ASK_AGAIN, told)
 
 
 class Judgment:
@@ -135,7 +135,7 @@ class Judgment:
         wait = min(ASK_AGAIN, max(0.0, left)) if when.unknown == 'wait' else 0.0
         self._asked = self._world.evaluate(ConfirmRequest(
             self._run.flow_id, self._name, 0,
-            [ConditionSpec(condition=condition, max_age=when.max_age)], 0.0, 'after',
+            [Condition('after', condition, max_age=when.max_age)], 0.0,
             {**spec.parameters, **{name: result[name] for name in (
                 'outcome', 'attempts', 'error_code', 'duration')}}), wait, self._told)
 

@@ -29,6 +29,8 @@ from typing import Any
 from .action import Action
 from .ports import (
     Clock,
+    conditions_of,
+    CONFIRM_CODES,
     Confirmation,
     ConfirmRequest,
     Handle,
@@ -45,12 +47,6 @@ from ..engine.errors import ContentRefused
 
 RECORD_AGAIN = 1.0
 """Delay (s) before a failed journal write is repeated."""
-
-_CONFIRM_CODES = {
-    'refuted': ErrorCode.REFUTED,
-    'timed_out': ErrorCode.CONFIRM_TIMEOUT,
-    'stale': ErrorCode.CONFIRM_STALE,
-}
 
 
 class Driver:
@@ -119,12 +115,13 @@ class Driver:
         then: Callable[[Confirmation], None],
     ) -> None:
         action = self.action
-        self._under_way.append(self.world.confirm(ConfirmRequest(
-            action.flow_id, action.action_id, action.attempt, conditions, after, name,
-            action.spec.parameters), self._unless_changed(then)))
+        request = ConfirmRequest(
+            action.flow_id, action.action_id, action.attempt, conditions_of(conditions, name),
+            after, action.spec.parameters)
+        self._under_way.append(self.world.confirm(request, self._unless_changed(then)))
 
     def _refused(self, answer: Confirmation) -> None:
-        self._fail(answer.error_code or _CONFIRM_CODES.get(answer.verdict, ErrorCode.INTERNAL),
+        self._fail(answer.error_code or CONFIRM_CODES.get(answer.verdict, ErrorCode.INTERNAL),
                    in_words(answer), evidence=list(answer.evidence), sensors_said=answer.verdict,
                    actor='sensors')
 

@@ -22,7 +22,15 @@ from typing import Any
 import uuid
 
 from .driver import Driver
-from .ports import Confirmation, Evidence, Handle, MotionRequest, MotionResult
+from .ports import (
+    conditions_of,
+    Confirmation,
+    Evidence,
+    Handle,
+    MotionRequest,
+    MotionResult,
+    steps_of,
+)
 from .states import ActionState, ErrorCode
 from .words import in_words, joined
 
@@ -57,8 +65,10 @@ class Moving(Driver):
         self._sent = True
         self._motion = self.world.execute(MotionRequest(
             flow_id=action.flow_id, action_id=action.action_id, attempt=action.attempt,
-            goal_id=action.goal_id, steps=spec.motion, parameters=spec.parameters,
-            maintain=spec.maintain, confirm=spec.confirm, stopped=spec.stopped,
+            goal_id=action.goal_id, steps=steps_of(spec.motion), parameters=spec.parameters,
+            maintain=conditions_of(spec.maintain, 'maintain'),
+            confirm=conditions_of(spec.confirm, 'confirm'),
+            stopped=conditions_of([spec.stopped], 'stopped')[0] if spec.stopped else None,
             stop_timeout=spec.stop_timeout, resume=resume,
         ), self._unless_changed(self._moved))
         if self._canceled_by is not None:  # canceled before the motion was followed

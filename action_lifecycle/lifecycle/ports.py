@@ -21,8 +21,9 @@ all in one thread. Nodes implement them with ROS, simulations with a stepped clo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+import math
 from typing import Any, Protocol
 
 from .question import Evidence, Handle, Operator, Question
@@ -38,6 +39,56 @@ __all__ = [
 
 
 @dataclass(frozen=True)
+class Condition:
+    """
+    A condition of a flow; times in s.
+
+    `hold`: time for which it must be true without interruption. `within`: time limit; 0: evaluate
+    once. `max_age`: older samples count as unknown; 0: the `max_age` of each fact. An empty
+    expression is true. For `maintain`, `within` is the time for which the condition may be
+    unknown, and `hold` is ignored.
+    """
+
+    name: str = ''
+    expression: str = ''
+    hold: float = 0.0
+    within: float = 0.0
+    max_age: float = 0.0
+
+    def faults(self) -> list[str]:
+        """Return the faults of the numbers."""
+        found = [f'{key} {value}: expected seconds, 0 or more'
+                 for key, value in (('hold', self.hold), ('within', self.within),
+                                    ('max_age', self.max_age))
+                 if not (math.isfinite(value) and value >= 0)]
+        if not found and self.hold > self.within:
+            found.append(f'hold {self.hold} is longer than within {self.within}')
+        return found
+
+
+def conditions_of(specs: Iterable[ConditionSpec], name: str) -> list[Condition]:
+    """Return the conditions that an action gives in its field `name`."""
+    return [Condition(name, spec.condition, spec.hold, spec.within, spec.max_age)
+            for spec in specs]
+
+
+@dataclass(frozen=True)
+class MotionStep:
+    """One goal for one ROS action server; times in s."""
+
+    server: str
+    type: str  # noqa: A003
+    goal: Mapping[str, Any]
+    server_timeout: float
+    timeout: float
+
+
+def steps_of(specs: Iterable[MotionSpec]) -> list[MotionStep]:
+    """Return the steps of an action's motion."""
+    return [MotionStep(**dict(spec)) for spec in specs]
+
+
+@dataclass(frozen=True)
 class MotionRequest:
     """The motion of one attempt; the goal id must be journaled before the request."""
 
@@ -45,16 +96,16 @@ class MotionRequest:
     action_id: str
     attempt: int
     goal_id: str
-    steps: Sequence[MotionSpec]
+    steps: Sequence[MotionStep]
     parameters: Mapping[str, Any]
-    maintain: Sequence[ConditionSpec]
-    confirm: Sequence[ConditionSpec]  #: for the next step: their topics are subscribed already
-    stopped: ConditionSpec | None
-    stop_timeout: float
+    maintain: Sequence[Condition]
+    confirm: Sequence[Condition]  #: for the next step: their topics are subscribed already
+    stopped: Condition | None
+    stop_timeout: float  #: s
     resume: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class MotionResult:
     """The result of a motion; `outcome`: executed, failed, canceled or not_running."""
 
@@ -66,6 +117,7 @@ class MotionResult:
     error_msg: str = ''
     evidence: Sequence[Evidence] = ()
     result: Any = None
+    steps_done: int = 0
     goals: Mapping[str, Any] = field(default_factory=dict)
     #: goals with facts filled in, as sent, by index of the step
     note: str = ''  #: what else happened, as text
@@ -78,10 +130,20 @@ class ConfirmRequest:
     flow_id: str
     action_id: str
     attempt: int
-    conditions: Sequence[ConditionSpec]
-    after: float
-    name: str = 'confirm'
+    conditions: Sequence[Condition]
+    after: float = 0.0
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Return the name of the conditions."""
+        return self.conditions[0].name if self.conditions else ''
+
+
+CONFIRM_CODES = {
+    'refuted': ErrorCode.REFUTED, 'timed_out': ErrorCode.CONFIRM_TIMEOUT,
+    'stale': ErrorCode.CONFIRM_STALE}
+"""The error codes of verdicts of a confirmation."""
 
 
 @dataclass(frozen=True)

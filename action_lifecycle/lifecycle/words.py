@@ -16,13 +16,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import re
 from typing import Any
 
 from .ports import Confirmation
 
-MOST_NUMBERS = 7  #: maximum number of shown elements of a list
+_MARKS = {'stale': ' (stale)', 'unknown': ' (too old)'}
 _CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]')
 
 
@@ -48,25 +48,43 @@ def in_words(answer: Confirmation) -> str:
     return joined(answer.error_msg or joined(*unmet) or answer.verdict, answer.note)
 
 
-def describe(evidence: dict[str, Any]) -> str:
+def describe(evidence: Mapping[str, Any]) -> str:
     """Return one piece of evidence as a line: expression, verdict and values of facts."""
     facts = ', '.join(
-        f"{fact['name']}={_value(fact)}" for fact in evidence.get('facts', ()))
+        f"{fact['name']}={fact_in_words(fact)}" for fact in evidence.get('facts', ()))
     return f"{evidence['expression']} is {evidence['verdict']}" + (f' ({facts})' if facts else '')
 
 
-def numbers_in_words(numbers: Sequence[Any]) -> str:
-    """Return a list of numbers as text, shortened to `MOST_NUMBERS`."""
-    shown = ', '.join(f'{float(number):.4g}' for number in numbers[:MOST_NUMBERS])
-    return f"[{shown}{', …' if len(numbers) > MOST_NUMBERS else ''}]"
-
-
-def _value(fact: dict[str, Any]) -> str:
-    if fact.get('validity') == 'unknown':
+def fact_in_words(fact: Mapping[str, Any], unit: str = '', **style: Any) -> str:
+    """Return the value of a fact of evidence, marked if it is missing or not current."""
+    value = value_in_words(fact, **style)
+    if not value:
         return 'never seen'
-    numbers = fact.get('numbers')
-    if numbers:
-        text = f'{float(numbers[0]):.4g}' if len(numbers) == 1 else numbers_in_words(numbers)
-    else:
-        text = str(fact.get('value'))
-    return text + (' (stale)' if fact.get('validity') == 'stale' else '')
+    return (f'{value} {unit}' if unit else value) + _MARKS.get(fact.get('validity', ''), '')
+
+
+def value_in_words(fact: Mapping[str, Any], **style: Any) -> str:
+    """Return the value of a fact of evidence; '' if it has none; `style`: of numbers_in_words."""
+    if numbers := fact.get('numbers'):
+        return numbers_in_words(numbers, **style)
+    value = fact.get('value')
+    return '' if value is None else str(value)
+
+
+def numbers_in_words(
+    numbers: Sequence[Any], most: int = 7, separator: str = ', ', rest: str = '…'
+) -> str:
+    """Return a number, or a list of at most `most` numbers, with `rest` if some are left out."""
+    parts = [f'{float(number) or 0.0:.4g}' for number in numbers[:most]]  # no -0
+    if len(numbers) == 1:
+        return parts[0]
+    return f'[{separator.join(parts + [rest] * (len(numbers) > most))}]'
+
+
+def value_of(fact: Mapping[str, Any]) -> Any:
+    """Return the value of a fact of evidence: a number, list, string or object; None: unknown."""
+    if fact.get('validity') == 'unknown':
+        return None
+    if numbers := fact.get('numbers'):
+        return numbers[0] if len(numbers) == 1 else list(numbers)
+    return fact.get('value')

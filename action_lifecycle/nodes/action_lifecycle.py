@@ -34,7 +34,6 @@ from .job_services import JobServices
 from .large_flows import LargeFlows
 from .latched import Latched
 from .ledger_link import declare_ledger, durability, LedgerLink
-from .messages import flow_to, status_to, to_time
 from .operators import KnownFacts, Operators
 from .plan_client import PlanClient
 from .queries import Queries
@@ -54,6 +53,8 @@ from ..flow.run import FlowRun
 from ..journal import Journal, Row
 from ..lifecycle.action import Action
 from ..lifecycle.states import ActionState
+from ..ros.conversions.basic import to_time
+from ..ros.conversions.status import flow_to, status_to
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.process import run

@@ -21,12 +21,13 @@ from typing import Any
 
 from action_lifecycle_msgs.msg import CheckFault
 from rclpy.action import get_action_names_and_types
+from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 
 from .bridge_facts import Facts
-from .bridge_steps import beyond_limits, full_name, Step
 from ..engine.errors import DocumentError, nearest
-from ..ros.goals import fill, GoalFault, LATER, resolve
+from ..lifecycle.ports import MotionStep
+from ..ros.goals import fill, GoalFault, LATER, limit_faults, resolve
 from ..ros.types import action_class, UnknownType
 from ..world import Condition, FactSet
 from ..world.conditions import compile_condition, compile_over, condition_faults
@@ -53,12 +54,25 @@ class TopicCheck:
                 self.unpublished.add(reader.name)
 
 
+def full_name(node: Node, server: str) -> str:
+    """Return the fully qualified name of an action server."""
+    return str(expand_topic_name(server, node.get_name(), node.get_namespace()))
+
+
+def beyond_limits(node: Node, facts: FactSet, step: MotionStep, goal: Any) -> Iterator[GoalFault]:
+    """Yield the fields of a filled goal that exceed the limits of its type or server."""
+    server = full_name(node, step.server)
+    for name, limits in facts.limits.items():
+        if name == step.type or ('/action/' not in name and full_name(node, name) == server):
+            yield from limit_faults(goal, limits)
+
+
 def action_servers(node: Node) -> dict[str, list[str]]:
     """Return the types of all visible action servers by full name."""
     return dict(get_action_names_and_types(node))
 
 
-def missing_servers(node: Node, steps: Collection[Step]) -> set[str]:
+def missing_servers(node: Node, steps: Collection[MotionStep]) -> set[str]:
     """Return the servers of these steps that are not visible yet."""
     seen = action_servers(node)
     return {step.server for step in steps  # step_faults reports invalid names
@@ -66,7 +80,7 @@ def missing_servers(node: Node, steps: Collection[Step]) -> set[str]:
 
 
 def step_faults(
-    node: Node, topics: TopicCheck, index: int, step: Step, parameters: Parameters
+    node: Node, topics: TopicCheck, index: int, step: MotionStep, parameters: Parameters
 ) -> Iterator[CheckFault]:
     """Yield the faults of a motion step."""
     def fault(path: str, message: str) -> CheckFault:
@@ -96,7 +110,7 @@ def step_faults(
 
 
 def goal_faults(
-    node: Node, topics: TopicCheck, kind: Any, step: Step, parameters: Parameters
+    node: Node, topics: TopicCheck, kind: Any, step: MotionStep, parameters: Parameters
 ) -> Iterator[GoalFault]:
     """Yield the faults of a goal's fields that can be found before facts are filled in."""
     facts = topics.facts

@@ -24,12 +24,13 @@ from typing import Any
 
 from action_lifecycle_msgs import msg
 
-from .bridge_messages import fact_to, silence, Topics
+from .unmet_conditions import silence, Topics
+from ..ros.conversions.basic import to_time
+from ..ros.conversions.evidence import fact_to
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.memory import keep_memory, LARGE_TYPES
 from ..ros.qos import state_qos
-from ..ros.stamps import to_time
 from ..ros.subscriptions import Subscriptions, TopicNeed
 from ..ros.timers import Alarm, Timeout
 from ..world import FactSet, Validity, WorldModel
@@ -162,7 +163,8 @@ class Facts:
     def _publish(self, read: set[str]) -> None:
         """Publish the facts on the subscribed topics if one of them has changed."""
         model, now = self.model, self._node.now()
-        facts = [fact_to(model.value(name, now), self.names) for name in self._facts_on(read)]
+        facts = [fact_to(model.value(name, now).as_dict(), self.names)
+                 for name in self._facts_on(read)]
         if facts != self._last and self._node.active:
             self._last = facts
             self._publisher.publish(msg.WorldState(stamp=to_time(now), facts=facts))

@@ -26,20 +26,21 @@ from typing import Any, Protocol
 import uuid
 
 from rclpy.task import Future
+from rosidl_runtime_py.convert import message_to_ordereddict
 
-from .bridge_messages import in_words, Topics
-from .bridge_steps import beyond_limits, Step
+from .bridge_check import beyond_limits
+from .unmet_conditions import in_words, Topics
 from ..engine.errors import DocumentError, LifecycleError
+from ..lifecycle.ports import Condition, MotionRequest, MotionResult, MotionStep
 from ..lifecycle.states import ErrorCode
 from ..ros.goals import fill, LATER, resolve
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.motion_client import GoalEnd, MotionClient, MotionGoal
 from ..ros.timers import sleep, Timeout
 from ..ros.types import action_class
-from ..world import Condition, Evidence, Outcome, Result, Safety, SafetyStatus, Verdict, WorldModel
-from ..world.values import Parameters
+from ..world import Evidence, Outcome, Result, Safety, SafetyStatus, Verdict, WorldModel
 
-LOOK = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal
+POLL = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal
 
 
 class Bridge(Protocol):
@@ -63,33 +64,6 @@ class Bridge(Protocol):
 
 
 @dataclass(frozen=True)
-class MotionOrder:
-    """The motion that is to be executed; `stop_timeout` in s."""
-
-    goal_id: uuid.UUID
-    steps: Sequence[Step]
-    parameters: Parameters
-    maintain: Sequence[Condition] = ()
-    stopped: Condition | None = None
-    stop_timeout: float = 3.0
-
-
-@dataclass
-class MotionEnd:
-    """How a motion ended; the fields are those of the result of ExecuteMotion."""
-
-    outcome: str = 'failed'
-    said: str = ''
-    result: Any = None
-    steps_done: int = 0
-    ended: float = 0.0
-    stopped: bool = True
-    code: ErrorCode = ErrorCode.NONE
-    message: str = ''
-    evidence: Sequence[Evidence] = ()
-
-
-@dataclass(frozen=True)
 class _Stop:
     code: ErrorCode
     message: str
@@ -98,7 +72,7 @@ class _Stop:
 
 
 @dataclass
-class Progress:
+class MotionProgress:
     """The current step of a motion, its state and its last feedback."""
 
     step: int = 0
@@ -106,13 +80,13 @@ class Progress:
     feedback: Any = None
 
 
-class Motion:
-    """A running motion; `done` is a future of its MotionEnd."""
+class BridgeMotion:
+    """A running motion; `done` is a future of its MotionResult."""
 
-    def __init__(self, bridge: Bridge, order: MotionOrder) -> None:
-        self.order = order
+    def __init__(self, bridge: Bridge, request: MotionRequest) -> None:
+        self.request = request
         self.done: Any = Future()
-        self.progress = Progress()
+        self.progress = MotionProgress()
         self.on_progress: list[Callable[..., None]] = []  #: called with at_once=True or False
         self._bridge = bridge
         self._goal: MotionGoal | None = None
@@ -123,28 +97,29 @@ class Motion:
         self._deadline: Timeout | None = None
         self._limit: Timeout | None = None
         self._unguarded: Timeout | None = None
-        self._end = MotionEnd()
+        self._goal_id = uuid.UUID(request.goal_id)
+        self._result = MotionResult('failed', 0.0)
 
     # -- called by the node
 
-    async def run(self, *, resume: bool = False) -> MotionEnd:
+    async def run(self) -> MotionResult:
         """Execute the motion, or follow the one already sent (`resume`), to its end."""
-        maintain = None
+        maintain, resume = None, self.request.resume
         try:
             if resume:
                 self._guard_resumed()
             await self._until_known()
-            if self._stop is None and self.order.maintain:
+            if self._stop is None and self.request.maintain:
                 maintain = self._bridge.model.maintain(
-                    self.order.maintain, self._bridge.node.now(), self._violated,
-                    names=self.order.parameters)
+                    self.request.maintain, self._bridge.node.now(), self._violated,
+                    names=self.request.parameters)
                 self._bridge.model_changed()
             if resume:
                 await self._follow()
             else:
                 await self._steps(0)
-            if self._stop is not None or not self._end.stopped:
-                await self._see_stopped()
+            if self._stop is not None or not self._result.stopped:
+                await self._confirm_stop()
         except LifecycleError as error:
             self._fail(ErrorCode.INVALID_REQUEST, str(error), stopped=not self._sent)
         except Exception as error:
@@ -158,9 +133,9 @@ class Motion:
             for timeout in (self._deadline, self._unguarded):
                 if timeout is not None:
                     timeout.cancel()
-            self._end.ended = self._end.ended or self._bridge.node.now()
-            self.done.set_result(self._end)
-        return self._end
+            self._result.ended = self._result.ended or self._bridge.node.now()
+            self.done.set_result(self._result)
+        return self._result
 
     def stop(self, code: ErrorCode, message: str, evidence: Sequence[Evidence] = ()) -> None:
         """Stop the motion; only the first call has an effect."""
@@ -168,7 +143,7 @@ class Motion:
             return
         self._stop = _Stop(code, message, self._bridge.node.now(), evidence)
         self._deadline = Timeout(
-            self._bridge.node, self.order.stop_timeout, self._stop_time_is_up)
+            self._bridge.node, self.request.stop_timeout, self._stop_time_is_up)
         _once(self._known, None)
         if self._goal is not None:
             self._goal.cancel()
@@ -176,21 +151,21 @@ class Motion:
     # -- the steps
 
     async def _steps(self, first: int) -> None:
-        for index in range(first, len(self.order.steps)):
-            step = self.order.steps[index]
+        for index in range(first, len(self.request.steps)):
+            step = self.request.steps[index]
             limit = self._bridge.node.steady() + step.server_timeout
             goal = None
             while goal is None or self._bridge.safety_trouble() is not None:
                 if not await self._until_ready(index, limit):
                     return
-                self._show(index, 'waiting_for_server')
+                self._set_progress(index, 'waiting_for_server')
                 goal = await self._filled(step)
                 if goal is None or self._stop is not None:
                     return
             self._bridge.note_motion()
-            if not self._took(await self._one(index, step, goal)):
+            if not self._record_end(await self._run_step(index, step, goal)):
                 return
-        self._end.outcome = 'executed'
+        self._result.outcome = 'executed'
 
     async def _until_ready(self, index: int, limit: float) -> bool:
         """Wait for safety to be READY until `limit` (steady time, s); returns whether it is."""
@@ -204,19 +179,19 @@ class Motion:
                 return False
             waits = f'waits for READY: {trouble.reason}'
             if self.progress.state != waits:
-                node.get_logger().info(f'motion {self.order.goal_id}: {waits}')
-                self._show(index, waits)
-            await sleep(node, LOOK)
+                node.get_logger().info(f'motion {self._goal_id}: {waits}')
+                self._set_progress(index, waits)
+            await sleep(node, POLL)
         return False
 
-    async def _one(self, index: int, step: Step, goal: Any | None) -> GoalEnd:
+    async def _run_step(self, index: int, step: MotionStep, goal: Any | None) -> GoalEnd:
         """Send the goal of a step (None: follow the one already sent) and await its end."""
         client = self._bridge.client(step.server, step.type)
         motion = MotionGoal(
-            self._bridge.node, client, uuid.uuid5(self.order.goal_id, str(index)),
+            self._bridge.node, client, uuid.uuid5(self._goal_id, str(index)),
             server_timeout=step.server_timeout,
             on_state=lambda state: self._entered(index, step, state, goal),
-            on_feedback=lambda feedback: self._show(index, self.progress.state, feedback))
+            on_feedback=lambda feedback: self._set_progress(index, self.progress.state, feedback))
         self._goal = motion
         if goal is None:
             motion.follow()
@@ -231,21 +206,21 @@ class Motion:
         self._sent = self._sent or end.sent
         return end
 
-    def _entered(self, index: int, step: Step, state: str, goal: Any | None) -> None:
+    def _entered(self, index: int, step: MotionStep, state: str, goal: Any | None) -> None:
         """Publish a state of the step, with the goal when sent; starts the step's timeout."""
         if self._limit is None and step.timeout > 0 and state in ('sent', 'executing'):
             self._limit = Timeout(
                 self._bridge.node, step.timeout, lambda: self.stop(
                     ErrorCode.MOTION_TIMEOUT, f"server '{step.server}' gave no result within "
                     f'{step.timeout:g} s'), ros_time=True)
-        self._show(index, state, goal if state == 'sent' else None)
+        self._set_progress(index, state, goal if state == 'sent' else None)
 
-    def _took(self, end: GoalEnd) -> bool:
-        """Take over the end of a step; returns whether the next step may follow."""
-        result = self._end
+    def _record_end(self, end: GoalEnd) -> bool:
+        """Record the end of a step; returns whether the next step may follow."""
+        result = self._result
         if end.said or end.message:
-            result.said = end.message
-        result.result = end.result
+            result.controller_said = end.message
+        result.result = None if end.result is None else message_to_ordereddict(end.result)
         result.ended = end.ended
         result.stopped = end.stopped
         if end.said == 'succeeded':
@@ -255,15 +230,15 @@ class Motion:
             self._fail(end.code, end.message, stopped=end.stopped)
         return False
 
-    async def _filled(self, step: Step) -> Any | None:
+    async def _filled(self, step: MotionStep) -> Any | None:
         """Return the goal message with the current facts filled in; None if it can't be sent."""
         node, model = self._bridge.node, self._bridge.model
-        limit = node.steady() + max(step.server_timeout, LOOK)
+        limit = node.steady() + max(step.server_timeout, POLL)
         while True:
             missing: list[str] = []
 
             def value_of(text: str, path: str, missing: list[str] = missing) -> Any:
-                value, why = model.expression(text, node.now(), self.order.parameters)
+                value, why = model.expression(text, node.now(), self.request.parameters)
                 if value is None:
                     missing.append(f'{path}: {text}: {why}')
                     return LATER
@@ -279,7 +254,7 @@ class Motion:
             if self._stop is not None or node.steady() >= limit:
                 self._fail(ErrorCode.GOAL_INVALID, '; '.join(missing))
                 return None
-            await sleep(node, LOOK)
+            await sleep(node, POLL)
         goal = action_class(step.type).Goal()
         faults = [*fill(goal, data)]
         if not faults:
@@ -307,7 +282,7 @@ class Motion:
         if trouble is not None and trouble.state is Safety.STOPPED:
             self.stop(trouble.code, trouble.told)
         elif trouble is not None:
-            patience = max(step.server_timeout for step in self.order.steps)
+            patience = max(step.server_timeout for step in self.request.steps)
             self._unguarded = Timeout(self._bridge.node, patience, stop_unless_ready)
 
     async def _follow(self) -> None:
@@ -318,30 +293,30 @@ class Motion:
         robot moves.
         """
         self._sent = True
-        steps = self.order.steps
+        steps = self.request.steps
         all_asked = True
         for index in reversed(range(len(steps))):
-            end = await self._one(index, steps[index], None)
+            end = await self._run_step(index, steps[index], None)
             if end.code in (ErrorCode.GOAL_UNKNOWN, ErrorCode.SERVER_MISSING):
                 all_asked = all_asked and end.code is ErrorCode.GOAL_UNKNOWN
-                self._end.said = end.message
+                self._result.controller_said = end.message
                 continue
-            if self._took(end):
-                self._end.steps_done = index + 1
-                self._end.outcome = 'executed' if index + 1 == len(steps) else 'not_running'
+            if self._record_end(end):
+                self._result.steps_done = index + 1
+                self._result.outcome = 'executed' if index + 1 == len(steps) else 'not_running'
             return
-        self._end.stopped = all_asked
+        self._result.stopped = all_asked
         if self._stop is None:
-            self._end.outcome = 'not_running'
+            self._result.outcome = 'not_running'
 
     # -- conditions
 
     async def _until_known(self) -> None:
         """Wait until the `maintain` conditions are known, at most their time limit."""
-        if self.order.maintain:
+        if self.request.maintain:
             watch = self._bridge.model.until_known(
-                self.order.maintain, self._bridge.node.now(),
-                lambda result: _once(self._known, result), names=self.order.parameters)
+                self.request.maintain, self._bridge.node.now(),
+                lambda result: _once(self._known, result), names=self.request.parameters)
             self._bridge.model_changed()
             await self._known
             watch.cancel()
@@ -358,40 +333,40 @@ class Motion:
         if self._goal is not None:
             self._goal.give_up()
 
-    async def _see_stopped(self) -> None:
+    async def _confirm_stop(self) -> None:
         """Confirm by the sensors that nothing moves; sets the end of a stopped motion."""
         stop = self._stop
-        end = self._end
+        result = self._result
         if stop is not None:
-            end.outcome = 'canceled' if stop.code is ErrorCode.CANCELED else 'failed'
-            end.code, end.message, end.evidence = stop.code, stop.message, stop.evidence
+            result.outcome = 'canceled' if stop.code is ErrorCode.CANCELED else 'failed'
+            result.error_code, result.error_msg = stop.code, stop.message
+            result.evidence = [entry.as_dict() for entry in stop.evidence]
         if not self._sent:
-            end.stopped = True
+            result.stopped = True
             return
-        if self.order.stopped is not None and not self._too_late.done():
+        if self.request.stopped is not None and not self._too_late.done():
             if self._deadline is None:
                 self._deadline = Timeout(
-                    self._bridge.node, self.order.stop_timeout, self._stop_time_is_up)
-            end.stopped, why = await self._sensors_say_stopped(
-                self.order.stopped, self._bridge.node.now() if stop is None else stop.asked)
+                    self._bridge.node, self.request.stop_timeout, self._stop_time_is_up)
+            result.stopped, why = await self._sensors_confirm_stop(
+                self.request.stopped, self._bridge.node.now() if stop is None else stop.asked)
         else:
             why = 'the server gave no word'
-        if not end.stopped:
-            end.message = f'{end.message}; not seen to stop within ' \
-                          f'{self.order.stop_timeout:g} s: {why}'
+        if not result.stopped:
+            result.error_msg += f'; not seen to stop within {self.request.stop_timeout:g} s: {why}'
             if stop is not None:
-                end.code = ErrorCode.STOP_UNCONFIRMED
+                result.error_code = ErrorCode.STOP_UNCONFIRMED
 
-    async def _sensors_say_stopped(self, condition: Condition, after: float) -> tuple[bool, str]:
+    async def _sensors_confirm_stop(self, condition: Condition, after: float) -> tuple[bool, str]:
         model, node = self._bridge.model, self._bridge.node
-        told: Any = Future()
+        judged: Any = Future()
         patient = Condition('stopped', condition.expression, condition.hold,
                             condition.hold + 3600.0, condition.max_age)
-        watch = model.confirm([patient], node.now(), lambda result: _once(told, result),
-                              after=after, names=self.order.parameters)
+        watch = model.confirm([patient], node.now(), lambda result: _once(judged, result),
+                              after=after, names=self.request.parameters)
         self._bridge.model_changed()
-        self._too_late.add_done_callback(lambda future: _once(told, None))
-        result = await told
+        self._too_late.add_done_callback(lambda future: _once(judged, None))
+        result = await judged
         watch.cancel()
         if result is None:
             return False, in_words(watch.evidence(node.now()), self._bridge.topics)
@@ -401,16 +376,16 @@ class Motion:
     # -- helpers
 
     def _fail(self, code: ErrorCode, message: str, *, stopped: bool = True) -> None:
-        end = self._end
-        end.outcome = 'canceled' if code is ErrorCode.MOTION_CANCELED else 'failed'
-        end.code, end.message, end.stopped = code, message, stopped
+        result = self._result
+        result.outcome = 'canceled' if code is ErrorCode.MOTION_CANCELED else 'failed'
+        result.error_code, result.error_msg, result.stopped = code, message, stopped
 
-    def _show(self, step: int, state: str, feedback: Any = None) -> None:
+    def _set_progress(self, step: int, state: str, feedback: Any = None) -> None:
         new = (step, state) != (self.progress.step, self.progress.state)
         if new or feedback is not None:
-            self.progress = Progress(step, state, feedback)
-            for tell in self.on_progress:
-                tell(at_once=new)
+            self.progress = MotionProgress(step, state, feedback)
+            for publish in self.on_progress:
+                publish(at_once=new)
 
 
 def _once(future: Any, result: Any) -> None:

@@ -17,35 +17,34 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-import json
+import dataclasses
 from typing import Any
-import uuid
 
 from action_lifecycle_msgs.action import ExecuteMotion
-from rosidl_runtime_py.convert import message_to_ordereddict
 
 from .bridge_facts import Facts
 from .bridge_heartbeat import GoalFeedback
-from .bridge_messages import condition_from, evidence_to, parameters_from
-from .bridge_motion import Motion, MotionEnd, MotionOrder, Progress
+from .bridge_motion import BridgeMotion, MotionProgress
 from .bridge_safety import Guard
-from .bridge_steps import step_from
 from ..engine.errors import LifecycleError
+from ..lifecycle.ports import MotionRequest, MotionResult
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.basic import from_uuid, to_json
+from ..ros.conversions.motion import motion_request_from, motion_result_to
 from ..ros.diagnostics import Health, OK
 from ..ros.goals import LATER, resolve
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.motion_client import MotionClient
-from ..ros.stamps import from_uuid, to_time
-from ..world import Condition, FactSet, SafetyStatus, WorldModel
+from ..world import FactSet, SafetyStatus, WorldModel
 from ..world.conditions import compile_condition, compile_over, condition_faults
 from ..world.facts_file import TOPIC
+from ..world.values import Parameters
 
 REMEMBERED = 100  #: number of motions whose end can still be asked for with `resume`
 STOP_TIMEOUT = 3.0  #: s, if the request gives none
 
 
-class Motions:
+class MotionServer:
     """The running motions and those that ended last, by the caller's goal id."""
 
     def __init__(self, node: ManagedNode, facts: Facts, guard: Guard) -> None:
@@ -54,8 +53,8 @@ class Motions:
         self.topics = facts.names
         self._facts = facts
         self._guard = guard
-        self._motions: OrderedDict[uuid.UUID, Motion] = OrderedDict()
-        self._handles: dict[bytes, Motion] = {}
+        self._motions: OrderedDict[str, BridgeMotion] = OrderedDict()
+        self._handles: dict[bytes, BridgeMotion] = {}
         node.add_action_server(
             ExecuteMotion, '~/execute_motion', self._execute, accept=facts.timed,
             cancel=self._cancel)
@@ -82,7 +81,7 @@ class Motions:
 
     # -- called by the node
 
-    def running(self) -> list[Motion]:
+    def running(self) -> list[BridgeMotion]:
         """Return the motions that have not ended."""
         return [motion for motion in self._motions.values() if not motion.done.done()]
 
@@ -102,35 +101,36 @@ class Motions:
     # -- the action
 
     async def _execute(self, handle: Any) -> ExecuteMotion.Result:
-        request: ExecuteMotion.Goal = handle.request
-        motion = self._motions.get(from_uuid(request.goal_id))
+        goal: ExecuteMotion.Goal = handle.request
+        goal_id = from_uuid(goal.goal_id)
+        motion = self._motions.get(goal_id.hex)
         try:
             if motion is None:
-                end = await self._run(handle, request)
-            elif request.resume:
-                end = await self._join(handle, motion)
+                result = await self._run(handle, goal)
+            elif goal.resume:
+                result = await self._join(handle, motion)
             else:
                 raise LifecycleError(
-                    f'goal id {from_uuid(request.goal_id)} was used before; it is not executed '
-                    'again')
+                    f'goal id {goal_id} was used before; it is not executed again')
         except LifecycleError as error:
-            end = MotionEnd(code=ErrorCode.INVALID_REQUEST, message=str(error),
-                            ended=self.node.now(), stopped=not request.resume)
+            result = MotionResult(
+                'failed', self.node.now(), stopped=not goal.resume,
+                error_code=ErrorCode.INVALID_REQUEST, error_msg=str(error))
         finally:
             self._handles.pop(bytes(handle.goal_id.uuid), None)
-        if end.outcome == 'executed':
+        if result.outcome == 'executed':
             handle.succeed()
         elif handle.is_cancel_requested:
             handle.canceled()
         else:
             handle.abort()
-        return self._result(end)
+        return motion_result_to(result, self.topics)
 
-    async def _run(self, handle: Any, request: ExecuteMotion.Goal) -> MotionEnd:
-        order = order_from(request, self.model.facts)
-        topics = self._topics(order, request)
-        motion = Motion(self, order)
-        self._motions[order.goal_id] = motion
+    async def _run(self, handle: Any, goal: ExecuteMotion.Goal) -> MotionResult:
+        request = checked_request(goal, self.model.facts)
+        topics = self._topics(request)
+        motion = BridgeMotion(self, request)
+        self._motions[request.goal_id] = motion
         while len(self._motions) > REMEMBERED:
             oldest, ended = next(iter(self._motions.items()))
             if not ended.done.done():
@@ -139,12 +139,12 @@ class Motions:
         feedback = self._attach(handle, motion)
         release = self._facts.hold(topics)
         try:
-            return await motion.run(resume=request.resume)
+            return await motion.run()
         finally:
             release()
             feedback.close()
 
-    async def _join(self, handle: Any, motion: Motion) -> MotionEnd:
+    async def _join(self, handle: Any, motion: BridgeMotion) -> MotionResult:
         """Let another goal follow a motion that runs or has ended."""
         feedback = self._attach(handle, motion)
         try:
@@ -152,10 +152,10 @@ class Motions:
                 await motion.done
         finally:
             feedback.close()
-        end: MotionEnd = motion.done.result()
-        return end
+        result: MotionResult = motion.done.result()
+        return result
 
-    def _attach(self, handle: Any, motion: Motion) -> GoalFeedback:
+    def _attach(self, handle: Any, motion: BridgeMotion) -> GoalFeedback:
         """Connect a goal to a motion: progress becomes feedback, a cancel stops the motion."""
         self._handles[bytes(handle.goal_id.uuid)] = motion
         if handle.is_cancel_requested:
@@ -170,71 +170,49 @@ class Motions:
         if motion is not None:
             motion.stop(ErrorCode.CANCELED, 'canceled')
 
-    def _topics(self, order: MotionOrder, request: ExecuteMotion.Goal) -> set[str]:
+    def _topics(self, request: MotionRequest) -> set[str]:
         """Return the topics that the motion and its later confirmation need."""
         facts = self.model.facts
         needed: set[str] = set()
 
         def note(text: str, path: str) -> Any:
-            needed.update(compile_over(text, facts, order.parameters).names)
+            needed.update(compile_over(text, facts, Parameters.of(request.parameters)).names)
             return LATER
 
-        for step in order.steps:
+        for step in request.steps:
             resolve(step.goal, note)
-        conditions = [*order.maintain, *map(condition_from, request.confirm)]
-        if order.stopped is not None:
-            conditions.append(order.stopped)
-        for condition in conditions:
+        stopped = [request.stopped] if request.stopped else []
+        for condition in (*request.maintain, *request.confirm, *stopped):
             needed.update(compile_condition(
-                condition.expression, facts, order.parameters).names)
+                condition.expression, facts, request.parameters).names)
         return facts.topics(name for name in needed if name in facts)
 
-    def _result(self, end: MotionEnd) -> ExecuteMotion.Result:
-        return ExecuteMotion.Result(
-            outcome=end.outcome, controller_said=end.said,
-            result_json='' if end.result is None else to_json(end.result),
-            steps_done=end.steps_done, ended=to_time(end.ended), stopped=end.stopped,
-            error_code=int(end.code), error_msg=end.message,
-            evidence=[evidence_to(entry, self._facts.names) for entry in end.evidence])
 
-
-def _feedback_of(progress: Progress) -> ExecuteMotion.Feedback:
+def _feedback_of(progress: MotionProgress) -> ExecuteMotion.Feedback:
     return ExecuteMotion.Feedback(
         step=progress.step, step_state=progress.state,
         feedback_json='' if progress.feedback is None else to_json(progress.feedback))
 
 
-def order_from(request: ExecuteMotion.Goal, facts: FactSet) -> MotionOrder:
-    """Return the order of a request; raises LifecycleError if a value is not valid."""
-    goal_id = from_uuid(request.goal_id)
-    if not goal_id.int:
+def checked_request(goal: ExecuteMotion.Goal, facts: FactSet) -> MotionRequest:
+    """Return the motion of a goal; raises LifecycleError if a value is not valid."""
+    if not any(goal.goal_id.uuid):
         raise LifecycleError('goal_id: expected the id that the caller has journaled, got zeros')
-    if not request.steps:
+    if not goal.steps:
         raise LifecycleError('steps: expected at least one')
-    parameters = parameters_from(request.parameters_json)
-    maintain = [condition_from(condition) for condition in request.maintain]
-    stopped = condition_from(request.stopped) if request.stopped.expression else None
-    for label, conditions in (('maintain', maintain), ('stopped', [stopped] if stopped else [])):
-        wrong = [f'{label}: {fault}' for _, fault in condition_faults(
-            map(_timeless, conditions), facts, parameters)]
+    request = motion_request_from(goal)
+    for label, conditions in (('maintain', request.maintain),
+                              ('stopped', [request.stopped] if request.stopped else [])):
+        # here `hold` needs not fit into `within`
+        timeless = [dataclasses.replace(condition, hold=0.0) for condition in conditions]
+        wrong = [f'{label}: {fault}'
+                 for _, fault in condition_faults(timeless, facts, request.parameters)]
         if wrong:
             raise LifecycleError('; '.join(wrong))
     for index, step in enumerate(request.steps):
         if not TOPIC.match(step.server):
             raise LifecycleError(f"steps.{index}.server: '{step.server}' is no name of a server")
-    steps = [step_from(index, step) for index, step in enumerate(request.steps)]
     stop_timeout = request.stop_timeout or STOP_TIMEOUT
     if not 0 < stop_timeout <= 60:
         raise LifecycleError(f'stop_timeout {stop_timeout}: expected seconds, at most 60')
-    return MotionOrder(goal_id, steps, parameters, maintain, stopped, stop_timeout)
-
-
-def _timeless(condition: Condition) -> Condition:
-    """Return a copy without `hold`; here `hold` needs not fit into `within`."""
-    return Condition(condition.name, condition.expression, 0.0, condition.within,
-                     condition.max_age)
-
-
-def to_json(message: Any) -> str:
-    """Return a message as JSON."""
-    return json.dumps(message_to_ordereddict(message))
+    return dataclasses.replace(request, stop_timeout=stop_timeout)

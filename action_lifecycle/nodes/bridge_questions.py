@@ -16,8 +16,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.srv import Check, Evaluate
 from rclpy.task import Future
@@ -25,33 +27,37 @@ from rclpy.task import Future
 from .bridge_check import missing_servers, step_faults, TopicCheck, wrong_conditions
 from .bridge_facts import Facts
 from .bridge_heartbeat import GoalFeedback
-from .bridge_messages import condition_from, evidence_to, in_words, parameters_from
-from .bridge_steps import step_from
+from .unmet_conditions import in_words
 from ..engine.errors import LifecycleError
+from ..lifecycle.ports import Condition, CONFIRM_CODES, Confirmation
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.evidence import evidence_to
+from ..ros.conversions.motion import (
+    condition_from,
+    confirm_request_from,
+    confirmation_to,
+    parameters_from,
+    steps_from,
+)
 from ..ros.lifecycle_node import ManagedNode
-from ..ros.stamps import to_seconds
 from ..ros.timers import sleep
-from ..world import Condition, Outcome, Result
+from ..world import Evidence, Outcome, Result
 from ..world.watches import combined, Watch
 
 LONGEST_EVALUATE = 10.0  #: s
 LONGEST_CHECK = 60.0  #: s
-LOOK = 0.1  #: polling period (s) for servers and publishers to appear
+POLL = 0.1  #: polling period (s) for servers and publishers to appear
 DISCOVERY = 1.5  #: s after configure in which a publisher may not have been discovered yet
 
-_CODES = {Outcome.CONFIRMED: ErrorCode.NONE, Outcome.REFUTED: ErrorCode.REFUTED,
-          Outcome.TIMED_OUT: ErrorCode.CONFIRM_TIMEOUT, Outcome.STALE: ErrorCode.CONFIRM_STALE}
 
-
-class Questions:
+class ConditionServer:
     """Serves requests that evaluate conditions or check motions."""
 
     def __init__(self, node: ManagedNode, facts: Facts) -> None:
         self._node = node
         self._facts = facts
         self._discovered = node.steady() + DISCOVERY
-        self._told: set[str] = set()  #: unpublished topics that were logged
+        self._unpublished: set[str] = set()  #: unpublished topics that were logged
         self._open: dict[bytes, Any] = {}
         node.add_action_server(
             ConfirmOutcome, '~/confirm_outcome', self._confirm, accept=facts.timed,
@@ -65,21 +71,17 @@ class Questions:
             _once(answered, None)
 
     async def _confirm(self, handle: Any) -> ConfirmOutcome.Result:
-        request: ConfirmOutcome.Goal = handle.request
         answered: Any = Future()
         key = bytes(handle.goal_id.uuid)
         self._open[key] = answered
         release = feedback = None
         try:
-            parameters = parameters_from(request.parameters_json)
-            conditions = [condition_from(condition) for condition in request.conditions]
-            if not conditions:
-                raise LifecycleError('conditions: expected at least one')
+            request = confirm_request_from(handle.request)
             release = self._facts.hold(
-                self._facts.model.topics(conditions, parameters))
+                self._facts.model.topics(request.conditions, request.parameters))
             watch = self._facts.model.confirm(
-                conditions, self._node.now(), lambda result: _once(answered, result),
-                after=to_seconds(request.after) or -1.0, names=parameters,
+                request.conditions, self._node.now(), lambda result: _once(answered, result),
+                after=request.after or -1.0, names=request.parameters,
                 on_update=lambda watch: feedback.changed() if feedback is not None else None)
             self._facts.changed()
             feedback = GoalFeedback(
@@ -108,17 +110,20 @@ class Questions:
                 error_code=int(ErrorCode.INTERRUPTED),
                 error_msg='the world model bridge is ending')
         handle.succeed()
-        outcome = result.outcome
-        return ConfirmOutcome.Result(
-            verdict=int(outcome), error_code=int(_CODES[outcome]),
-            error_msg='' if outcome is Outcome.CONFIRMED else in_words(
-                result.evidence, self._facts.names),
-            evidence=[evidence_to(entry, self._facts.names) for entry in result.evidence])
+        verdict = result.outcome.name.lower()
+        return confirmation_to(Confirmation(
+            verdict, [entry.as_dict() for entry in result.evidence],
+            CONFIRM_CODES.get(verdict, ErrorCode.NONE),
+            '' if result.outcome is Outcome.CONFIRMED else in_words(
+                result.evidence, self._facts.names)), self._facts.names)
 
     def _feedback_of(self, watch: Watch) -> ConfirmOutcome.Feedback:
-        return ConfirmOutcome.Feedback(verdict=int(watch.verdict()), evidence=[
-            evidence_to(entry, self._facts.names)
-            for entry in watch.evidence(self._facts.model.now)])
+        return ConfirmOutcome.Feedback(
+            verdict=int(watch.verdict()),
+            evidence=self._evidence(watch.evidence(self._facts.model.now)))
+
+    def _evidence(self, evidence: Iterable[Evidence]) -> list[msg.Evidence]:
+        return [evidence_to(entry.as_dict(), self._facts.names) for entry in evidence]
 
     def _cancel(self, handle: Any) -> None:
         answered = self._open.get(bytes(handle.goal_id.uuid))
@@ -151,7 +156,7 @@ class Questions:
         finally:
             release()
         response.verdict = int(combined(entry.verdict for entry in result.evidence))
-        response.evidence = [evidence_to(entry, self._facts.names) for entry in result.evidence]
+        response.evidence = self._evidence(result.evidence)
         response.error_msg = result.note
         return response
 
@@ -159,11 +164,11 @@ class Questions:
         parameters = parameters_from(request.parameters_json)
         if not 0 <= request.wait <= LONGEST_CHECK:
             raise LifecycleError(f'wait {request.wait}: expected 0 to {LONGEST_CHECK:g} s')
-        steps = [step_from(index, step) for index, step in enumerate(request.steps)]
+        steps = steps_from(request.steps)
         conditions = [condition_from(condition) for condition in request.conditions]
         limit = self._node.steady() + request.wait
         while missing_servers(self._node, steps) and self._node.steady() < limit:
-            await sleep(self._node, LOOK)
+            await sleep(self._node, POLL)
         while True:
             topics = TopicCheck(self._facts)
             response.faults = [
@@ -172,11 +177,11 @@ class Questions:
                 *wrong_conditions(topics, conditions, parameters)]
             if not topics.unpublished or self._node.steady() >= self._discovered:
                 break
-            await sleep(self._node, LOOK)
-        for topic in sorted(topics.unpublished - self._told):
+            await sleep(self._node, POLL)
+        for topic in sorted(topics.unpublished - self._unpublished):
             self._node.get_logger().warning(
                 f"a flow needs topic '{topic}', and nobody publishes it yet")
-        self._told |= topics.unpublished
+        self._unpublished |= topics.unpublished
         return response
 
 

@@ -25,10 +25,10 @@ from typing import Any
 from action_lifecycle_msgs import msg
 
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.basic import to_time
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
-from ..ros.stamps import to_time
 from ..ros.subscriptions import Subscriptions, TopicNeed, TopicReader
 from ..ros.timers import Alarm, Timeout
 from ..world import FactSet, Safety, SafetyMonitor, SafetyStatus, StopFile

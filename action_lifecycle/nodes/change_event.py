@@ -29,9 +29,10 @@ import uuid
 
 from action_lifecycle_msgs import msg
 
-from .messages import change_to, sec_nanosec, status_of
 from ..journal import Row
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.basic import sec_nanosec
+from ..ros.conversions.status import change_to, status_of
 
 _ZEROS = bytes(16)
 _head = Struct('<4siIQQ').pack  # CDR header; stamp, seq, previous_seq

@@ -17,17 +17,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import dataclasses
 import json
 from typing import Any, Union
 
 from action_lifecycle_msgs.srv import Check
 
-from .messages import condition_to, motion_to
-from ..engine.models import as_written
 from ..flow.checks import RESULT_NAMES
 from ..flow.flow import Flow
 from ..flow.templates import parts_read, texts
-from ..lifecycle.spec import ActionSpec, ConditionSpec, MotionSpec, WhenSpec
+from ..lifecycle.ports import Condition, conditions_of, MotionStep, steps_of
+from ..lifecycle.spec import ActionSpec, WhenSpec
+from ..ros.conversions.motion import condition_to, step_to
 
 Path = tuple[Union[str, int], ...]
 
@@ -47,37 +48,35 @@ def check_request(
     if any(isinstance(kind, WhenSpec) for kind in action.after.values()):
         names = {**RESULT_NAMES, **names}
     return Check.Request(
-        steps=[motion_to(_without_late(step)) for step in action.motion],
-        conditions=[condition_to(condition, str(where[0])) for where, condition in conditions],
+        steps=[step_to(_without_late(step)) for step in steps_of(action.motion)],
+        conditions=[condition_to(condition) for _, condition in conditions],
         parameters_json=json.dumps(names)), [where for where, _ in conditions]
 
 
-def _conditions(action: ActionSpec) -> Iterator[tuple[Path, ConditionSpec]]:
+def _conditions(action: ActionSpec) -> Iterator[tuple[Path, Condition]]:
     for field in ('require', 'maintain', 'confirm'):
-        for index, condition in enumerate(getattr(action, field)):
+        for index, condition in enumerate(conditions_of(getattr(action, field), field)):
             yield (field, index, 'condition'), condition
     if action.stopped is not None:
-        yield ('stopped', 0, 'condition'), action.stopped
+        yield ('stopped', 0, 'condition'), conditions_of([action.stopped], 'stopped')[0]
     for name, kind in action.after.items():
         if isinstance(kind, WhenSpec) and not _is_late(kind.condition):
-            yield ('after', name, 'condition'), ConditionSpec(
-                condition=kind.condition, max_age=kind.max_age)
+            yield ('after', name, 'condition'), Condition(
+                'after', kind.condition, max_age=kind.max_age)
 
 
-def _facts_read(flow: Flow, action_id: str) -> Iterator[tuple[Path, ConditionSpec]]:
+def _facts_read(flow: Flow, action_id: str) -> Iterator[tuple[Path, Condition]]:
     for where, text in flow.late.get(action_id, ()):
         for name, _ in sorted(parts_read(text, 'facts')):
-            yield where, ConditionSpec(condition=f'{name} == {name}')
+            yield where, Condition(str(where[0]), f'{name} == {name}')
 
 
 def _is_late(value: Any) -> bool:
     return any(True for _ in texts(value))
 
 
-def _without_late(step: MotionSpec) -> MotionSpec:
-    if not _is_late(step.goal):
-        return step
-    return MotionSpec(**{**as_written(step), 'goal': _pruned(step.goal)})
+def _without_late(step: MotionStep) -> MotionStep:
+    return dataclasses.replace(step, goal=_pruned(step.goal)) if _is_late(step.goal) else step
 
 
 def _pruned(data: Any) -> Any:

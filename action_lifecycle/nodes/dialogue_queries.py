@@ -20,10 +20,10 @@ from typing import Any
 from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.srv import GetDialogue
 
-from .messages import to_time
 from ..dialogue.flow_dialogue import dialogue_rows, entries_of
 from ..journal import JournalReader
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.basic import to_time
 from ..ros.lifecycle_node import ManagedNode
 
 DEFAULT_LIMIT = 100

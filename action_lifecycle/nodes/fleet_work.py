@@ -37,12 +37,12 @@ from lifecycle_msgs.srv import GetState
 
 from .clock import NodeClock
 from .files import find_flow
-from .messages import to_time
 from ..dialogue import OperatorDesk
 from ..engine.errors import LifecycleError
 from ..fleet.consumer import Operation, Request
 from ..journal import JournalReader, Row
 from ..lifecycle.ports import Question
+from ..ros.conversions.basic import to_time
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import RetryPolicy, ServiceCall
 from ..ros.threads import in_executor

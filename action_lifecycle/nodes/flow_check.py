@@ -24,7 +24,6 @@ from action_lifecycle_msgs.srv import Check
 from rclpy.action import get_action_names_and_types
 
 from .check_request import check_request
-from .messages import to_code
 from ..dialogue.hooks import find_hooks
 from ..engine.errors import DocumentError, Fault, LifecycleError
 from ..flow.alternatives import alternative_specs, no_recipes, Recipes
@@ -32,6 +31,7 @@ from ..flow.flow import Flow
 from ..lifecycle.ports import Verifier
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.basic import to_code
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.service_call import NoAnswer, RetryPolicy, ServiceCall

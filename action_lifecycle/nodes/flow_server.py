@@ -27,7 +27,6 @@ from rclpy.task import Future
 
 from .flow_check import FlowRefused
 from .flow_sources import CheckedFlow, FlowOrder, FlowSources, order_from
-from .messages import flow_to, to_time
 from .plan_client import PlanClient
 from ..engine.errors import DocumentError, LifecycleError
 from ..flow.job import Job
@@ -39,6 +38,8 @@ from ..flow.recipe_file import recipe_path
 from ..flow.run import FlowRun
 from ..flow.summary import summary_json
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.basic import to_time
+from ..ros.conversions.status import flow_to
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.timers import Throttle
 

@@ -28,7 +28,6 @@ from action_lifecycle_msgs.srv import Evaluate
 from .apart import Apart
 from .files import find_flow
 from .flow_check import FlowCheck, FlowRefused
-from .messages import evidence_from, to_code
 from ..engine.errors import LifecycleError
 from ..engine.json_text import read_object
 from ..flow.flow import Flow
@@ -37,6 +36,8 @@ from ..flow.recipe_world import facts_of_goals, knows, world_then
 from ..flow.recipes import Recipe
 from ..lifecycle.ports import Evidence
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.basic import to_code
+from ..ros.conversions.evidence import evidence_from
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import NoAnswer, RetryPolicy, ServiceCall
 

@@ -22,10 +22,10 @@ from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.srv import CancelJob, ListJobs
 
 from .flow_server import FlowServer
-from .messages import to_time
 from ..engine.errors import LifecycleError
 from ..flow.job import Job
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.basic import to_time
 from ..ros.lifecycle_node import ManagedNode
 
 MOST = 2**32 - 1

@@ -32,7 +32,6 @@ from action_lifecycle_msgs.srv import ChooseTransition, Plan
 
 from .authorization import ask_for_authorization
 from .clock import NodeClock
-from .messages import fact_kind, fact_value
 from .operators import Operators
 from .tools_file import load_tools
 from ..engine import Choice, Session, StateHandler
@@ -42,6 +41,7 @@ from ..engine.resources import packaged_graph
 from ..fleet.loop_thread import LoopThread
 from ..llm import LanguageModel, ModelChooser, ModelError, ModelPlanner, ModelSettings, PlanRequest
 from ..llm.model import whole_characters
+from ..ros.conversions.evidence import fact_kind, fact_value
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.process import run

@@ -33,7 +33,6 @@ from .clock import NodeClock
 from .dialogue_queries import DialogueQueries
 from .files import journal_path
 from .fleet_work import FleetWork
-from .messages import to_time
 from .operators import Operators
 from .queries import Queries
 from ..engine.resources import config_file, packaged_graph
@@ -46,6 +45,7 @@ from ..fleet.redis.ledger import RedisLedger, RETENTION
 from ..fleet.sync import LONGEST_DELAY, Synchronizer, SyncStatus
 from ..journal import JournalError, JournalReader
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.basic import to_time
 from ..ros.diagnostics import ERROR, Health, OK, WARN
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault

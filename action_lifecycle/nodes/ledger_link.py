@@ -22,12 +22,12 @@ import time
 from action_lifecycle_msgs.msg import Lease, LedgerSync
 
 from .clock import NodeClock
-from .messages import to_seconds
 from ..flow.lease_gate import LeaseGate
 from ..journal import Journal
 from ..journal.compactor import Compactor
 from ..journal.durability import DURABILITIES, EVENT_KINDS
 from ..lifecycle.ports import World
+from ..ros.conversions.basic import to_seconds
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.qos import state_qos

@@ -23,9 +23,11 @@ from action_lifecycle_msgs.srv import Respond
 
 from .clock import NodeClock
 from .latched import Latched
-from .messages import asked_in_words, fact_value, request_to, to_time
 from ..dialogue import AnswerRefused, OperatorDesk
 from ..journal import Journal
+from ..ros.conversions.basic import to_time
+from ..ros.conversions.evidence import fact_value
+from ..ros.conversions.status import asked_in_words, request_to
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
 

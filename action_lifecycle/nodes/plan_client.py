@@ -26,12 +26,12 @@ from rclpy.action import get_action_names_and_types
 
 from .apart import Apart
 from .clock import NodeClock
-from .messages import planned_fact
 from ..engine.errors import LifecycleError
 from ..flow.asker import PlanReply, Reply
 from ..flow.loading import load_flow
 from ..flow.run import FlowRun
 from ..lifecycle.ports import Handle
+from ..ros.conversions.evidence import planned_fact
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.qos import state_qos
 from ..ros.service_call import RetryPolicy, ServiceCall

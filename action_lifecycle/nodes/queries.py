@@ -20,11 +20,11 @@ from typing import Any
 
 from action_lifecycle_msgs.srv import GetAction, GetHistory, ListActions
 
-from .messages import change_to, status_to
 from ..engine import Graph
 from ..journal import JournalReader, Row
 from ..journal.projection import Projection
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.status import change_to, status_to
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.timers import sleep
 

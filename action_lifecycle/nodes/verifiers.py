@@ -21,13 +21,13 @@ from typing import Any
 
 from action_lifecycle_msgs.srv import Verify
 
-from .messages import evidence_from, evidence_to
 from .operators import KnownFacts
 from .verify_service import filled_request, judged, service_faults, VERIFY
 from ..dialogue.questions import known_facts
 from ..engine.errors import LifecycleError
 from ..lifecycle.ports import Handle, Operator, Verdict, VerifyRequest
 from ..lifecycle.verifier_kinds import ServiceVerify
+from ..ros.conversions.evidence import evidence_from, evidence_to
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import RetryPolicy, ServiceCall
 from ..ros.types import service_class

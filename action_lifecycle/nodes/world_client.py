@@ -22,11 +22,10 @@ is back, it is asked to follow the same goal, never to start it again.
 from __future__ import annotations
 
 from collections.abc import Callable
-import json
+import dataclasses
 from typing import Any
 import uuid
 
-from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.srv import Evaluate
 from action_msgs.msg import GoalStatus
@@ -34,16 +33,6 @@ from unique_identifier_msgs.msg import UUID
 
 from .bridge_heartbeat import PERIOD
 from .clock import NodeClock
-from .messages import (
-    condition_to,
-    evidence_from,
-    json_or_text,
-    motion_to,
-    to_code,
-    to_seconds,
-    to_time,
-    to_uuid,
-)
 from ..lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
@@ -53,6 +42,15 @@ from ..lifecycle.ports import (
 )
 from ..lifecycle.spec import has_gaps
 from ..lifecycle.states import ErrorCode
+from ..ros.conversions.basic import json_or_text, to_uuid
+from ..ros.conversions.motion import (
+    confirm_request_to,
+    confirmation_from,
+    evaluation_from,
+    evaluation_to,
+    motion_request_to,
+    motion_result_from,
+)
 from ..ros.goal_client import GoalClient
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import RetryPolicy, ServiceCall
@@ -67,12 +65,6 @@ ANSWER = 3.0
 """Time (s) for the response of `evaluate`, in addition to the bridge's wait for facts."""
 PATIENCE = 3
 """Number of `SILENCE` periods without feedback of one goal, if other goals have feedback."""
-
-_VERDICTS = {
-    ConfirmOutcome.Result.CONFIRMED: 'confirmed', ConfirmOutcome.Result.REFUTED: 'refuted',
-    ConfirmOutcome.Result.TIMED_OUT: 'timed_out', ConfirmOutcome.Result.STALE: 'stale',
-}
-_JUDGED = {msg.Evidence.TRUE: 'confirmed', msg.Evidence.FALSE: 'refuted'}
 
 
 class BridgeClient:
@@ -105,9 +97,7 @@ class BridgeClient:
         self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
     ) -> Handle:
         """Evaluate conditions with the current facts; see `lifecycle.ports.World`."""
-        question = Evaluate.Request(
-            conditions=[condition_to(item, request.name) for item in request.conditions],
-            parameters_json=json.dumps(dict(request.parameters)), wait=wait)
+        question = evaluation_to(request, wait)
         return ServiceCall(
             self.node, self.evaluation, lambda: question,
             RetryPolicy.tries(self.timeout, wait + ANSWER),
@@ -122,11 +112,7 @@ class BridgeClient:
 def _judged(done: Any) -> Confirmation:
     if error := done.exception():
         return Confirmation('stale', (), ErrorCode.NOT_READY, str(error))
-    response = done.result()
-    return Confirmation(
-        _JUDGED.get(response.verdict, 'stale'),
-        [evidence_from(item) for item in response.evidence],
-        to_code(response.error_code), response.error_msg)
+    return evaluation_from(done.result())
 
 
 class _Call:
@@ -341,23 +327,10 @@ class _Motion(_Call):
         return self.resume or not self.canceled
 
     def goal(self) -> ExecuteMotion.Goal:
-        request = self.request
-        return ExecuteMotion.Goal(
-            flow_id=request.flow_id, action_id=request.action_id, attempt=request.attempt,
-            goal_id=to_uuid(request.goal_id), steps=[motion_to(step) for step in request.steps],
-            parameters_json=json.dumps(dict(request.parameters)),
-            maintain=[condition_to(item, 'maintain') for item in request.maintain],
-            confirm=[condition_to(item, 'confirm') for item in request.confirm],
-            stopped=condition_to(request.stopped, 'stopped') if request.stopped
-            else msg.Condition(), stop_timeout=request.stop_timeout, resume=self.resume)
+        return motion_request_to(dataclasses.replace(self.request, resume=self.resume))
 
     def done(self, result: ExecuteMotion.Result, status: int) -> None:
-        self.result(MotionResult(
-            outcome=result.outcome or 'failed', ended=to_seconds(result.ended),
-            controller_said=result.controller_said, stopped=result.stopped,
-            error_code=to_code(result.error_code), error_msg=result.error_msg,
-            evidence=[evidence_from(item) for item in result.evidence],
-            result=json_or_text(result.result_json or 'null'), goals=self.goals, note=self.note))
+        self.result(motion_result_from(result, self.goals, self.note))
 
     def refused(self) -> None:
         self.result(MotionResult(
@@ -388,21 +361,14 @@ class _Confirmation(_Call):
         self.send()
 
     def goal(self) -> ConfirmOutcome.Goal:
-        request = self.request
-        return ConfirmOutcome.Goal(
-            flow_id=request.flow_id, action_id=request.action_id, attempt=request.attempt,
-            conditions=[condition_to(item, request.name) for item in request.conditions],
-            after=to_time(request.after), parameters_json=json.dumps(dict(request.parameters)))
+        return confirm_request_to(self.request)
 
     def unanswered(self, result: ConfirmOutcome.Result) -> bool:
         """Whether the bridge was deactivated before it had a verdict."""
         return bool(result.error_code == ErrorCode.INTERRUPTED)
 
     def done(self, result: ConfirmOutcome.Result, status: int) -> None:
-        self.result(Confirmation(
-            _VERDICTS.get(result.verdict, 'failed'),
-            [evidence_from(item) for item in result.evidence],
-            to_code(result.error_code), result.error_msg, self.note))
+        self.result(confirmation_from(result, self.note))
 
     def refused(self) -> None:
         self.result(Confirmation('failed', (), ErrorCode.NOT_READY,

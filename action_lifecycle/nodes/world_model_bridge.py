@@ -21,8 +21,8 @@ from typing import Any
 from action_lifecycle_msgs import srv
 
 from .bridge_facts import Facts
-from .bridge_motions import Motions
-from .bridge_questions import Questions
+from .bridge_motions import MotionServer
+from .bridge_questions import ConditionServer
 from .bridge_safety import Guard
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
@@ -73,7 +73,7 @@ class WorldModelBridge(ManagedNode):
                      dynamic=True, limits=(0.01, 100.0), changed=self._set_facts_rate)
         self.declare('linger', 10.0, 'Time (s) a topic stays subscribed after its last use.',
                      dynamic=True, limits=(0.0, 3600.0), changed=self._set_linger)
-        self._motions: Motions | None = None
+        self._motions: MotionServer | None = None
 
     def configure(self) -> None:
         """Load the facts file and create the interfaces."""
@@ -85,8 +85,8 @@ class WorldModelBridge(ManagedNode):
         self._guard = Guard(self, facts, self._stop, self.parameter('stop_file'))
         self._facts = Facts(self, facts, rate=self.parameter('facts_rate'),
                             linger=self.parameter('linger'), on_trouble=self._report_trouble)
-        self._motions = Motions(self, self._facts, self._guard)
-        self._questions = Questions(self, self._facts)
+        self._motions = MotionServer(self, self._facts, self._guard)
+        self._questions = ConditionServer(self, self._facts)
         self.add_service(srv.ClearStop, '~/clear_stop', self._clear_stop)
         self.add_diagnostics('safety', self._guard.health)
         self.add_diagnostics('facts', self._facts.health)

@@ -14,7 +14,7 @@
 
 """The world model: facts from sensor topics, conditions on them, evidence; without ROS."""
 
-from .conditions import compile_condition, Condition, Outcome, Result
+from .conditions import compile_condition, Outcome, Result
 from .evidence import Evidence, FactValue, Validity, Verdict
 from .facts import FactSet, load_facts, parse_facts
 from .facts_file import FactsFile
@@ -24,6 +24,7 @@ from .model import WorldModel
 from .reducers import register_reducer
 from .safety import Safety, SafetyMonitor, SafetyStatus
 from .stop_file import StopFile
+from ..lifecycle.ports import Condition
 
 __all__ = [
     'Condition', 'Evidence', 'FactSet', 'FactValue', 'FactsFile', 'Kind', 'Outcome', 'Result',

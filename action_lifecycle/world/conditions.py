@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-import math
 import re
 from typing import Any
 
@@ -28,6 +27,7 @@ from .expressions import compile_expression, Expression
 from .facts import FactSet
 from .values import Parameters
 from ..engine.errors import DocumentError, Fault
+from ..lifecycle.ports import Condition
 
 
 class Outcome(IntEnum):
@@ -39,34 +39,6 @@ class Outcome(IntEnum):
     STALE = 4  #: the samples of a fact are too old
     VIOLATED = 5  #: a maintained condition was broken
     JUDGED = 6  #: evaluated once; the verdicts are in the evidence
-
-
-@dataclass(frozen=True)
-class Condition:
-    """
-    A condition of a flow; times in s.
-
-    `hold`: time for which it must be true without interruption. `within`: time limit; 0: evaluate
-    once. `max_age`: older samples count as unknown; 0: the `max_age` of each fact. An empty
-    expression is true. For `maintain`, `within` is the time for which the condition may be
-    unknown, and `hold` is ignored.
-    """
-
-    name: str = ''
-    expression: str = ''
-    hold: float = 0.0
-    within: float = 0.0
-    max_age: float = 0.0
-
-    def faults(self) -> list[str]:
-        """Return the faults of the numbers."""
-        found = [f'{key} {value}: expected seconds, 0 or more'
-                 for key, value in (('hold', self.hold), ('within', self.within),
-                                    ('max_age', self.max_age))
-                 if not (math.isfinite(value) and value >= 0)]
-        if not found and self.hold > self.within:
-            found.append(f'hold {self.hold} is longer than within {self.within}')
-        return found
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ import itertools
 import math
 from typing import Any, TypeVar
 
-from .conditions import compile_condition, compile_over, Condition, Result
+from .conditions import compile_condition, compile_over, Result
 from .evidence import Evidence, FactValue, Verdict
 from .facts import (
     ConstantFact,
@@ -56,6 +56,7 @@ from .sources import (
 from .values import Parameters
 from .watches import combined, Confirm, Judged, Maintain, UntilKnown, Watch
 from ..engine.errors import DocumentError, Fault
+from ..lifecycle.ports import Condition
 
 JUMP = 0.1  #: s; if time jumps back by more, all samples are dropped
 OnResult = Callable[[Result], None]

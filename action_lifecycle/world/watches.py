@@ -27,10 +27,11 @@ from collections.abc import Callable, Sequence
 import math
 from typing import Any
 
-from .conditions import Condition, Outcome, Result
+from .conditions import Outcome, Result
 from .evidence import Evidence, Validity, Verdict
 from .expressions import Expression
 from .sources import DerivedSource, Source
+from ..lifecycle.ports import Condition
 
 _VERDICTS = {None: Verdict.UNKNOWN, True: Verdict.TRUE, False: Verdict.FALSE}
 

@@ -45,7 +45,8 @@ class Messages(Case):
     block = 1024
 
     def prepare(self) -> None:
-        from action_lifecycle.nodes.bridge_messages import evidence_to, fact_to, in_words, Topics
+        from action_lifecycle.nodes.unmet_conditions import in_words, Topics
+        from action_lifecycle.ros.conversions.evidence import evidence_to, fact_to
         from action_lifecycle.ros.field_kinds import field_kind
         from action_lifecycle.ros.goals import fill
         from action_lifecycle.ros.types import message_class
@@ -152,19 +153,17 @@ class Messages(Case):
         model.advance(min(model.next_deadline(), now + 0.5))
         for name in self.on_topic[topic]:
             value = model.value(name, now)
-            self.fact_to(value, self.topics)
-            value.as_dict()
+            self.fact_to(value.as_dict(), self.topics)
         name = self.names[which % len(self.names)]
         evidence: Any = ()
         if judged and self._comparable(name):
             _, evidence = model.evaluate([Condition('c', f'{name} == {name}')], now)
         for entry in evidence:
-            self.evidence_to(entry, self.topics)
+            self.evidence_to(entry.as_dict(), self.topics)
         self.in_words(evidence, self.topics)
         for result in self.results:
             for entry in result.evidence:
-                self.evidence_to(entry, self.topics)
-                entry.as_dict()
+                self.evidence_to(entry.as_dict(), self.topics)
         self.results.clear()
         return True
 

@@ -49,19 +49,21 @@ class Requests(Case):
     rig: Rig | None = None
 
     def prepare(self) -> None:
-        from action_lifecycle.nodes import bridge_messages, bridge_steps, messages, send_event
+        from action_lifecycle.nodes import send_event
         from action_lifecycle.nodes.flow_sources import order_from
+        from action_lifecycle.nodes.unmet_conditions import in_words, Topics
+        from action_lifecycle.ros.conversions import evidence, motion, status
         from action_lifecycle.ros.limits import message_fault
         from action_lifecycle.world import parse_facts, WorldModel
         from action_lifecycle_msgs import action, msg, srv
         self.action, self.msg, self.srv = action, msg, srv
-        self.send_event, self.messages = send_event, messages
-        self.bridge_messages, self.bridge_steps = bridge_messages, bridge_steps
+        self.send_event, self.in_words = send_event, in_words
+        self.evidence, self.motion, self.status = evidence, motion, status
         self.order_from, self.message_fault = order_from, message_fault
         self.model = WorldModel(parse_facts(
             'estop: none\nfacts: {gap: {constant: 0.1}, tool: {constant: [1, 2]}, '
             'mode: {constant: a}}\n'))
-        self.topics = bridge_messages.Topics({}, lambda topic: '')
+        self.topics = Topics({}, lambda topic: '')
 
     def begin(self, rng: random.Random) -> None:
         if self.rig is not None:
@@ -116,12 +118,12 @@ class Requests(Case):
         except TransitionNotAllowed as error:
             return bool(str(error)) and bool(request.actor)  # as a service, it answers why
         finally:
-            self.messages.status_to(action, now=rig.clock.now())
-            self.messages.flow_to(run, rig.clock.now())
+            self.status.status_to(action, now=rig.clock.now())
+            self.status.flow_to(run, rig.clock.now())
         rows = list(rig.process.journal.rows(
             flow_id=request.flow_id, action_id=request.action_id, kind='transition'))
         if rows:
-            self.messages.change_to(rows[-1])
+            self.status.change_to(rows[-1])
         return True
 
     def _tell(self, told: str) -> None:
@@ -149,7 +151,7 @@ class Requests(Case):
         desk = self.rig.process.desk
         names = [*desk.open, 'nothing']
         for request in desk.open.values():
-            self.messages.asked_in_words(self.messages.request_to(request))
+            self.status.asked_in_words(self.status.request_to(request))
         request_id = names[which % len(names)]
         try:
             desk.respond(request_id, answer, actor, comment)
@@ -169,12 +171,12 @@ class Requests(Case):
         return 'evaluate', asked, utf8(json_text(rng, parameters))
 
     def _check_evaluate(self, asked: Any, parameters_json: str) -> bool:
-        parameters = self.bridge_messages.parameters_from(parameters_json)
-        made = self.bridge_messages.condition_from(asked)
+        parameters = self.motion.parameters_from(parameters_json)
+        made = self.motion.condition_from(asked)
         _, evidence = self.model.evaluate([made], 10.0, parameters)
         for entry in evidence:
-            self.messages.evidence_from(self.bridge_messages.evidence_to(entry, self.topics))
-        self.bridge_messages.in_words(evidence, self.topics)
+            self.evidence.evidence_from(self.evidence.evidence_to(entry.as_dict(), self.topics))
+        self.in_words(evidence, self.topics)
         return True
 
     def _make_step(self, rng: random.Random) -> Any:
@@ -184,7 +186,7 @@ class Requests(Case):
             server_timeout=_double(rng, 5.0), timeout=_double(rng, 60.0))
 
     def _check_step(self, step: Any) -> bool:
-        self.bridge_steps.step_from(0, step)
+        self.motion.steps_from([step])
         return True
 
     def _make_order(self, rng: random.Random) -> Any:
@@ -213,7 +215,7 @@ class Requests(Case):
         return 'fact', self._fact(rng)
 
     def _check_fact(self, fact: Any) -> bool:
-        self.messages.fact_value(fact)
+        self.evidence.fact_value(fact)
         return True
 
     def _make_evidence(self, rng: random.Random) -> Any:
@@ -223,9 +225,9 @@ class Requests(Case):
             held=_double(rng, 0.5), facts=[self._fact(rng) for _ in range(rng.randrange(3))])
 
     def _check_evidence(self, evidence: Any) -> bool:
-        made = self.messages.evidence_from(evidence)
+        made = self.evidence.evidence_from(evidence)
         json.dumps(made, allow_nan=False)
-        self.messages.evidence_to(made)
+        self.evidence.evidence_to(made)
         return True
 
 

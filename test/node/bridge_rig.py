@@ -26,9 +26,9 @@ from typing import Any
 import uuid
 
 from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
+from action_lifecycle.ros.conversions.basic import to_time, to_uuid
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.qos import action_qos, state_qos
-from action_lifecycle.ros.stamps import to_time, to_uuid
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion, SafetyState, WorldState
 from action_lifecycle_msgs.srv import Check, ClearStop, Evaluate

@@ -22,7 +22,7 @@ from pathlib import Path
 import time
 import uuid
 
-from action_lifecycle.ros.stamps import from_uuid, to_uuid
+from action_lifecycle.ros.conversions.basic import from_uuid, to_uuid
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
 import pytest
@@ -386,7 +386,7 @@ def test_estop_stops_motions_and_stays_until_somebody_clears_it(own: Rig, how: s
 
 
 def test_a_paused_simulation_holds_up_neither_cancel_nor_estop(tmp_path: Path) -> None:
-    from action_lifecycle.ros.stamps import to_time
+    from action_lifecycle.ros.conversions.basic import to_time
     from rosgraph_msgs.msg import Clock
     rig = Rig(tmp_path, use_sim_time=True)
     clock = rig.robot.create_publisher(Clock, '/clock', 10)

@@ -24,7 +24,7 @@ import re
 import time
 from typing import Any
 
-from action_lifecycle.ros.stamps import to_seconds
+from action_lifecycle.ros.conversions.basic import to_seconds
 from action_lifecycle.world import parse_facts
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import CheckFault, Condition, ErrorCode, Evidence, Fact, Motion
@@ -331,7 +331,7 @@ def test_a_burst_of_2_khz_does_not_hide_the_deciding_sample(own: Rig) -> None:
 
 
 def test_a_simulation_that_is_reset_voids_what_was_seen(tmp_path: Path) -> None:
-    from action_lifecycle.ros.stamps import to_time
+    from action_lifecycle.ros.conversions.basic import to_time
     from rosgraph_msgs.msg import Clock
     rig = Rig(tmp_path, QOS_FACTS, use_sim_time=True)
     clock = rig.robot.create_publisher(Clock, '/clock', 10)

@@ -22,8 +22,8 @@ import importlib.util
 from typing import Any
 
 from action_lifecycle.engine.errors import DocumentError
+from action_lifecycle.ros.conversions.basic import to_time
 from action_lifecycle.ros.field_kinds import field_kind
-from action_lifecycle.ros.stamps import to_time
 from action_lifecycle.ros.types import message_class
 from action_lifecycle.world import Condition, parse_facts, Validity, WorldModel
 from action_lifecycle.world.kinds import Kind, kind_of

@@ -27,7 +27,7 @@ import sys
 import time
 from typing import Any
 
-from action_lifecycle.ros.stamps import to_time
+from action_lifecycle.ros.conversions.basic import to_time
 from action_lifecycle.ros.types import message_class
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Fact

@@ -28,8 +28,8 @@ from action_lifecycle.journal.projection import Projection
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.nodes.ledger import LedgerNode
 from action_lifecycle.nodes.ledger_link import held_until, TOLD
-from action_lifecycle.nodes.messages import to_time
 from action_lifecycle.nodes.queries import SLICE
+from action_lifecycle.ros.conversions.basic import to_time
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle_msgs.msg import Lease, LedgerSync
 from action_lifecycle_msgs.srv import GetAction, GetCheckpoint

@@ -23,12 +23,12 @@ import time
 from typing import Any
 
 from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.ros.conversions.basic import to_time
 from action_lifecycle.ros.diagnostics import Health, OK
 from action_lifecycle.ros.executor import make_executor
 from action_lifecycle.ros.lifecycle_node import ManagedNode
 from action_lifecycle.ros.name_claim import WAITING
 from action_lifecycle.ros.qos import state_qos
-from action_lifecycle.ros.stamps import to_time
 from action_lifecycle.ros.timers import Alarm, sleep, Timeout
 from action_lifecycle.ros.transitions import FAILURE, SUCCESS
 from action_lifecycle.ros.watchdog import Watchdog

@@ -23,16 +23,16 @@ from typing import Any
 from action_lifecycle.journal import Entry, Row
 from action_lifecycle.journal.row import make_row
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
-from action_lifecycle.nodes.bridge_messages import in_words, Topics
 from action_lifecycle.nodes.change_event import change_event
-from action_lifecycle.nodes.messages import (
-    change_to,
+from action_lifecycle.nodes.unmet_conditions import in_words, Topics
+from action_lifecycle.ros.conversions.evidence import (
     evidence_from,
     evidence_to,
     fact_kind,
     fact_value,
     planned_fact,
 )
+from action_lifecycle.ros.conversions.status import change_to
 from action_lifecycle.world import Evidence as WorldEvidence
 from action_lifecycle.world import FactValue, Validity, Verdict
 from action_lifecycle_msgs.msg import ActionStateChange, Evidence, Fact

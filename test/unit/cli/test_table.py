@@ -51,7 +51,7 @@ def test_who_waits_for_an_answer_is_not_said_to_wait_for_a_resource(close: Any) 
 
 
 def test_an_open_question_is_told_in_one_line_with_how_to_answer() -> None:
-    messages = pytest.importorskip('action_lifecycle.nodes.messages')
+    messages = pytest.importorskip('action_lifecycle.ros.conversions.status')
     request = msg.OperatorRequest(
         flow_id='f', action_id='grasp', question='Is it\nwet?', options=['yes', 'no'])
     assert messages.asked_in_words(request) == (

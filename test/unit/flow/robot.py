@@ -131,7 +131,7 @@ class Question:
     def answer(self, verdict: str) -> None:
         truth = {'confirmed': 'true', 'refuted': 'false'}.get(verdict, 'unknown')
         self.result(Confirmation(verdict, [
-            {'condition': self.request.name, 'expression': condition.condition,
+            {'condition': self.request.name, 'expression': condition.expression,
              'verdict': truth, 'stamp': self.clock.time, 'held': condition.hold,
              'facts': [{'name': 'z', 'stamp': self.clock.time, 'topic': '/z',
                         'validity': 'valid', 'numbers': [0.5], 'unit': 'm'}]}

@@ -75,7 +75,7 @@ def test_another_action_is_confirmed_by_its_own_condition(
                         'confirm: w < force, parameters: {force: 7}}'))
     clock.run()
     assert robot.motions[-1].request.steps[0].goal == {'at': 7}
-    assert robot.questions[-1].request.conditions[0].condition == 'w < force'
+    assert robot.questions[-1].request.conditions[0].expression == 'w < force'
 
 
 def test_a_recipe_gives_what_worked_elsewhere(start: Start, clock: Clock, robot: Robot) -> None:

@@ -1,0 +1,99 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Converts times, UUIDs, error codes and JSON values."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+import uuid
+
+from builtin_interfaces.msg import Time
+from rosidl_runtime_py.convert import message_to_ordereddict
+from unique_identifier_msgs.msg import UUID
+
+from ...engine.errors import LifecycleError
+from ...engine.json_text import read_json
+from ...lifecycle.states import ErrorCode
+
+LAST_TIME = 2**31 - 1
+"""The largest `sec` of builtin_interfaces/Time, in 2038."""
+
+
+def to_time(seconds: float) -> Time:
+    """Return ROS time from seconds, clamped to 0 and LAST_TIME."""
+    sec, nanosec = sec_nanosec(seconds)
+    return Time(sec=sec, nanosec=nanosec)
+
+
+def sec_nanosec(seconds: float) -> tuple[int, int]:
+    """Return the fields (sec, nanosec) of ROS time from seconds, clamped as in `to_time`."""
+    if not seconds < LAST_TIME:
+        return LAST_TIME, 0
+    return divmod(round(max(0.0, seconds) * 1e9), 1_000_000_000)
+
+
+def to_seconds(time: Time) -> float:
+    """Return seconds from ROS time."""
+    return float(time.sec) + time.nanosec / 1e9
+
+
+def to_uuid(text: str) -> UUID:
+    """Return the message of a hexadecimal UUID; '': zeros."""
+    return UUID(uuid=list(uuid.UUID(text).bytes)) if text else UUID()
+
+
+def from_uuid(message: UUID) -> uuid.UUID:
+    """Return the UUID of a message."""
+    return uuid.UUID(bytes=bytes(message.uuid))
+
+
+def to_code(number: int) -> ErrorCode:
+    """Return the error code of a message; an unknown number becomes INTERNAL."""
+    try:
+        return ErrorCode(number)
+    except ValueError:
+        return ErrorCode.INTERNAL
+
+
+def to_json(message: Any) -> str:
+    """Return a message as JSON."""
+    return json.dumps(message_to_ordereddict(message))
+
+
+def json_or_text(text: str) -> Any:
+    """
+    Return the value of a JSON text; the text itself if it is not valid JSON.
+
+    Infinities and NaN become strings.
+    """
+    try:
+        return _without_constants(read_json(text, 'value_json'))
+    except LifecycleError:
+        return text
+
+
+def json_number(number: float) -> float | str:
+    """Return a number for JSON; infinities and NaN become strings."""
+    return number if math.isfinite(number) else str(number)
+
+
+def _without_constants(value: Any) -> Any:
+    if isinstance(value, float):
+        return json_number(value)
+    if isinstance(value, dict):
+        return {key: _without_constants(item) for key, item in value.items()}
+    return list(map(_without_constants, value)) if isinstance(value, list) else value

@@ -1,0 +1,178 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Converts motions and confirmations, as both sides of the bridge's actions use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import json
+import math
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
+from action_lifecycle_msgs.srv import Evaluate
+
+from .basic import from_uuid, json_or_text, to_code, to_seconds, to_time, to_uuid
+from .evidence import evidence_from, evidence_to
+from ...engine.errors import LifecycleError
+from ...engine.json_text import read_object
+from ...lifecycle.ports import (
+    Condition,
+    Confirmation,
+    ConfirmRequest,
+    MotionRequest,
+    MotionResult,
+    MotionStep,
+)
+from ...world.values import Parameters
+
+_VERDICTS = {name: getattr(ConfirmOutcome.Result, name.upper())
+             for name in ('confirmed', 'refuted', 'timed_out', 'stale')}
+_VERDICT_NAMES = {number: name for name, number in _VERDICTS.items()}
+_EVALUATED = {msg.Evidence.TRUE: 'confirmed', msg.Evidence.FALSE: 'refuted'}
+
+
+def condition_to(condition: Condition) -> msg.Condition:
+    """Return the message of a condition."""
+    return msg.Condition(
+        name=condition.name, expression=condition.expression, hold=condition.hold,
+        within=condition.within, max_age=condition.max_age)
+
+
+def condition_from(message: msg.Condition) -> Condition:
+    """Return a condition of a request."""
+    return Condition(message.name or 'condition', message.expression, message.hold,
+                     message.within, message.max_age)
+
+
+def parameters_from(text: str) -> Parameters:
+    """Return the parameters of a request; raises LifecycleError if they are no JSON object."""
+    return Parameters(read_object(text, 'parameters_json'))
+
+
+def step_to(step: MotionStep) -> msg.Motion:
+    """Return the message of one step of a motion."""
+    return msg.Motion(
+        server=step.server, type=step.type, goal_json=json.dumps(step.goal),
+        server_timeout=step.server_timeout, timeout=step.timeout)
+
+
+def steps_from(messages: Iterable[msg.Motion]) -> list[MotionStep]:
+    """Return the steps of a request; raises LifecycleError if a value is not valid."""
+    steps = []
+    for index, step in enumerate(messages):
+        for name in ('server_timeout', 'timeout'):
+            value = getattr(step, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise LifecycleError(f'steps.{index}.{name}: {value}: expected seconds, 0 or more')
+        goal = read_object(step.goal_json, f'steps.{index}.goal_json')
+        steps.append(MotionStep(step.server, step.type, goal, step.server_timeout, step.timeout))
+    return steps
+
+
+def motion_request_to(request: MotionRequest) -> ExecuteMotion.Goal:
+    """Return the goal of a motion."""
+    return ExecuteMotion.Goal(
+        flow_id=request.flow_id, action_id=request.action_id, attempt=request.attempt,
+        goal_id=to_uuid(request.goal_id), steps=list(map(step_to, request.steps)),
+        parameters_json=json.dumps(dict(request.parameters)),
+        maintain=list(map(condition_to, request.maintain)),
+        confirm=list(map(condition_to, request.confirm)),
+        stopped=condition_to(request.stopped) if request.stopped else msg.Condition(),
+        stop_timeout=request.stop_timeout, resume=request.resume)
+
+
+def motion_request_from(goal: ExecuteMotion.Goal) -> MotionRequest:
+    """Return the motion of a goal; raises LifecycleError if a value is not valid."""
+    return MotionRequest(
+        goal.flow_id, goal.action_id, goal.attempt, from_uuid(goal.goal_id).hex,
+        steps_from(goal.steps), parameters_from(goal.parameters_json),
+        list(map(condition_from, goal.maintain)), list(map(condition_from, goal.confirm)),
+        condition_from(goal.stopped) if goal.stopped.expression else None,
+        goal.stop_timeout, goal.resume)
+
+
+def motion_result_to(
+    result: MotionResult, topics: Mapping[str, str]
+) -> ExecuteMotion.Result:
+    """Return the message of a motion's result; `topics`: see `evidence_to`."""
+    return ExecuteMotion.Result(
+        outcome=result.outcome, controller_said=result.controller_said,
+        result_json='' if result.result is None else json.dumps(result.result),
+        steps_done=result.steps_done, ended=to_time(result.ended), stopped=result.stopped,
+        error_code=int(result.error_code), error_msg=result.error_msg,
+        evidence=[evidence_to(item, topics) for item in result.evidence])
+
+
+def motion_result_from(
+    message: ExecuteMotion.Result, goals: Mapping[str, Any], note: str
+) -> MotionResult:
+    """Return the result of a motion; `goals`, `note`: see `MotionResult`."""
+    return MotionResult(
+        message.outcome or 'failed', to_seconds(message.ended), message.controller_said,
+        message.stopped, to_code(message.error_code), message.error_msg,
+        list(map(evidence_from, message.evidence)), json_or_text(message.result_json or 'null'),
+        message.steps_done, goals, note)
+
+
+def confirm_request_to(request: ConfirmRequest) -> ConfirmOutcome.Goal:
+    """Return the goal of a confirmation."""
+    return ConfirmOutcome.Goal(
+        flow_id=request.flow_id, action_id=request.action_id, attempt=request.attempt,
+        conditions=list(map(condition_to, request.conditions)), after=to_time(request.after),
+        parameters_json=json.dumps(dict(request.parameters)))
+
+
+def confirm_request_from(goal: ConfirmOutcome.Goal) -> ConfirmRequest:
+    """Return the confirmation of a goal; raises LifecycleError if a value is not valid."""
+    parameters = parameters_from(goal.parameters_json)
+    if not goal.conditions:
+        raise LifecycleError('conditions: expected at least one')
+    return ConfirmRequest(
+        goal.flow_id, goal.action_id, goal.attempt, list(map(condition_from, goal.conditions)),
+        to_seconds(goal.after), parameters)
+
+
+def confirmation_to(
+    confirmation: Confirmation, topics: Mapping[str, str]
+) -> ConfirmOutcome.Result:
+    """Return the message of a confirmation; `topics`: see `evidence_to`."""
+    return ConfirmOutcome.Result(
+        verdict=_VERDICTS.get(confirmation.verdict, 0),
+        error_code=int(confirmation.error_code), error_msg=confirmation.error_msg,
+        evidence=[evidence_to(item, topics) for item in confirmation.evidence])
+
+
+def confirmation_from(message: ConfirmOutcome.Result, note: str) -> Confirmation:
+    """Return a confirmation; `note`: see `Confirmation`."""
+    return _confirmation(_VERDICT_NAMES.get(message.verdict, 'failed'), message, note)
+
+
+def evaluation_to(request: ConfirmRequest, wait: float) -> Evaluate.Request:
+    """Return the request to evaluate conditions; `wait`: time (s) to wait for unknown facts."""
+    return Evaluate.Request(
+        conditions=list(map(condition_to, request.conditions)), wait=wait,
+        parameters_json=json.dumps(dict(request.parameters)))
+
+
+def evaluation_from(message: Evaluate.Response) -> Confirmation:
+    """Return the result of an evaluation: confirmed, refuted, or stale (unknown)."""
+    return _confirmation(_EVALUATED.get(message.verdict, 'stale'), message)
+
+
+def _confirmation(verdict: str, message: Any, note: str = '') -> Confirmation:
+    return Confirmation(verdict, list(map(evidence_from, message.evidence)),
+                        to_code(message.error_code), message.error_msg, note)

@@ -1,0 +1,117 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Converts the states of actions and flows, and questions to people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+import json
+
+from action_lifecycle_msgs import msg
+
+from .basic import to_seconds, to_time, to_uuid
+from .evidence import evidence_to
+from ...dialogue import Request
+from ...flow.run import FlowRun
+from ...journal import Row
+from ...lifecycle.action import Action
+from ...lifecycle.states import ActionState, ErrorCode, LEDGER_STATUS, ledger_status, Outcome
+from ...lifecycle.words import printable
+
+LONGEST_QUESTION = 500
+"""Maximum number of characters of a question in a line."""
+_PLAIN_STATUS = {state.value: status.value for state, status in LEDGER_STATUS.items()}
+
+
+def change_to(row: Row, previous_seq: int = 0) -> msg.ActionStateChange:
+    """Return the event of a journal row of kind transition."""
+    data = row.data
+    outcome = str(data.pop('outcome', ''))
+    return msg.ActionStateChange(
+        stamp=to_time(row.ros_time or 0.0), seq=row.seq, previous_seq=previous_seq,
+        flow_id=row.flow_id, action_id=row.action_id, attempt=row.attempt, event=row.event,
+        from_state=row.from_state, to_state=row.to_state, outcome=outcome,
+        ledger_status=status_of(row.to_state, outcome), cause=row.cause, actor=row.actor,
+        error_code=int(ErrorCode[data.pop('error_code', 'NONE')]),
+        goal_id=to_uuid(str(data.pop('goal_id', ''))),
+        evidence=[evidence_to(item) for item in data.pop('evidence', ())],
+        data_json=json.dumps(data, sort_keys=True))
+
+
+def status_of(state: str, outcome: str) -> str:
+    """Return the ledger status of a state; both arguments as the journal stores them."""
+    return _PLAIN_STATUS.get(state) or ledger_status(
+        ActionState(state), Outcome(outcome) if outcome else None).value
+
+
+def status_to(
+    action: Action, resources: Iterable[str] = (), now: float = 0.0, locked: str = '',
+) -> msg.ActionStatus:
+    """Return the status message of an action; `locked`: the locked resources it waits for."""
+    blocked = f'dependency: {locked}' if locked else action.blocked_reason
+    return msg.ActionStatus(
+        stamp=to_time(action.changed_at), seq=action.seq, flow_id=action.flow_id,
+        action_id=action.action_id, description=action.spec.description,
+        state=msg.ActionState(
+            value=action.state.value, outcome=action.outcome.value if action.outcome else '',
+            ledger_status=action.ledger_status.value, blocked_reason=blocked.partition(':')[0]),
+        attempt=action.attempt, max_attempts=action.spec.retry.times + 1,
+        error_code=int(action.error_code), error_msg=action.error_msg,
+        controller_said=action.controller_said, sensors_said=action.sensors_said,
+        evidence=[evidence_to(item) for item in action.evidence],
+        goal_id=to_uuid(action.goal_id), resources=list(resources), blocked_reason=blocked,
+        elapsed=max(0.0, now - action.started_at) if action.attempt else 0.0)
+
+
+def flow_to(
+    run: FlowRun, now: float, locked: Callable[[Action], str] = lambda action: '',
+) -> msg.FlowStatus:
+    """
+    Return the status message of a flow; of many actions, only those that changed last.
+
+    `locked(action)` returns the locked resources that an action waits for.
+    """
+    counts = run.counts()
+    return msg.FlowStatus(
+        stamp=to_time(now), flow_id=run.flow_id, name=run.flow.name, stage=run.stage,
+        state=run.state,
+        constellation_state=run.constellation_state(), total=len(run.runners),
+        done=counts['done'], running=counts['running'], succeeded=counts['succeeded'],
+        failed=counts['failed'], skipped=counts['skipped'], canceled=counts['canceled'],
+        error_code=int(run.error_code), error_msg=run.error_msg,
+        actions=[status_to(action, now=now, locked=locked(action)) for action in run.shown()])
+
+
+def request_to(request: Request) -> msg.OperatorRequest:
+    """Return the message of an open question to a person."""
+    question = request.question
+    return msg.OperatorRequest(
+        id=request.id, kind=question.kind, stamp=to_time(request.asked_at),
+        deadline=to_time(request.deadline), flow_id=question.flow_id,
+        action_id=question.action_id, question=question.text, link=question.link,
+        options=list(question.options), default_answer=question.default,
+        evidence=[evidence_to(item) for item in question.evidence])
+
+
+def asked_in_words(request: msg.OperatorRequest) -> str:
+    """Return an open question as a line: action, text, options, time limit, how to answer."""
+    about = '/'.join(filter(None, (request.flow_id, request.action_id))) or request.kind
+    options = f" ({', '.join(request.options)})" if request.options else ''
+    seconds = to_seconds(request.deadline) - to_seconds(request.stamp)
+    limit = f', within {seconds:.0f} s' if seconds > 0 else ''
+    if limit and request.default_answer:
+        limit += f" (then '{request.default_answer}')"
+    text = printable(' '.join(request.question.split()), LONGEST_QUESTION)
+    return f"{about} asks a person: '{text}'{options}{limit}; answer: action_lifecycle operator"
