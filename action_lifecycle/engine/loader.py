@@ -25,7 +25,7 @@ import pydantic
 
 from .checks import findings
 from .document import Document, Key, parse_document, read_document
-from .errors import DocumentError, Fault, GraphError, nearest
+from .errors import DocumentError, Fault, GraphError, LifecycleError, nearest
 from .graph import Graph, GraphState, Invariant, Transition
 from .graph_file import (
     GraphModel,
@@ -123,11 +123,13 @@ class _Loading:
             self.states[name] = GraphState(name, '', '', False, (), (), MappingProxyType({}))
             return
         extra = {key: value for key, value in config.items() if key not in STATE_FIELDS}
-        cls = self.types.load(model.type) if model.type else None
-        if model.type and cls is None:
-            self._fault((*path, 'type'), f"state '{name}': {self.types.unknown(model.type)}")
-        else:
+        cls = None
+        try:
+            if model.type:
+                cls = self.types.find(model.type)
             self._extra_fields(path, extra, fields, cls)
+        except LifecycleError as error:
+            self._fault((*path, 'type'), f"state '{name}': {error}")
         self.states[name] = GraphState(
             name, model.description, model.type, model.final or bool(cls and cls.is_terminal),
             _names(model.enter), _names(model.exit), MappingProxyType(config))

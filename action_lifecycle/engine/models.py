@@ -274,7 +274,7 @@ def _expected(kind: str, entry: Any) -> str:
         limit = context.get(name, context.get('limit_value'))
         if limit is not None and (name in context or kind.endswith(f'.not_{name}')):
             return f'expected {words} {limit:g}'
-    message = str(entry['msg'])
+    message = str(entry['msg']).removeprefix('Value error, ')
     return message[:1].lower() + message[1:]
 
 

@@ -24,11 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Optional, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pydantic import Field
 
 from .question import Evidence, Handle, Operator
+from ..engine.errors import LifecycleError
 from ..engine.models import seconds, VariantModel
 from ..engine.registry import Registry
 
@@ -111,7 +112,7 @@ class VerifySpec(VariantModel):
 
     def ask(
         self, request: VerifyRequest, verifier: Verifier, verdict: Callable[[Verdict], None]
-    ) -> Optional[Handle]:
+    ) -> Handle | None:
         """
         Ask for a verdict; `verdict` is called at most once, in the thread of the caller.
 
@@ -131,9 +132,11 @@ register_verifier = VERIFIERS.register
 
 def late_fields(kind: object) -> Collection[str]:
     """Return the fields of a kind that are filled in late; of an unknown one, those of all."""
-    found = VERIFIERS.load(kind) if isinstance(kind, str) else None
-    return found.late if found else {
-        field for known in VERIFIERS.values() for field in known.late}
+    try:
+        found = VERIFIERS.load(kind) if isinstance(kind, str) else None
+    except LifecycleError:
+        found = None  # the fault is found when the fields are validated
+    return found.late if found else [name for known in VERIFIERS.values() for name in known.late]
 
 
 def checked(what: str, actor: str, check: Callable[[], object]) -> Verdict:

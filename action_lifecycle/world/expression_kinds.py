@@ -72,7 +72,7 @@ def _gives_number(node: ast.Call, kinds: Mapping[str, Kind]) -> bool:
 
 
 def _called(node: ast.Call) -> Function | None:
-    return FUNCTIONS.load(node.func.id) if isinstance(node.func, ast.Name) else None
+    return FUNCTIONS.get(node.func.id) if isinstance(node.func, ast.Name) else None
 
 
 class _Walk:

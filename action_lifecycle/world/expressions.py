@@ -51,7 +51,7 @@ from .functions import (
     vector,
 )
 from .kinds import Kind
-from ..engine.errors import DocumentError, Fault, nearest
+from ..engine.errors import DocumentError, Fault, LifecycleError, nearest
 
 MAX_LENGTH = 2000
 MAX_DEPTH = 24
@@ -372,7 +372,10 @@ class _Compiler:
 
     def _call(self, node: ast.Call, truth: bool, depth: int) -> ast.expr:
         name = node.func.id if isinstance(node.func, ast.Name) else ''
-        found = FUNCTIONS.load(name)
+        try:
+            found = FUNCTIONS.load(name)
+        except LifecycleError as error:
+            return self.fault(node, str(error))
         if found is None:
             names = FUNCTIONS.names()
             return self.fault(node, f"call of '{name or describe(node.func)}' is not allowed"
@@ -384,9 +387,9 @@ class _Compiler:
         if truth and found.gives is not Kind.TRUTH:
             return self.fault(node, f"'{name}' gives a number; expected something true or false")
         _HELPERS['_f_' + name] = found.call
-        code = _call('_f_' + name, *(self.term(value, depth) for value in node.args)) \
-            if all(map(self.is_number, node.args)) else self.limited(
-                '_f_' + name, *(self.term(value, depth) for value in node.args))
+        arguments = [self.term(value, depth) for value in node.args]
+        code = _call('_f_' + name, *arguments) if all(map(self.is_number, node.args)) \
+            else self.limited('_f_' + name, *arguments)
         return _call('_truth', code) if truth else code
 
     def _subscript(self, node: ast.Subscript, truth: bool, depth: int) -> ast.expr:

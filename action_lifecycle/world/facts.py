@@ -287,7 +287,10 @@ def _reducers(spec: FactSpec) -> tuple[str, str, str]:
     for name, part, hint in (
             (elements, 'elements', '; it needs a window'),
             (over_time, 'window', f'; it reduces the elements of a sample: [{over_time}, max]')):
-        reducer = REDUCERS.load(name) if name else None
+        try:
+            reducer = REDUCERS.load(name) if name else None
+        except LifecycleError as error:
+            return '', '', str(error)
         if name and (reducer is None or not getattr(reducer, part)):
             known = [name for name, reducer in REDUCERS.items() if getattr(reducer, part)]
             return '', '', (f"reducer '{name}' is not one of {', '.join(known)}"

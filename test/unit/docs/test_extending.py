@@ -17,7 +17,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import math
 from pathlib import Path
+import sys
 import textwrap
 from typing import Any
 
@@ -72,6 +74,48 @@ def run(heading: str) -> tuple[dict[str, Any], str]:
         elif language == 'yaml fragment':
             data = text
     return names, data
+
+
+def installed(folder: Path) -> None:
+    """Make the page's examples a package with the entry points that the page gives."""
+    lines, *_ = section('An entry point')
+    for heading, module in (('A reducer', 'facts'), ('A function of conditions', 'facts'),
+                            ('A verifier kind', 'verifiers'), ('A typed state', 'states')):
+        with (folder / 'my_robot' / f'{module}.py').open('a') as file:
+            file.writelines(text for language, text in section(heading) if language == 'python')
+    names: dict[str, Any] = {}
+    exec(lines[1], names)
+    (folder / 'my_robot-1.0.dist-info').mkdir()
+    (folder / 'my_robot-1.0.dist-info/METADATA').write_text(
+        'Metadata-Version: 2.1\nName: my-robot\nVersion: 1.0\n')
+    (folder / 'my_robot-1.0.dist-info/entry_points.txt').write_text(''.join(
+        f"[{group}]\n{''.join(entry + chr(10) for entry in [*entries, 'odd = my_robot.odd:Odd'])}"
+        for group, entries in names['entry_points'].items()))
+
+
+def test_parts_of_a_package_are_found_by_their_entry_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / 'my_robot').mkdir()
+    installed(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    fragments = {heading: [text for language, text in section(heading) if language != 'python'][0]
+                 for heading in ('A reducer', 'A verifier kind', 'A typed state')}
+    parse_facts(fragments['A reducer'])
+    assert compile_expression('wrap(7)', ()).evaluate([]) == pytest.approx(7 - 2 * math.pi)
+    verifier = flow(fragments['A verifier kind'])
+    assert parse_flow(verifier, 'f.yaml').actions['pick'].verify[0].by == 'weight'
+    load_graph(fragments['A typed state'])
+    for load in (lambda: parse_facts(fragments['A reducer'].replace('spread', 'odd')),
+                 lambda: compile_expression('odd(7)', ()),
+                 lambda: parse_flow(verifier.replace('by: weight', 'by: odd'), 'f.yaml'),
+                 lambda: load_graph(fragments['A typed state'].replace(': greeting', ': odd', 1))):
+        with pytest.raises(DocumentError, match=(
+                r":\d+:\d+: .*entry point 'odd' of action_lifecycle\.\w+: "
+                "ModuleNotFoundError: No module named 'my_robot.odd'")):
+            load()
+    for name in [name for name in sys.modules if name.split('.')[0] == 'my_robot']:
+        del sys.modules[name]
 
 
 def test_a_reducer() -> None:
