@@ -17,17 +17,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-import json
 import logging
-import queue
-import threading
 import time
 import uuid
 
-from .broker import Broker, BrokerError, CeleryBroker, LEASE, QUEUE, Seen, SOCKET_LIMIT, TASK
-from .run import Engine, Job, Outcome
-from .wire import pack, unpack, WireError
+from .celery_app import KEPT, LEASE, lease_key, QUEUE, robot_app, SENT, TASK
+from .jobs import Attempt, CLOSED, Engine, Outcome
+from .wire import unpack, WireError
 from ..engine.errors import LifecycleError
+from ..fleet.redis.connection import server_errors
 
 LOOK = 1.0
 """Polling period (s) of the jobs that are not done."""
@@ -38,195 +36,171 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class _Sent:
-    """A job without a reply; `seen`: steady time (s) at which it was last known to be alive."""
+    """An attempt without a result; `seen`: steady time (s) at which it was last known alive."""
 
-    job: Job
-    sent: bool = False
-    tries: int = 0
+    attempt: Attempt
+    begun: bool = False
     seen: float = field(default_factory=time.monotonic)
 
 
 class CeleryEngine(Engine):
     """
-    Sends jobs to the Celery workers at the Redis server `url`; replies come from its own thread.
+    Sends jobs to the Celery workers at the Redis server `url`.
 
     The workers perform tasks with a `LocalEngine`, so the results are the same. A job fails if its
     worker is gone, if the broker has lost it, or if for `queue_limit` s no worker takes it or the
-    broker can't be reached. So every job ends.
+    broker can't be reached. So every job ends. Celery itself leaves a job `PENDING` or `STARTED`
+    for ever if its worker is killed or the broker loses it; its `revoke` is known only to the
+    workers that run at that time. Therefore the engine polls the records and leases of its jobs,
+    and deletes the record of a job that is no longer wanted.
     """
 
     def __init__(self, url: str, time_limit: float = 60.0, queue_limit: float = 600.0) -> None:
         if time_limit <= 0 or queue_limit <= 0:
             raise LifecycleError('a Celery engine needs time limits > 0')
-        self._broker = Broker(url)
-        self._app = CeleryBroker(url, socket_timeout=SOCKET_LIMIT).app
-        self._time_limit = time_limit
+        super().__init__(time_limit, self._send_all, self._receive_all)
+        self._app = robot_app(url)
+        self._backend = self._app.backend
         self._queue_limit = queue_limit
         self._id = uuid.uuid4().hex
-        self._lock = threading.Lock()
-        self._closed = threading.Event()
         self._jobs: dict[str, _Sent] = {}
-        self._outbox: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._threads = [
-            threading.Thread(target=self._send_all, name='invoke-send', daemon=True),
-            threading.Thread(target=self._receive_all, name='invoke-receive', daemon=True)]
-
-    def submit(self, job: Job) -> None:
-        """Queue a job and return at once, also if the broker can't be reached."""
-        with self._lock:
-            if self._closed.is_set():
-                raise LifecycleError('the engine is closed')
-            if not self._threads[0].ident:
-                for thread in self._threads:
-                    thread.start()
-            number = uuid.uuid4().hex
-            self._jobs[number] = _Sent(job)
-            self._outbox.put(number)
+        from kombu.exceptions import OperationalError
+        self._errors = server_errors(OperationalError)
 
     def close(self) -> None:
         """Withdraw jobs that no worker has begun; all jobs that are not done fail."""
-        with self._lock:
-            if self._closed.is_set():
-                return
-            self._closed.set()
-            started = bool(self._threads[0].ident)
-        self._outbox.put(None)
-        for thread in self._threads:
-            if started and thread is not threading.current_thread():
-                thread.join()
-        numbers = list(self._jobs)
+        super().close()
         try:
-            self._broker.drop(numbers)
-        except BrokerError as error:
+            for number in list(self._jobs):
+                self._backend.forget(number)
+        except self._errors as error:
             _LOG.warning('jobs stay in the broker for an hour: %s', error)
-        for number in numbers:
-            self._end(number, Outcome(None, 'the engine was closed'))
-        self._broker.close()
+        for number in list(self._jobs):
+            self._end(number, Outcome(None, CLOSED))
+        self._backend.client.close()
         self._app.close()
 
     # -- the thread that sends
 
     def _send_all(self) -> None:
-        while (number := self._outbox.get()) is not None:
-            while not self._closed.is_set():
-                try:
-                    self._send(number)
-                    break
-                except BrokerError as error:
-                    _LOG.debug('not sent yet: %s', error)
-                    self._closed.wait(_PAUSE)
+        while (attempt := self._take()) is not None:
+            try:
+                self._send(attempt, self._message(attempt.job).decode())
+            except WireError as error:
+                self._reply(attempt.job, Outcome(None, str(error)))
 
-    def _send(self, number: str) -> None:
-        waiting = self._jobs.get(number)
-        if waiting is None or not waiting.job.wanted():
-            self._forget(number)
-            return
-        job = waiting.job
-        try:
-            message = pack({
-                'call': job.call, 'input': job.input, 'names': dict(job.names),
-                'time_limit': self._time_limit if job.time_limit is None else job.time_limit})
-        except WireError as error:
-            self._end(number, Outcome(None, f'its input is refused: {error}'))
-            return
-        self._broker.put(number, message.decode(), job.retries, self._id)
-        from kombu.exceptions import OperationalError
-        try:
-            self._app.send_task(TASK, [number], queue=QUEUE, retry=False)
-        except (OperationalError, OSError) as error:
-            raise BrokerError(f'broker: {error}') from error
-        waiting.seen = time.monotonic()
-        waiting.sent = True
+    def _send(self, attempt: Attempt, message: str) -> None:
+        """Send an attempt as soon as the broker can be reached, if it is still wanted."""
+        number = f'{self._id}-{attempt.number}'
+        stored = False
+        while attempt.job.wanted():
+            try:
+                if not stored:
+                    self._backend.store_result(number, None, SENT)
+                    self._jobs[number] = _Sent(attempt)
+                    stored = True
+                if number in self._jobs:  # a message that seemed to fail may have been performed
+                    self._app.send_task(TASK, [message], task_id=number, queue=QUEUE, retry=False,
+                                        argsrepr=attempt.job.call)
+                return
+            except self._errors as error:
+                _LOG.debug('not sent yet: %s', error)
+            is_late = time.monotonic() - attempt.due > self._queue_limit
+            if is_late or self._closed.wait(_PAUSE):
+                if not stored:
+                    outcome = self._late(False) if is_late else Outcome(None, CLOSED)
+                    self._reply(attempt.job, outcome)
+                return
 
     # -- the thread that receives
 
     def _receive_all(self) -> None:
-        look_at = 0.0
+        results = self._backend.client.pubsub(ignore_subscribe_messages=True)
+        prefix = self._backend.get_key_for_task('-').decode()[:-1]
         reached = True
+        poll_at = 0.0
         while not self._closed.is_set():
             try:
-                reply = self._broker.await_reply(self._id, _PAUSE)
-                while reply is not None:
-                    self._received(reply)
-                    reply = self._broker.await_reply(self._id, 0)
-                if not reached:
-                    self._reached_again()
-                    reached = True
-                if time.monotonic() >= look_at:
-                    self._look()
-                    look_at = time.monotonic() + LOOK
-            except BrokerError as error:
+                if not results.subscribed:
+                    results.psubscribe(f'{prefix}{self._id}-*')
+                if (message := results.get_message(timeout=_PAUSE)) is not None:
+                    self._received(message['channel'].decode()[len(prefix):], message['data'])
+                if time.monotonic() >= poll_at or not reached:
+                    self._poll(reached)
+                    poll_at = time.monotonic() + LOOK
+                reached = True
+            except Exception as error:
                 if reached:
-                    _LOG.warning('%s', error)
+                    _LOG.warning('broker: %s', error,
+                                 exc_info=not isinstance(error, self._errors))
                 reached = False
+                results.reset()
+                self._give_up_late(reached)
                 self._closed.wait(_PAUSE)
-            except Exception:  # of a reply's callback
-                _LOG.exception('a reply can not be taken')
-            self._give_up(reached)
+        results.close()
 
-    def _received(self, text: str) -> None:
-        try:
-            reply = json.loads(text)
-            number, message = str(reply['job']), str(reply['answer'])
-        except (ValueError, TypeError, LookupError):
-            _LOG.warning('a reply that makes no sense: %.200r', text)
+    def _received(self, number: str, record: bytes) -> None:
+        """Take the record of a job: the state in which it is, and its result if it is done."""
+        sent = self._jobs.get(number)
+        if sent is None:
             return
         try:
-            answer = unpack(message.encode())
-            if not isinstance(answer, dict):
-                raise WireError(f"a message can't be read: {message:.200}")
-            outcome = Outcome(answer.get('value'), str(answer.get('error', '')))
+            found = self._backend.decode_result(record)
+            state, result = found['status'], found['result']
+            if state == 'SUCCESS':
+                outcome = Outcome(unpack(result.encode()))
+            elif state in (SENT, 'STARTED'):
+                sent.begun = state == 'STARTED'
+                return
+            else:
+                outcome = Outcome(None, str(result) or type(result).__name__)
         except WireError as error:
             outcome = Outcome(None, str(error))
+        except Exception as error:  # decoders have errors of any type
+            outcome = Outcome(None, f"a message can't be read: {error}")
         self._end(number, outcome)
+        self._backend.forget(number)
 
-    def _reached_again(self) -> None:
-        """Reset the times, since no lease could be renewed while the broker was away."""
-        for waiting in list(self._jobs.values()):
-            waiting.seen = time.monotonic()
-
-    def _look(self) -> None:
-        """Find jobs that will get no reply."""
-        for number, waiting in list(self._jobs.items()):
-            if not waiting.job.wanted():
-                self._broker.drop([number])
-                self._forget(number)
-        sent = {number: waiting for number, waiting in list(self._jobs.items()) if waiting.sent}
-        found = self._broker.look(list(sent))
-        while (reply := self._broker.await_reply(self._id, 0)) is not None:  # came meanwhile
-            self._received(reply)
-        for number, seen in found.items():
-            error = self._lost(sent[number], seen)
-            if error and number in self._jobs:
-                self._broker.drop([number])
-                self._end(number, Outcome(None, error))
-
-    def _lost(self, waiting: _Sent, seen: Seen) -> str:
-        """Return why a job is lost; '' if it is not."""
-        if not seen.exists:
-            return 'the broker has lost it'
+    def _poll(self, reached: bool) -> None:
+        """Find jobs that will get no result, and those whose result was missed."""
+        for number, sent in list(self._jobs.items()):
+            if not sent.attempt.job.wanted():
+                self._backend.forget(number)
+                self._jobs.pop(number, None)
+        jobs = dict(self._jobs)
+        if not jobs:
+            return
+        keys = [self._backend.get_key_for_task(number) for number in jobs]
+        pipe = self._backend.client.pipeline(transaction=False)
+        pipe.mget([*keys, *map(lease_key, jobs)])
+        for key in keys:
+            pipe.expire(key, KEPT)
+        found = pipe.execute()[0]
         now = time.monotonic()
-        if seen.leased or seen.tries != waiting.tries:
-            waiting.seen, waiting.tries = now, seen.tries
-        elif seen.tries > waiting.job.retries and now - waiting.seen > LEASE:
-            return 'its worker is gone'
-        return ''
+        for (number, sent), record, lease in zip(jobs.items(), found, found[len(jobs):]):
+            if lease is not None or not reached:  # no lease could be renewed meanwhile
+                sent.seen = now
+            if record is None:
+                self._end(number, Outcome(None, 'the broker has lost it'))
+                continue
+            self._received(number, record)
+            if sent.begun and now - sent.seen > LEASE:
+                self._end(number, Outcome(None, 'its worker is gone'))
+                self._backend.forget(number)
+        self._give_up_late(True)
 
-    def _give_up(self, reached: bool) -> None:
+    def _give_up_late(self, reached: bool) -> None:
         now = time.monotonic()
-        for number, waiting in list(self._jobs.items()):
-            if now - waiting.seen > self._queue_limit:
-                why = 'no worker takes it' if reached else 'the broker can not be reached'
-                self._end(number, Outcome(None, f'{why}, for {self._queue_limit:g} s'))
+        for number, sent in list(self._jobs.items()):
+            is_late = now - sent.seen > self._queue_limit
+            if is_late and self._jobs.pop(number, None) is not None:
+                self._reply(sent.attempt.job, self._late(reached))
+
+    def _late(self, reached: bool) -> Outcome:
+        why = 'no worker takes it' if reached else 'the broker can not be reached'
+        return Outcome(None, f'{why}, for {self._queue_limit:g} s')
 
     def _end(self, number: str, outcome: Outcome) -> None:
-        waiting = self._forget(number)
-        if waiting is not None:
-            try:
-                waiting.job.reply(outcome)
-            except Exception:
-                _LOG.exception('the reply to a task failed')
-
-    def _forget(self, number: str) -> _Sent | None:
-        with self._lock:
-            return self._jobs.pop(number, None)
+        sent = self._jobs.pop(number, None)
+        if sent is not None:
+            self._finish(sent.attempt, outcome)

@@ -15,29 +15,33 @@
 """
 A Celery worker for tasks of invoker states: `python3 -m action_lifecycle.invoke.celery_worker`.
 
-It acknowledges a message only after the job is done (acks late), so a job survives its worker; its
-`retries` decide whether it may be performed again. Tasks run in the processes of a `LocalEngine`,
-one for each thread.
+It acknowledges a message only after the job is done (acks late), so a job that a killed worker had
+not begun is delivered again after the visibility timeout. Tasks run in the processes of a
+`LocalEngine`, one for each thread.
+
+Celery delivers a message also again if the task takes longer than the visibility timeout or the
+connection is lost, and would perform it twice at the same time. Therefore a worker begins a job
+only if it can take the lease on it and its record says that nobody has begun it. It renews the
+lease until the task ends; from a lapsed lease the robot knows that the worker was killed.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import queue
-import time
 from typing import Any
 
-from .broker import Broker, BrokerError, BUSY, CeleryBroker, GONE, KEPT, LEASE, QUEUE, RENEW, TASK
+from .celery_app import LEASE, lease_key, QUEUE, SENT, TASK, worker_app
+from .jobs import Job, Outcome
 from .local import LocalEngine
-from .run import back_off, Job, Outcome
-from .wire import pack, unpack, WireError
+from .wire import pack, unpack
 from ..engine.errors import LifecycleError
+from ..fleet.redis.connection import server_errors
 
 BROKER = 'ACTION_LIFECYCLE_BROKER'
-LOST = 'its worker is gone'
+_RENEW = 1.0  # period (s) of renewals of a lease
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -47,18 +51,17 @@ def main(arguments: list[str] | None = None) -> int:
                         help=f'redis:// or unix:// URL without a password (default: ${BROKER})')
     parser.add_argument('--concurrency', type=int, default=2, help='tasks at the same time')
     parser.add_argument('--redeliver-after', type=float, default=60.0, metavar='S',
-                        help='seconds after which another worker takes the job of a lost one')
+                        help='visibility timeout: seconds after which another worker gets a job '
+                        'that a lost one has not begun')
     parser.add_argument('--log-level', default='warning')
     options = parser.parse_args(arguments)
     if not options.broker:
         parser.error(f'--broker or {BROKER} has to name a Redis server')
-    app = CeleryBroker(options.broker, options.redeliver_after).app
+    app = worker_app(options.broker, options.redeliver_after)
     with LocalEngine(workers=options.concurrency) as engine:
-        worker = _Worker(Broker(options.broker), engine)
-
-        def perform(task: Any, job: str) -> None:
-            worker.perform(task, job)
-        app.task(bind=True, name=TASK, max_retries=None)(perform)
+        def perform(task: Any, message: str) -> str:
+            return _perform(task, message, engine)
+        app.task(bind=True, name=TASK, throws=(LifecycleError,))(perform)
         app.worker_main([
             'worker', '--pool=threads', f'--concurrency={options.concurrency}',
             f'--queues={QUEUE}', f'--loglevel={options.log_level}', '--without-gossip',
@@ -66,68 +69,31 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-class _Worker:
-    """Performs the jobs that messages name."""
-
-    def __init__(self, broker: Broker, engine: LocalEngine) -> None:
-        self._broker = broker
-        self._engine = engine
-
-    def perform(self, task: Any, number: str) -> None:
-        """Perform a job if it is still wanted; if another worker has it, try again later."""
-        tries = self._broker.claim(number)
-        if tries == GONE:
-            return
-        if tries == BUSY:
-            raise task.retry(countdown=LEASE)
-        job = self._broker.get(number)
-        if not job:
-            self._broker.release(number)
-            return
-        if tries > int(job['retries']) + 1:
-            answer = pack({'error': LOST})
-        else:
-            outcome = self._outcome(number, job['message'])
-            if outcome.error and tries <= int(job['retries']):
-                self._broker.release(number)
-                raise task.retry(countdown=back_off(tries))
-            answer = _packed(outcome)
-        self._reply(number, job['replies'],
-                    json.dumps({'job': number, 'answer': answer.decode()}))
-
-    def _reply(self, number: str, replies: str, text: str) -> None:
-        deadline = time.monotonic() + KEPT
-        while True:
-            try:
-                self._broker.reply(number, replies, text)
-                return
-            except BrokerError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(RENEW)
-
-    def _outcome(self, number: str, message: str) -> Outcome:
-        """Perform a job in the process pool, and renew the lease meanwhile."""
+def _perform(task: Any, message: str, engine: LocalEngine) -> str:
+    """Perform a job if it is still wanted and was never begun; raises its error."""
+    from celery.exceptions import Ignore  # type: ignore[import-untyped]
+    backend, number = task.backend, task.request.id
+    lease = lease_key(number)
+    if not (backend.client.set(lease, '', nx=True, px=round(LEASE * 1000))
+            and backend.get_task_meta(number, cache=False)['status'] == SENT):
+        raise Ignore
+    task.update_state(state='STARTED')
+    data = unpack(message.encode())
+    done: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
+    engine.submit(Job(data['call'], data['input'], data['names'], data['time_limit'],
+                      lambda: True, done.put))
+    while True:
         try:
-            data = unpack(message.encode())
-        except WireError as error:
-            return Outcome(None, str(error))
-        done: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-        self._engine.submit(Job(data['call'], data['input'], data['names'], data['time_limit'],
-                                lambda: True, done.put))
-        while True:
-            try:
-                return done.get(timeout=RENEW)
-            except queue.Empty:
-                with contextlib.suppress(BrokerError):  # the broker may be back for the reply
-                    self._broker.renew(number)
-
-
-def _packed(outcome: Outcome) -> bytes:
-    try:
-        return pack({'error': outcome.error} if outcome.error else {'value': outcome.value})
-    except WireError as error:
-        return pack({'error': f'its answer is refused: {error}'})
+            outcome = done.get(timeout=_RENEW)
+            break
+        except queue.Empty:
+            with contextlib.suppress(*server_errors()):  # it may be back for the result
+                backend.client.set(lease, '', px=round(LEASE * 1000))
+    if backend.get_task_meta(number, cache=False)['status'] != 'STARTED':
+        raise Ignore
+    if outcome.error:
+        raise LifecycleError(outcome.error)
+    return pack(outcome.value).decode()
 
 
 if __name__ == '__main__':

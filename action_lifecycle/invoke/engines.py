@@ -16,8 +16,8 @@
 
 from __future__ import annotations
 
+from .jobs import Engine
 from .local import LocalEngine
-from .run import Engine
 from ..engine.errors import LifecycleError, nearest
 
 ENGINES = ('local', 'celery')

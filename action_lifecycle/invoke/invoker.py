@@ -23,8 +23,9 @@ import threading
 import time
 from typing import Any, NamedTuple, Optional
 
+from .jobs import Engine, Outcome
 from .progress import Progress
-from .run import Engine, Outcome, Run
+from .run import Run
 from .wire import pack, WireError
 from .work import read_work, Work, WorkError
 from ..engine.errors import nearest, TransitionNotAllowed

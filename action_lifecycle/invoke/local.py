@@ -17,10 +17,6 @@
 from __future__ import annotations
 
 import contextlib
-import heapq
-import itertools
-import logging
-import math
 import multiprocessing
 import os
 import signal
@@ -31,17 +27,14 @@ import sys
 import threading
 import time
 
-from .run import back_off, Engine, Job, Outcome
-from .wire import MAX_MESSAGE, pack, unpack, WireError
+from .jobs import CLOSED, Engine, Job, Outcome
+from .wire import MAX_MESSAGE, unpack
 from ..engine.errors import LifecycleError
 
 START_LIMIT = 60.0
 """Maximum time (s) for a worker process to become ready."""
 _STALL = 5  # maximum time (s) without a byte within a message
-_CLOSED = 'the engine was closed'
 _LOOK = 0.5  # polling period (s) for the end of a worker process
-
-_LOG = logging.getLogger(__name__)
 
 
 class LocalEngine(Engine):
@@ -56,39 +49,9 @@ class LocalEngine(Engine):
     def __init__(self, workers: int = 2, time_limit: float = 60.0) -> None:
         if workers < 1 or time_limit <= 0:
             raise LifecycleError('a local engine needs at least one worker and a time limit > 0')
-        self._time_limit = time_limit
-        self._jobs: list[tuple[float, int, int, Job]] = []  # a heap: when, number, failures
-        self._numbers = itertools.count()
-        self._lock = threading.Condition()
-        self._closed = False
+        super().__init__(time_limit, *[self._serve] * workers)
+        self._lock = threading.Lock()
         self._processes: set[_Process] = set()
-        self._threads = [threading.Thread(target=self._serve, name=f'invoke-{index}', daemon=True)
-                         for index in range(workers)]
-        self._started = False
-
-    def submit(self, job: Job) -> None:
-        """Queue a job; it is replied to from a thread of the pool."""
-        with self._lock:
-            if self._closed:
-                raise LifecycleError('the engine is closed')
-            if not self._started:
-                self._started = True
-                for thread in self._threads:
-                    thread.start()
-            self._queue(job, 0, 0.0)
-
-    def close(self) -> None:
-        """End all processes; jobs that are not done fail."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            for process in self._processes:
-                process.kill()
-            self._lock.notify_all()
-        for thread in self._threads:
-            if self._started and thread is not threading.current_thread():
-                thread.join()
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -96,72 +59,40 @@ class LocalEngine(Engine):
         with self._lock:
             return tuple(process.pid for process in self._processes)
 
-    def _queue(self, job: Job, failures: int, delay: float) -> None:
-        heapq.heappush(
-            self._jobs, (time.monotonic() + delay, next(self._numbers), failures, job))
-        self._lock.notify()
-
-    def _take(self) -> tuple[Job, int] | None:
-        """Wait for the next due job; returns it and its number of failures, None after `close`."""
+    def _stop(self) -> None:
         with self._lock:
-            while True:
-                wait = self._jobs[0][0] - time.monotonic() if self._jobs else math.inf
-                if self._jobs and (wait <= 0 or self._closed):
-                    _, _, failures, job = heapq.heappop(self._jobs)
-                    return job, failures
-                if self._closed:
-                    return None
-                self._lock.wait(None if wait == math.inf else wait)
+            for process in self._processes:
+                process.kill()
 
     def _serve(self) -> None:
         """Perform jobs with one process at a time; runs in each thread of the pool."""
         process: _Process | None = None
-        while (taken := self._take()) is not None:
-            job, failures = taken
-            if not job.wanted():
-                continue
-            again = failures < job.retries
+        while (attempt := self._take()) is not None:
+            job = attempt.job
             try:
                 if process is None or not process.lives():
                     self._end(process)
                     process = None
                     process = self._start()
-                outcome = self._perform(job, process)
+                self._finish(attempt, self._perform(job, process))
             except _Lost as loss:
                 self._end(process)
                 process = None
-                outcome = Outcome(None, _CLOSED if self._closed else str(loss))
-            except (LifecycleError, OSError) as error:
-                outcome, again = Outcome(None, str(error)), False
-            if outcome.error and again:
-                with self._lock:
-                    again = not self._closed
-                    if again:
-                        self._queue(job, failures + 1, back_off(failures + 1))
-            if not (outcome.error and again):
-                self._reply(job, outcome)
+                error = CLOSED if self._closed.is_set() else str(loss)
+                self._finish(attempt, Outcome(None, error))
+            except (LifecycleError, OSError) as failure:
+                self._reply(job, Outcome(None, str(failure)))
         self._end(process)
-
-    def _reply(self, job: Job, outcome: Outcome) -> None:
-        try:
-            job.reply(outcome)
-        except Exception:
-            _LOG.exception('the reply to a task failed')
 
     def _perform(self, job: Job, process: _Process) -> Outcome:
         limit = self._time_limit if job.time_limit is None else job.time_limit
-        try:
-            message = pack({'call': job.call, 'input': job.input, 'names': dict(job.names),
-                            'time_limit': limit})
-        except WireError as error:
-            raise WireError(f'its input is refused: {error}') from None
-        answer = unpack(process.ask(message, limit))
+        answer = unpack(process.ask(self._message(job), limit))
         return Outcome(answer.get('value'), answer.get('error', ''))
 
     def _start(self) -> _Process:
         with self._lock:
-            if self._closed:
-                raise _Lost(_CLOSED)
+            if self._closed.is_set():
+                raise _Lost(CLOSED)
             process = _Process()
             self._processes.add(process)
         try:

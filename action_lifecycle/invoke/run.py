@@ -16,77 +16,20 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 import logging
-import random
 import threading
-from typing import Any, NamedTuple, Optional, TYPE_CHECKING
+from typing import Any
 import uuid
 
+from .jobs import Engine, Job, Names, Outcome
 from .progress import Progress
 from .work import count, Group, Map, MAX_ELEMENTS, Sequence, Task, Work, WorkError
 
-if TYPE_CHECKING:
-    from typing_extensions import Self  # in typing from Python 3.11 on
-
-Names = Mapping[str, Any]
 Then = Callable[[Any], None]
 
 _LOG = logging.getLogger(__name__)
-
-
-class Outcome(NamedTuple):
-    """The result of a task: a value, or an error."""
-
-    value: Any
-    error: str = ''
-
-
-class Job(NamedTuple):
-    """
-    One task for an engine.
-
-    `names`: `actor_input` and other names for templates. Without `call`, the filled in `input` is
-    the value. If `wanted()` is false, the result is no longer needed. A failed job is repeated
-    `retries` times, `back_off` s after each failure.
-    """
-
-    call: str
-    input: Any  # noqa: A003
-    names: Names
-    time_limit: Optional[float]
-    wanted: Callable[[], bool]
-    reply: Callable[[Outcome], None]
-    retries: int = 0
-
-
-def back_off(failures: int) -> float:
-    """Return the delay (s) after so many failures: 1, 2, 4… 60, reduced by up to 20 %."""
-    return min(60.0, 2.0 ** (failures - 1)) * random.uniform(0.8, 1.0)
-
-
-class Engine(ABC):
-    """
-    Performs jobs in other processes; each job gets at least one reply, from another thread.
-
-    It must be closed, for example by `with engine:`.
-    """
-
-    @abstractmethod
-    def submit(self, job: Job) -> None:
-        """Queue a job and return at once."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """End all processes; jobs that are not done fail."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 class Run:

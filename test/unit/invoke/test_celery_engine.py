@@ -26,7 +26,7 @@ from typing import Any
 
 from action_lifecycle.engine import LifecycleError
 from action_lifecycle.invoke import CeleryEngine, Job, LocalEngine, make_engine, Outcome
-from action_lifecycle.invoke.broker import _celery_url, Broker, CeleryBroker, QUEUE, TASK
+from action_lifecycle.invoke.celery_app import _celery_url, QUEUE, robot_app
 import pytest
 
 from .celery_rig import CeleryRig
@@ -102,18 +102,40 @@ def test_a_message_that_comes_again_during_and_after_the_task_changes_nothing(
     session.send('search', str(path))
     eventually(path.exists)
     number, = celery_engine._jobs
-    app = CeleryBroker(celery_rig.url).app
+    delivered = [json.loads(found)[0] for found in celery_rig.server.client.hvals('unacked')]
+    message, = [json.dumps(found) for found in delivered if found['headers']['id'] == number]
     for _ in range(3):
-        app.send_task(TASK, [number], queue=QUEUE)
+        celery_rig.server.client.lpush(QUEUE, message)
     eventually(lambda: not celery_rig.server.client.llen(QUEUE))
     assert session.poll().next_events == ('poll',)
     (tmp_path / 'tries.go').touch()
     assert session.finish().output == '1'
-    app.send_task(TASK, [number], queue=QUEUE)
+    celery_rig.server.client.lpush(QUEUE, message)
     eventually(lambda: not celery_rig.server.client.llen(QUEUE))
     replies = submit(celery_engine, 'echo', 'still there')
     assert replies.get(timeout=30) == Outcome('still there')
     assert (path.read_text(), fired) == ('tried\n', ['found'])
+
+
+def test_a_message_that_was_sent_in_spite_of_an_error_and_is_sent_again_is_performed_once(
+    celery_rig: CeleryRig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, eventually: Eventually
+) -> None:
+    path = tmp_path / 'tries'
+    with CeleryEngine(celery_rig.url) as engine:
+        send = engine._app.send_task
+        sent: list[object] = []
+
+        def send_and_fail_once(*args: Any, **options: Any) -> None:
+            sent.append(send(*args, **options))
+            if len(sent) == 1:
+                raise OSError('the answer of the broker was lost')
+
+        monkeypatch.setattr(engine._app, 'send_task', send_and_fail_once)
+        replies = submit(engine, 'note_and_wait_for', str(path))
+        eventually(lambda: len(sent) == 2 and not celery_rig.server.client.llen(QUEUE))
+        (tmp_path / 'tries.go').touch()
+        assert replies.get(timeout=30) == Outcome(1)
+    assert path.read_text() == 'tried\n'
 
 
 def test_a_broker_that_is_restarted_loses_nothing_that_it_keeps_on_disk(
@@ -197,10 +219,11 @@ def test_a_reply_that_makes_no_sense_is_an_error(rig: CeleryRig, eventually: Eve
         first, second = submit(engine, 'echo', 1), submit(engine, 'echo', 2)
         eventually(lambda: rig.server.client.llen(QUEUE) == 2)
         number, other = engine._jobs
-        for text in ('no JSON', '[]', json.dumps({'job': 'of nobody', 'answer': '{}'}),
-                     json.dumps({'job': number, 'answer': 'no JSON'}),
-                     json.dumps({'job': other, 'answer': '[1]'})):
-            rig.server.client.rpush(f'action_lifecycle:invoke:replies:{engine._id}', text)
+        backend = robot_app(rig.url).backend
+        for name, text in ((f'{engine._id}-nobody', 'no JSON'), (f'{engine._id}-nobody', '[]'),
+                           (number, 'no JSON')):
+            backend.client.publish(backend.get_key_for_task(name), text)
+        backend.store_result(other, [1], 'SUCCESS')
         assert "a message can't be read" in first.get(timeout=10).error
         assert "a message can't be read" in second.get(timeout=10).error
 
@@ -211,10 +234,12 @@ def test_the_password_of_the_broker_comes_from_the_environment(
     monkeypatch.setenv('ACTION_LEDGER_REDIS_PASSWORD', 'p@ss/wörd')
     monkeypatch.setenv('ACTION_LEDGER_REDIS_USERNAME', 'robot')
     assert _celery_url('redis://host:1/2') == 'redis://robot:p%40ss%2Fw%C3%B6rd@host:1/2'
+    assert _celery_url('rediss://host') == \
+        'rediss://robot:p%40ss%2Fw%C3%B6rd@host?ssl_cert_reqs=required'
     assert _celery_url('unix:///run/r?db=3') == \
         'redis+socket://robot:p%40ss%2Fw%C3%B6rd@/run/r?virtual_host=3'
     with pytest.raises(LifecycleError, match='password'):
-        Broker('redis://:secret@host')
+        robot_app('redis://:secret@host')
 
 
 def test_engines_are_made_by_name(celery_rig: CeleryRig) -> None:
@@ -226,7 +251,7 @@ def test_engines_are_made_by_name(celery_rig: CeleryRig) -> None:
         make_engine('celery')
 
 
-def test_messages_are_json_that_name_a_job_and_nothing_else(
+def test_messages_are_json_with_headers_that_do_not_show_the_input(
     rig: CeleryRig, eventually: Eventually
 ) -> None:
     with CeleryEngine(rig.url) as engine:

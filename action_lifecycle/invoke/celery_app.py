@@ -1,0 +1,106 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The Celery application of robots and workers: a Redis server is its broker and result backend.
+
+The record of a job in the result backend has the states of Celery, and `SENT` before them, since
+Celery does not tell a job that waits from one that the broker has lost (both are `PENDING`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, quote, urlencode, urlsplit, urlunsplit
+
+from ..engine.errors import LifecycleError
+from ..fleet.redis.connection import connect_blocking
+
+TASK = 'action_lifecycle.invoke.perform'
+QUEUE = 'action_lifecycle'
+SENT = 'SENT'
+LEASE = 5.0
+"""Duration (s) of a worker's lease on a job without renewal."""
+KEPT = 3600
+"""Time (s) for which the record of a job is kept after its robot is gone."""
+_PREFIX = 'action_lifecycle:invoke:'
+_TIMEOUT = 5.0  # timeout (s) of the server
+
+
+def robot_app(url: str) -> Any:
+    """Return the application of a robot; errors of the server are raised within a few seconds."""
+    app = _app(url, socket_timeout=_TIMEOUT)
+    # Its engine has one subscription for all results; Celery's is not safe with two threads.
+    app.backend.on_task_call = lambda producer, task_id: None
+    return app
+
+
+def worker_app(url: str, redeliver_after: float = 60.0) -> Any:
+    """
+    Return the application of a worker, which stores results as soon as the server is back.
+
+    `redeliver_after` (s): visibility timeout of messages.
+    """
+    app = _app(url, visibility_timeout=redeliver_after)
+    app.conf.update(result_backend_always_retry=True,
+                    result_backend_max_sleep_between_retries_ms=1000)
+    return app
+
+
+def _app(url: str, **transport_options: Any) -> Any:
+    """Return an application that only accepts JSON messages."""
+    try:
+        from celery import Celery  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise LifecycleError(
+            "the engine 'celery' needs Celery: pip install action_lifecycle[celery]") from error
+    server = _celery_url(url)
+    app = Celery('action_lifecycle', broker=server, backend=server, set_as_current=False)
+    app.conf.update(
+        task_serializer='json', result_serializer='json', accept_content=['json'],
+        task_default_queue=QUEUE, task_acks_late=True, task_reject_on_worker_lost=True,
+        worker_prefetch_multiplier=1, broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None, broker_pool_limit=2,
+        broker_transport_options={'socket_connect_timeout': _TIMEOUT, **transport_options},
+        redis_socket_timeout=_TIMEOUT, redis_socket_connect_timeout=_TIMEOUT,
+        result_expires=KEPT, result_backend_thread_safe=True,
+        result_backend_transport_options={
+            'global_keyprefix': _PREFIX, 'retry_policy': {'max_retries': 0}})
+    return app
+
+
+def lease_key(number: str) -> str:
+    """Return the key of the lease on a job."""
+    return f'{_PREFIX}lease:{number}'
+
+
+def _celery_url(url: str) -> str:
+    """Return the URL for Celery, with the password from the environment."""
+    parts = urlsplit(url)
+    options = connect_blocking(url).connection_pool.connection_kwargs
+    login = ''
+    if options.get('password'):
+        user, password = (quote(options.get(key) or '', safe='') for key in
+                          ('username', 'password'))
+        login = f'{user}:{password}@'
+    query = parse_qs(parts.query)
+    if parts.scheme == 'rediss':
+        query.setdefault('ssl_cert_reqs', ['required'])  # the default of redis-py
+    if parts.scheme != 'unix':
+        return urlunsplit(parts._replace(
+            netloc=login + parts.netloc, query=urlencode(query, doseq=True)))
+    if 'db' in query:
+        query['virtual_host'] = query.pop('db')
+    return f'redis+socket://{login}{parts.path}' + (
+        f'?{urlencode(query, doseq=True)}' if query else '')
