@@ -15,9 +15,11 @@
 """
 Selects the executor of a process.
 
-rclpy's EventsExecutor needs a tenth of the CPU time of the SingleThreadedExecutor, but hangs
-before rclpy 7.1.11 (on Jazzy up to 7.1.6). Both run all callbacks in the one thread that spins, so
-callbacks must not block.
+rclpy's EventsExecutor needs a tenth of the CPU time of the SingleThreadedExecutor, but its first
+releases could not run coroutines: a service callback raised TypeError
+(https://github.com/ros2/rclpy/issues/1473), and a coroutine could hang although its future was
+done (https://github.com/ros2/rclpy/pull/1469). Both executors run all callbacks in the one thread
+that spins, so callbacks must not block.
 """
 
 from __future__ import annotations
@@ -28,7 +30,14 @@ from typing import Any
 import rclpy
 from rclpy.executors import Executor, SingleThreadedExecutor
 
-EVENTS_SINCE = (7, 1, 11)
+EVENTS_SINCE = {7: (7, 1, 11), 9: (9, 1, 4)}
+"""
+First rclpy with both fixes, by major version (7: Jazzy, 9: Kilted).
+
+By the changelogs, pull request 1469 is in 7.1.9, 9.1.4 and at the latest 10.0.4; 1478, which fixes
+issue 1473, is in 7.1.11, 9.1.2 and 10.0.1.
+"""
+EVENTS_SINCE_OTHERS = (10, 0, 4)  #: of the other major versions
 CHOICES = ('auto', 'events', 'single_threaded')
 
 
@@ -40,12 +49,18 @@ def rclpy_version() -> tuple[int, ...]:
         return ()
 
 
+def has_events_executor() -> bool:
+    """Return whether the installed rclpy has an EventsExecutor that runs coroutines."""
+    version = rclpy_version()
+    return version >= EVENTS_SINCE.get(version[0] if version else 0, EVENTS_SINCE_OTHERS)
+
+
 def make_executor(choice: str = 'auto', context: Any = None) -> Executor:
     """Create an executor: `events`, `single_threaded`, or `auto` (by the version of rclpy)."""
     if choice not in CHOICES:
         raise ValueError(f"executor '{choice}': expected one of {', '.join(CHOICES)}")
     context = context or rclpy.get_default_context()
-    if choice == 'events' or (choice == 'auto' and rclpy_version() >= EVENTS_SINCE):
+    if choice == 'events' or (choice == 'auto' and has_events_executor()):
         try:
             from rclpy.experimental import EventsExecutor
         except ImportError:

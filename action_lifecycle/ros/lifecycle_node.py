@@ -59,7 +59,6 @@ from typing import Any
 
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.clock import Clock, ClockType
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import QoSProfile
 
 from .diagnostics import Diagnostics, Health, PERIOD, USE_FQN
@@ -68,13 +67,12 @@ from .limits import message_fault
 from .name_claim import claim_name
 from .parameters import Parameters
 from .qos import action_qos, overridable
-from .timers import Scheduler
+from .rclpy_internals import drop_late_responses
+from .timers import TimerQueue
 from .transitions import TransitionNode
 from .watchdog import LIMIT, name_of, Watchdog
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
-
-InvalidHandle = rclpy_implementation.InvalidHandle
 
 RESULT_TIMEOUT = 30
 """Time (s) for which an action server keeps ended goals and publishes their status."""
@@ -102,9 +100,9 @@ class ManagedNode(TransitionNode):
         super().__init__(name, **kwargs)
         self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._note_clock()
-        self.scheduler = Scheduler(self, self.steady_clock, self.steady, jumps=False)
-        self.ros_scheduler = Scheduler(self, self.get_clock(), self.now, jumps=True)
-        self.ros_scheduler.on_jump[id(self)] = self._note_clock
+        self.timer_queue = TimerQueue(self, self.steady_clock, self.steady, jumps=False)
+        self.ros_timer_queue = TimerQueue(self, self.get_clock(), self.now, jumps=True)
+        self.ros_timer_queue.on_jump[id(self)] = self._note_clock
         self.watchdog = Watchdog(
             self.get_logger().debug, warn=self.get_logger().warning)
         self._diagnostics: Diagnostics | None = None
@@ -230,7 +228,7 @@ class ManagedNode(TransitionNode):
             return await self.watchdog.steps(where, answer_to(request, response))
 
         entity = self.create_service(service, name, serve)
-        _forgive_late_answers(entity)
+        drop_late_responses(entity)
         self._entities.callback(self.destroy_service, entity)
         return entity
 
@@ -353,16 +351,6 @@ class ManagedNode(TransitionNode):
 
     def _note_clock(self) -> None:
         self._system_time = not self.get_clock().ros_time_is_active
-
-
-def _forgive_late_answers(service: Any) -> None:
-    """Ignore responses to requests that were pending when the service was destroyed."""
-    send = service.send_response
-
-    def send_response(response: Any, header: Any) -> None:
-        with contextlib.suppress(InvalidHandle):  # it would end spin()
-            send(response, header)
-    service.send_response = send_response
 
 
 def _fill(response: Any, code: ErrorCode, message: str) -> Any:

@@ -34,6 +34,7 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from .rclpy_internals import declared_parameters, parameter_overrides
 from ..engine.errors import LifecycleError, nearest
 
 MAX_TEXT = 4096  #: maximum length of a string parameter, or of a string in a list
@@ -53,7 +54,7 @@ class Parameters:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._rules: dict[str, _Rule] = {}
-        self._overrides: dict[str, Any] = node._parameter_overrides
+        self._overrides: dict[str, Any] = parameter_overrides(node)
         node.add_on_set_parameters_callback(self._judge)
 
     def declare(
@@ -98,7 +99,7 @@ class Parameters:
         `known`: parameters of other nodes in the process, as they may share a file. `qos`: only
         QoS overrides, which are declared with their topics; else only other parameters.
         """
-        declared = set(self._node._parameters)
+        declared = set(declared_parameters(self._node))
         return [
             f"parameter '{name}' is not known and changes nothing" + nearest(name, declared)
             for name in sorted(set(self._overrides) - declared - set(known))

@@ -41,6 +41,7 @@ from rclpy.task import Future
 
 from .executor import make_executor
 from .lifecycle_node import ManagedNode
+from .rclpy_internals import declared_parameters
 from ..engine.errors import LifecycleError
 
 STOP_TIME = 4.0  #: maximum time (s) for nodes to stop their work; exit within 5 s
@@ -91,7 +92,7 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
 
 def _tell_unknown(nodes: Sequence[ManagedNode]) -> None:
     """Log the given parameters that none of these nodes has."""
-    known = {name for node in nodes for name in node._parameters}
+    known = {name for node in nodes for name in declared_parameters(node)}
     for node in nodes:
         for sentence in node.parameters.unknown(known, qos=False):
             node.get_logger().warning(sentence)

@@ -22,21 +22,21 @@ from typing import Any
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
+from .rclpy_internals import replace_lookup
+
 
 class Answers:
     """
     The responses to one client's requests; calls `again(goal id, first, second)` for duplicates.
 
-    rclpy drops a response to a request that is not pending. This class replaces the client's
-    method with which an executor looks up the pending request, so that duplicates are found.
+    An executor looks up the pending request of each response; this class replaces the lookup.
     """
 
     def __init__(self, client: Any, again: Callable[[bytes, Any, Any], None]) -> None:
         self._again = again
         self._goals: dict[Future, bytes] = {}
         self._answered: dict[int, Future] = {}  # by number of request
-        self._pending = client.get_pending_request
-        client.get_pending_request = self._of_request
+        replace_lookup(client, self._of_request)
 
     def expect(self, goal_id: UUID, answer: Future) -> Future:
         """Watch a request for a goal until `forget`; returns its future."""
@@ -52,10 +52,10 @@ class Answers:
                        if answer not in self._goals]:
             del self._answered[number]
 
-    def _of_request(self, number: int) -> Future:
+    def _of_request(self, pending: Callable[[int], Future], number: int) -> Future:
         first = self._answered.get(number)
         if first is None:
-            answer: Future = self._pending(number)
+            answer: Future = pending(number)
             if answer in self._goals:
                 self._answered[number] = answer
             return answer

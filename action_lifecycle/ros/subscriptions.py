@@ -38,6 +38,7 @@ from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
 from .lifecycle_node import ManagedNode
 from .qos import sensor_qos
+from .rclpy_internals import take_message
 from .timers import Timeout
 from .types import message_class
 from ..world.facts_file import QosSpec
@@ -113,9 +114,7 @@ class TopicReader:
     def read(self) -> None:
         """Process the messages that wait for the executor."""
         for _ in range(self.need.qos.depth if self._subscription is not None else 0):
-            handle = self._subscription.handle
-            with handle:
-                found = handle.take_message(self._class, False)
+            found = take_message(self._subscription)
             if found is None:
                 return
             self._take(found[0])
@@ -178,12 +177,7 @@ class TopicReader:
 
     def _fetch(self, until: float) -> None:
         """Process the received latched messages, with their age by the publisher's clock."""
-        handle = self._fetching.handle
-        while True:
-            with handle:
-                found = handle.take_message(self._class, False)
-            if found is None:
-                break
+        while (found := take_message(self._fetching)) is not None:
             message, info = found
             self._take(message, max(0.0, time.time() - info['source_timestamp'] * 1e-9))
         if self._node.steady() < until:
@@ -201,9 +195,7 @@ class TopicReader:
     def _poll(self) -> None:
         """Read the newest message; earlier ones are never deserialized."""
         self._polling = Timeout(self._node, 1.0 / self.need.max_rate, self._poll)
-        handle = self._subscription.handle
-        with handle:
-            found = handle.take_message(self._class, False)
+        found = take_message(self._subscription)
         if found is not None:
             self._take(found[0])
 

@@ -59,7 +59,7 @@ class Entry:
         self.callback = None
 
 
-class Scheduler:
+class TimerQueue:
     """
     Calls back at times (s) of one clock, in the executor's thread.
 
@@ -94,7 +94,7 @@ class Scheduler:
     def at(self, time: float, callback: Callable[[], None]) -> Entry:
         """Call back at `time`, or as soon as possible after it."""
         if self._is_wall:
-            self._look()
+            self._check_steps()
         entry = Entry(time, next(self._numbers), callback)
         heapq.heappush(self._entries, entry)
         if time < self._armed:
@@ -130,7 +130,7 @@ class Scheduler:
         """
         self._timer.cancel()
         if self._is_wall:
-            self._look()
+            self._check_steps()
         now = self.now()
         entries = self._entries
         self._armed = -math.inf  # so that `at` does not set the timer meanwhile
@@ -140,7 +140,7 @@ class Scheduler:
                 self._node.guarded(callback)()
         self._node.executor.create_task(self._node.guarded(self._arm))
 
-    def _look(self) -> None:
+    def _check_steps(self) -> None:
         """Check whether the wall clock has stepped since the last call."""
         offset = self.now() - self._node.steady()
         step, self._offset = offset - self._offset, offset
@@ -170,8 +170,8 @@ class Timeout:
         self, node: ManagedNode, delay: float, callback: Callable[[], None], *,
         ros_time: bool = False,
     ) -> None:
-        scheduler = node.ros_scheduler if ros_time else node.scheduler
-        self._entry = scheduler.at(scheduler.now() + delay, callback)
+        queue = node.ros_timer_queue if ros_time else node.timer_queue
+        self._entry = queue.at(queue.now() + delay, callback)
 
     def cancel(self) -> None:
         """Cancel the callback."""
@@ -229,10 +229,10 @@ class Alarm:
     """
 
     def __init__(self, node: ManagedNode, callback: Callable[[], None], *, ros_time: bool) -> None:
-        self._scheduler = node.ros_scheduler if ros_time else node.scheduler
+        self._queue = node.ros_timer_queue if ros_time else node.timer_queue
         self._callback = callback
         self._entry: Entry | None = None
-        self._scheduler.on_jump[id(self)] = self._ring
+        self._queue.on_jump[id(self)] = self._ring
 
     def set(self, time: float) -> None:  # noqa: A003
         """Ring at `time` (s), unless an earlier time is set."""
@@ -242,11 +242,11 @@ class Alarm:
             self._entry.cancel()
             self._entry = None
         if time != math.inf:
-            self._entry = self._scheduler.at(time, self._ring)
+            self._entry = self._queue.at(time, self._ring)
 
     def destroy(self) -> None:
         """Cancel the alarm for good."""
-        self._scheduler.on_jump.pop(id(self), None)
+        self._queue.on_jump.pop(id(self), None)
         if self._entry is not None:
             self._entry.cancel()
 

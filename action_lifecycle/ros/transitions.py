@@ -28,6 +28,7 @@ from typing import Any
 
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
+from .rclpy_internals import lifecycle_state, refuse_impossible_transitions
 from ..engine.errors import LifecycleError
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -42,7 +43,7 @@ class TransitionNode(LifecycleNode):
         self.active = False
         self._halted = False
         super().__init__(name, **kwargs)
-        self._refuse_what_cannot_be()
+        refuse_impossible_transitions(self)
 
     # -- overridden by nodes
 
@@ -140,30 +141,13 @@ class TransitionNode(LifecycleNode):
 
     def finish(self) -> None:
         """Shut down from any state."""
-        if self._state_machine.current_state[1] != 'finalized':
+        if lifecycle_state(self) != 'finalized':
             self.trigger_shutdown()
 
     def _release(self, name: str) -> TransitionCallbackReturn:
         answer = self._transition(name, self.cleanup)
         self._close()
         return answer if answer == SUCCESS else ERROR  # what it had is gone
-
-    def _refuse_what_cannot_be(self) -> None:
-        """Answer False to a transition that the state does not have; in rclpy it ends spin()."""
-        service = self._service_change_state
-        change = service.callback
-
-        def answer(request: Any, response: Any) -> Any:
-            try:
-                return change(request, response)
-            except Exception as error:  # RCLError, which is in a private module of rclpy
-                wanted = request.transition.label or request.transition.id
-                self.get_logger().warning(
-                    f'transition {wanted} is not possible while '
-                    f"'{self._state_machine.current_state[1]}': {error}")
-                response.success = False
-                return response
-        service.callback = answer
 
     def _transition(self, name: str, *steps: Callable[[], None]) -> TransitionCallbackReturn:
         try:

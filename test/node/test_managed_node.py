@@ -284,15 +284,15 @@ def test_many_cycles_leave_nothing_behind(rig: Rig) -> None:
 
 def test_timeouts_come_in_order_and_not_when_they_are_canceled(rig: Rig) -> None:
     order: list[int] = []
-    scheduler = rig.node.scheduler
-    begin = scheduler.now()  # of all: this loop may be held up for longer than they differ
-    timeouts = [scheduler.at(begin + delay, lambda number=number: order.append(number))
+    queue = rig.node.timer_queue
+    begin = queue.now()  # of all: this loop may be held up for longer than they differ
+    timeouts = [queue.at(begin + delay, lambda number=number: order.append(number))
                 for number, delay in enumerate((0.15, 0.05, 0.1, 0.2))]
     timeouts[2].cancel()
 
     def bug() -> None:
         raise ZeroDivisionError
-    scheduler.at(begin + 0.08, bug)
+    queue.at(begin + 0.08, bug)
     rig.until(lambda: len(order) == 3)
     assert order == [1, 0, 3]
 
@@ -326,7 +326,9 @@ def test_an_alarm_and_a_delay_in_ros_time_survive_a_jump_back() -> None:
 @pytest.mark.parametrize(('version', 'choice', 'expected'), [
     ((7, 1, 6), 'auto', 'SingleThreadedExecutor'), ((7, 1, 11), 'auto', 'EventsExecutor'),
     ((7, 1, 11), 'single_threaded', 'SingleThreadedExecutor'),
-    ((7, 1, 6), 'events', 'EventsExecutor'), ((), 'auto', 'SingleThreadedExecutor')])
+    ((7, 1, 6), 'events', 'EventsExecutor'), ((), 'auto', 'SingleThreadedExecutor'),
+    ((8, 0, 0), 'auto', 'SingleThreadedExecutor'), ((9, 1, 2), 'auto', 'SingleThreadedExecutor'),
+    ((9, 1, 4), 'auto', 'EventsExecutor'), ((10, 0, 4), 'auto', 'EventsExecutor')])
 def test_the_executor_is_chosen_by_the_version_of_rclpy(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, version: Any, choice: str, expected: str
 ) -> None:

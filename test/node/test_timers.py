@@ -21,9 +21,9 @@ import os
 import time
 from typing import Any
 
-from action_lifecycle.ros.executor import EVENTS_SINCE, make_executor, rclpy_version
+from action_lifecycle.ros.executor import has_events_executor, make_executor
 from action_lifecycle.ros.lifecycle_node import ManagedNode
-from action_lifecycle.ros.timers import Alarm, Scheduler, Timeout
+from action_lifecycle.ros.timers import Alarm, Timeout, TimerQueue
 from isolation import domain_id
 import pytest
 import rclpy
@@ -31,10 +31,10 @@ from rclpy.context import Context
 
 from .ending import destroy
 
-EXECUTORS = ['single_threaded', *(['events'] if rclpy_version() >= EVENTS_SINCE else [])]
+EXECUTORS = ['single_threaded', *(['events'] if has_events_executor() else [])]
 
 
-class Counting(Scheduler):
+class Counting(TimerQueue):
     """Counts how often its timer fires."""
 
     fired = 0
@@ -52,7 +52,7 @@ class Rig:
         rclpy.init(context=self.context, domain_id=domain_id())
         self.executor: Any = make_executor(executor, self.context)
         self.node = ManagedNode('example', context=self.context)
-        self.node.scheduler = self.scheduler = Counting(
+        self.node.timer_queue = self.queue = Counting(
             self.node, self.node.steady_clock, self.node.steady, jumps=False)
         self.executor.add_node(self.node)
 
@@ -93,7 +93,7 @@ def test_firings_do_not_multiply_while_the_executor_is_behind(rig: Rig) -> None:
     hold_up()
     rig.until(lambda: rounds == 60)
     assert called > 5
-    assert rig.scheduler.fired <= rounds
+    assert rig.queue.fired <= rounds
 
 
 def test_a_callback_that_asks_for_another_at_once_gets_it(rig: Rig) -> None:
@@ -110,9 +110,9 @@ def test_a_callback_that_asks_for_another_at_once_gets_it(rig: Rig) -> None:
 
 def test_what_is_canceled_while_it_is_due_is_not_called(rig: Rig) -> None:
     order: list[str] = []
-    begin = rig.scheduler.now()
+    begin = rig.queue.now()
     last = Timeout(rig.node, 0.01, lambda: order.append('canceled'))
-    rig.scheduler.at(begin + 0.005, last.cancel)  # before it, however long these lines take
+    rig.queue.at(begin + 0.005, last.cancel)  # before it, however long these lines take
     Timeout(rig.node, 0.02, lambda: order.append('called'))
     time.sleep(0.03)  # all are due when the timer fires
     rig.until(lambda: order)
@@ -130,7 +130,7 @@ def test_an_earlier_time_that_is_asked_for_while_another_is_awaited(rig: Rig) ->
 @pytest.mark.parametrize('step', [-3600.0, 3600.0])
 def test_delays_stay_what_they_were_when_the_wall_clock_is_set(rig: Rig, step: float) -> None:
     node, wall = rig.node, 0.0
-    node.ros_scheduler.now = node.now = lambda: time.time() + wall  # type: ignore[method-assign]
+    node.ros_timer_queue.now = node.now = lambda: time.time() + wall  # type: ignore[method-assign]
     rung: list[str] = []
     took: list[float] = []
     began = time.monotonic()
