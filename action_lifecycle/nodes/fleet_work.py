@@ -43,14 +43,15 @@ from ..fleet.consumer import Operation, Request
 from ..journal import JournalReader, Row
 from ..lifecycle.ports import Question
 from ..ros.conversions.basic import to_time
+from ..ros.goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import RetryPolicy, ServiceCall
-from ..ros.threads import in_executor
+from ..ros.threads import start_call
 
 LOOK = 0.1  # polling period (s) of the journal; half of it before the first motion
 ASK_STATE = 0.5  # polling period (s) of the action node's lifecycle state
 FRESH = 2.0  # s for which its response is valid
-ACCEPT = 10.0  # maximum time (s) for it to accept a goal
+ACCEPT = GoalPolicy(appear=10.0, accept=10.0)  # s
 FIELDS = ('flow', 'kind', 'source', 'parameters_json', 'priority', 'requester', 'recipe')
 OPTIONS = ('take_over', 'give_up')
 AHEAD = 5  # number of tries after the current one that are looked up in the journal
@@ -92,15 +93,15 @@ class FleetWork:
 
     def leases(self) -> list[msg.Lease]:
         """Return the claims of the running flows, also those that have lapsed."""
-        told = []
+        leases = []
         for flow_id, operation in list(self._claims.values()):
             left = operation.held_until - time.monotonic()
             held = left > 0 and not operation.ended
-            told.append(msg.Lease(
+            leases.append(msg.Lease(
                 flow_id=flow_id, name=operation.request.trace_id, token=operation.request.tries,
                 held=held,
                 expires=to_time(time.time() + left if held and operation.moved else 0.0)))
-        return told
+        return leases
 
     def names(self) -> list[str]:
         """Return the names of the claims."""
@@ -127,17 +128,20 @@ class FleetWork:
         """Run the flow, or follow the one already begun; returns its result."""
         request = operation.request
         begun, new = self._begun(request, operation.moved)
-        ended: asyncio.Future[Any] | None = None
+        ended: asyncio.Future[CallEnd] | None = None
         flow_id = begun or new
         self._claims[request.trace_id] = flow_id, operation
-        handle: Any = None
+        cancel: Callable[[], None] | None = None
         try:
             if begun is None:
-                handle, ended = await self._send(flow_id, request, gathered)
+                goal = _goal(flow_id, request, gathered)
+                cancel, ended = start_call(
+                    self._node,
+                    lambda: GoalCall(self._node, self._flows, None, ACCEPT).send(goal))
             return await self._follow(operation, flow_id, ended)
         except asyncio.CancelledError:
-            if handle is not None and not operation.moved:
-                self._clock.call_soon(handle.cancel_goal_async)
+            if cancel is not None and not operation.moved:
+                cancel()
             raise
         finally:
             del self._claims[request.trace_id]
@@ -158,10 +162,10 @@ class FleetWork:
             'begun to move. Should this robot do all of it again?', OPTIONS,
             names={'request': request.trace_id, 'name': name})
 
-        def told(answer: str, actor: str) -> None:
+        def pass_answer(answer: str, actor: str) -> None:
             if not answered.done():  # else another robot has the request now
                 answered.set_result((answer, actor))
-        self._clock.call_soon(lambda: asked.append(self._desk.ask(question, told)))
+        self._clock.call_soon(lambda: asked.append(self._desk.ask(question, pass_answer)))
         try:
             answer, actor = await asyncio.wrap_future(answered)
         finally:
@@ -189,13 +193,13 @@ class FleetWork:
         return last, f'{base}.{number}'
 
     async def _follow(
-        self, operation: Operation, flow_id: str, ended: asyncio.Future[Any] | None
+        self, operation: Operation, flow_id: str, ended: asyncio.Future[CallEnd] | None
     ) -> dict[str, Any]:
         """Read the journal until the flow has ended; record its first motion in Redis."""
         seq = 0
         away_since = None
         while True:
-            refused = ended.result().result if ended is not None and ended.done() else None
+            end = ended.result() if ended is not None and ended.done() else None
             reader = self._reader()
             for row in reader.rows(flow_id=flow_id, after=seq) if reader is not None else ():
                 seq = row.seq
@@ -204,8 +208,8 @@ class FleetWork:
                     self._clock.call_soon(self._changed)
                 if row.kind == 'flow' and row.final:
                     return self._result(row)
-            if refused is not None and not seq:
-                raise FlowFailed(refused.error_msg or 'the action node has refused the flow')
+            if end is not None and not seq:
+                raise FlowFailed(_refusal(end))
             now = time.monotonic()
             away_since = None if self.ready() else away_since or now
             if away_since is not None and now - away_since > self._patience:
@@ -220,32 +224,13 @@ class FleetWork:
 
     # ROS, in the executor's thread
 
-    async def _send(
-        self, flow_id: str, request: Request, goal: Mapping[str, Any]
-    ) -> tuple[Any, asyncio.Future[Any]]:
-        """Send the goal; returns its handle and a future of its result."""
-        message = ExecuteFlow.Goal(
-            flow=goal['flow'], kind=goal.get('kind', ''), source=goal.get('source', ''),
-            flow_id=flow_id, parameters_json=goal.get('parameters_json', ''),
-            priority=_number(goal.get('priority', '0')),
-            requester=goal.get('requester', f'request {request.trace_id}'),
-            recipe=goal.get('recipe', ''), lease=request.trace_id)
-        try:
-            handle = await asyncio.wait_for(
-                in_executor(self._node, lambda: self._flows.send_goal_async(message)), ACCEPT)
-        except asyncio.TimeoutError:
-            raise FlowFailed('the action node gives no answer') from None
-        if not handle.accepted:
-            raise FlowFailed('the action node is not active')
-        return handle, asyncio.ensure_future(in_executor(self._node, handle.get_result_async))
-
     def _ask_state(self) -> None:
         if self._asked is not None:
             self._asked.cancel()
-        self._asked = ServiceCall(
-            self._node, self._states, GetState.Request, RetryPolicy()).on_done(self._told_state)
+        self._asked = ServiceCall(self._node, self._states, GetState.Request, RetryPolicy())
+        self._asked.on_done(self._state_answered)
 
-    def _told_state(self, done: Any) -> None:
+    def _state_answered(self, done: Any) -> None:
         if done.exception() is None \
                 and done.result().current_state.id == State.PRIMARY_STATE_ACTIVE:
             self._active_at = time.monotonic()
@@ -254,6 +239,23 @@ class FleetWork:
 def _base(trace_id: str) -> str:
     """Return the prefix of the flow ids of a request."""
     return trace_id if _FLOW_ID.match(trace_id) else uuid.uuid5(uuid.NAMESPACE_OID, trace_id).hex
+
+
+def _goal(flow_id: str, request: Request, given: Mapping[str, Any]) -> ExecuteFlow.Goal:
+    return ExecuteFlow.Goal(
+        flow=given['flow'], kind=given.get('kind', ''), source=given.get('source', ''),
+        flow_id=flow_id, parameters_json=given.get('parameters_json', ''),
+        priority=_number(given.get('priority', '0')),
+        requester=given.get('requester', f'request {request.trace_id}'),
+        recipe=given.get('recipe', ''), lease=request.trace_id)
+
+
+def _refusal(end: CallEnd) -> str:
+    """Return why a flow did not begin."""
+    if end.how is Ending.RESULT:
+        return end.result.error_msg or 'the action node has refused the flow'
+    return 'the action node is not active' if end.how is Ending.REJECTED \
+        else 'the action node gives no answer'
 
 
 def _number(text: str) -> int:

@@ -28,8 +28,6 @@ import uuid
 
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.srv import Evaluate
-from action_msgs.msg import GoalStatus
-from unique_identifier_msgs.msg import UUID
 
 from .bridge_heartbeat import PERIOD
 from .clock import NodeClock
@@ -42,7 +40,7 @@ from ..lifecycle.ports import (
 )
 from ..lifecycle.spec import has_gaps
 from ..lifecycle.states import ErrorCode
-from ..ros.conversions.basic import json_or_text, to_uuid
+from ..ros.conversions.basic import json_or_text
 from ..ros.conversions.motion import (
     confirm_request_to,
     confirmation_from,
@@ -51,20 +49,19 @@ from ..ros.conversions.motion import (
     motion_request_to,
     motion_result_from,
 )
+from ..ros.goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from ..ros.goal_client import GoalClient
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import RetryPolicy, ServiceCall
 
-LOOK_AGAIN = 0.2
-"""Polling period (s) for the bridge's presence."""
+RETRY = 0.2
+"""Delay (s) before a rejected goal is sent again."""
 SILENCE = 4 * PERIOD
-"""Time (s) without feedback after which the bridge counts as gone."""
+"""Time (s) without feedback after which the bridge counts as gone; see `GoalPolicy`."""
 OF_MOTION = 8
 """Number of leading bytes that an `execute_motion` goal shares with its action's goal id."""
 ANSWER = 3.0
 """Time (s) for the response of `evaluate`, in addition to the bridge's wait for facts."""
-PATIENCE = 3
-"""Number of `SILENCE` periods without feedback of one goal, if other goals have feedback."""
 
 
 class BridgeClient:
@@ -76,7 +73,6 @@ class BridgeClient:
         self.guarded = node.guarded
         self.timeout = timeout
         self.safety_known = False  #: whether the bridge has received all its safety topics
-        self.heard = 0.0  #: steady time (s) of its last response or feedback
         self.motion = GoalClient(node, ExecuteMotion, f'{name}/execute_motion')
         self.confirmation = GoalClient(node, ConfirmOutcome, f'{name}/confirm_outcome')
         self.evaluation = node.add_client(Evaluate, f'{name}/evaluate')
@@ -103,6 +99,10 @@ class BridgeClient:
             RetryPolicy.tries(self.timeout, wait + ANSWER),
         ).on_done(lambda done: result(_judged(done)))
 
+    def heard(self) -> float:
+        """Return the steady time (s) of the last message about a goal."""
+        return max(self.motion.heard, self.confirmation.heard)
+
     def destroy(self) -> None:
         """Destroy the clients."""
         self.motion.destroy()
@@ -116,20 +116,20 @@ def _judged(done: Any) -> Confirmation:
 
 
 class _Call:
-    """One goal at the bridge, from waiting for the server to the result."""
+    """
+    A request to the bridge: one goal, or several one after another if the bridge goes away.
+
+    The bridge may be away for `timeout` s after the last message about the goal.
+    """
 
     def __init__(self, bridge: BridgeClient, client: GoalClient) -> None:
         self.bridge = bridge
         self.client = client
         self.canceled = False
         self.over = False
-        self.sent = False  #: a goal was sent; it may not have arrived
-        self._timer: Handle | None = None
-        self._goal_id: UUID | None = None  #: of the last goal sent, until it is dropped
-        self._accepted = False
-        self._heard = False
-        self._silences = 0
-        self._refused_for = 0.0
+        self.resume = False  #: whether the goal was begun before
+        self._calls: list[GoalCall] = []  #: those whose goal may still be executed
+        self._refused_for = 0.0  #: s
         self._last = bridge.node.steady()  #: steady time (s) of the last message about this goal
         self._missed = False
         self._away = 0.0  #: s
@@ -140,159 +140,102 @@ class _Call:
         return f'the world model bridge did not answer for {self._away:.1f} s' \
             if self._away else ''
 
-    def send(self, waited: float = 0.0) -> None:
-        """Send the goal when the server is there; `waited`: time (s) waited so far."""
+    def send(self) -> None:
+        """Send the goal when the server is there."""
         if self.over:
             return
-        if self.client.server_is_ready() and (self.may_go() or waited >= self.bridge.timeout):
-            self.sent = True
-            self._give_up()
-            goal_id = self._goal_id = to_uuid(self.new_id())
-            self.client.send(
-                self.goal(), goal_id, lambda feedback: self._sign(goal_id, feedback),
-            ).add_done_callback(self.bridge.guarded(
-                lambda future: self._answered(goal_id, future),
-                what=f'answer of action {self.client.server}'))
-            self._listen(waited)
-        elif waited >= self.bridge.timeout:
-            self.absent('the world model bridge is not there')
+        bridge = self.bridge
+        limit = self._last + bridge.timeout
+
+        def is_ready() -> bool:
+            return self.client.server_is_ready() and (
+                self.may_go() or bridge.node.steady() >= limit)
+
+        def entered(state: str) -> None:
+            if state == 'sent' and self.canceled:
+                call.cancel()
+
+        call = GoalCall(
+            bridge.node, self.client, self.new_id(),
+            GoalPolicy(appear=limit - bridge.node.steady(), silence=SILENCE), on_state=entered,
+            on_feedback=self.on_feedback, ready=is_ready, server_heard=bridge.heard)
+        self._calls.append(call)
+        call.done.add_done_callback(bridge.guarded(
+            lambda done: self._ended(call, done.result()),
+            what=f'result of action {self.client.server}'))
+        call.send(self.goal())
+
+    def _ended(self, call: GoalCall, end: CallEnd) -> None:
+        if self.over:
+            return
+        if call.first_heard:
+            if self._missed:
+                self._away += call.first_heard - self._last
+            self._last, self._missed = call.last_heard, False
+        if end.how is Ending.ABSENT:
+            self._fail('is not there')
+        elif end.how in (Ending.VANISHED, Ending.UNKNOWN):
+            if call.sent_at >= self._last + self.bridge.timeout:
+                self._fail('does not answer')
+            else:  # follow the goal when the bridge is back; it is never started twice
+                self._missed = self.resume = True
+                self.send()
+        elif end.how is Ending.REJECTED or self.is_interrupted(end.result):
+            self._calls.remove(call)
+            self._send_again()
         else:
-            self._timer = self.bridge.clock.call_later(
-                LOOK_AGAIN, lambda: self.send(waited + LOOK_AGAIN))
+            self.close()
+            self.finished(end.result)
 
-    def _sign(self, goal_id: UUID, feedback: Any) -> None:
-        self._hear()
-        self._begun(goal_id)
-        self.told(feedback)
+    def _send_again(self) -> None:
+        """
+        Repeat a rejected goal for `timeout` s: the bridge may not be active yet.
 
-    def _hear(self) -> None:
-        self._heard = True
-        self.bridge.heard = now = self.bridge.node.steady()
-        if self._missed:
-            self._missed = False
-            self._away += now - self._last
-        self._last = now
-
-    def _listen(self, waited: float) -> None:
-        """Start the check whether the bridge is still there."""
-        self._heard = False
-        self._timer = self.bridge.clock.call_later(SILENCE, lambda: self._still_there(waited))
-
-    def _still_there(self, waited: float) -> None:
-        if self._heard:
-            self._silences = 0
-            self._listen(0.0)
-            return
-        self._silences += 1
-        if self._silences <= PATIENCE \
-                and self.bridge.node.steady() < self.bridge.heard + SILENCE:
-            self._listen(waited)
-            return
-        self._give_up()
-        if waited >= self.bridge.timeout:
-            self.absent('the world model bridge does not answer')
+        A goal that was canceled and never began is not repeated.
+        """
+        if (self.resume or not self.canceled) and self._refused_for < self.bridge.timeout:
+            self._refused_for += RETRY
+            self.bridge.clock.call_later(RETRY, self.send)
         else:
-            self._missed = True
-            self.vanished(waited + SILENCE)
+            self._fail('does not accept goals now')
 
-    def _give_up(self) -> None:
-        """Ignore all further messages about the last goal sent."""
-        if self._goal_id is not None:
-            self.client.forget(self._goal_id)
-        self._goal_id = None
-        self._accepted = False
+    def _fail(self, why: str) -> None:
+        self.close()
+        self.failed(f'the world model bridge {why}')
 
-    def _answered(self, goal_id: UUID, future: Any) -> None:
-        accepted = future.result().accepted
-        if goal_id is not self._goal_id:
-            if accepted and (self.canceled or self.over):
-                self.client.cancel(goal_id)
-            return
-        self._hear()
-        if accepted:
-            self._begun(goal_id)
-        else:
-            self._refused()
-
-    def _begun(self, goal_id: UUID) -> None:
-        """Ask for the result of an accepted goal; feedback shows it if the response was lost."""
-        if self._accepted:
-            return
-        self._accepted = True
-        self.client.ask_result(goal_id).add_done_callback(
-            self.bridge.guarded(
-                lambda future: self._result(goal_id, future),
-                what=f'result of action {self.client.server}'))
-        if self.canceled:
-            self.client.cancel(goal_id)
-
-    def _refused(self) -> None:
-        """Repeat a rejected goal for `timeout` s: the bridge may not be active yet."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if self.insists() and self._refused_for < self.bridge.timeout:
-            self._refused_for += LOOK_AGAIN
-            self._timer = self.bridge.clock.call_later(LOOK_AGAIN, self.send)
-        else:
-            self.end()
-            self.refused()
-
-    def _result(self, goal_id: UUID, future: Any) -> None:
-        if goal_id is not self._goal_id:
-            return
-        answer = future.result()
-        if answer.status == GoalStatus.STATUS_UNKNOWN:
-            self._heard, self._silences = False, PATIENCE
-            return  # the bridge was restarted; the goal is sent again after SILENCE
-        self._hear()
-        if self.unanswered(answer.result):
-            self._give_up()
-            self._refused()
-            return
-        self.end()
-        self.done(answer.result, answer.status)
-
-    def end(self) -> None:
+    def close(self) -> None:
+        """Ignore further messages; a goal that is accepted later is canceled."""
         self.over = True
-        if self._timer is not None:
-            self._timer.cancel()
-        self._give_up()
+        for call in self._calls:
+            call.cancel()
 
     def cancel(self) -> None:
         self.canceled = True
-        if self._accepted and self._goal_id is not None:
-            self.client.cancel(self._goal_id)
+        for call in self._calls:
+            if call.sent_at:
+                call.cancel()
 
-    def new_id(self) -> str:
-        """Return the id of the next goal, in hex."""
-        return uuid.uuid4().hex
+    def new_id(self) -> uuid.UUID | None:
+        """Return the id of the next goal; None: a random one."""
+        return None
 
     def may_go(self) -> bool:
         return True
 
-    def insists(self) -> bool:
-        return True
-
-    def told(self, feedback: Any) -> None:
+    def on_feedback(self, feedback: Any) -> None:
         """Handle feedback."""
 
-    def unanswered(self, result: Any) -> bool:
+    def is_interrupted(self, result: Any) -> bool:
         """Whether this result does not count and the goal is to be sent again."""
         return False
 
     def goal(self) -> Any:
         raise NotImplementedError
 
-    def done(self, result: Any, status: int) -> None:
+    def finished(self, result: Any) -> None:
         raise NotImplementedError
 
-    def refused(self) -> None:
-        raise NotImplementedError
-
-    def absent(self, why: str) -> None:
-        raise NotImplementedError
-
-    def vanished(self, waited: float) -> None:
+    def failed(self, why: str) -> None:
         raise NotImplementedError
 
 
@@ -308,46 +251,31 @@ class _Motion(_Call):
         self.goals: dict[str, Any] = {}
         self.send()
 
-    def told(self, feedback: Any) -> None:
+    def on_feedback(self, feedback: Any) -> None:
         """Keep the step's goal as sent, if facts were filled in."""
         if feedback.step_state == 'sent' and feedback.feedback_json \
                 and has_gaps(self.request.steps[feedback.step].goal):
             self.goals[str(feedback.step)] = json_or_text(feedback.feedback_json)
 
-    def new_id(self) -> str:
+    def new_id(self) -> uuid.UUID:
         """Return an id with the prefix of the motion's id, which assigns feedback to actions."""
-        return self.request.goal_id[:2 * OF_MOTION] + super().new_id()[2 * OF_MOTION:]
+        return uuid.UUID(self.request.goal_id[:2 * OF_MOTION] + uuid.uuid4().hex[2 * OF_MOTION:])
 
     def may_go(self) -> bool:
         """Wait until a bridge that has just started has received its safety topics."""
         return self.resume or self.bridge.safety_known
 
-    def insists(self) -> bool:
-        """Repeat the goal, unless the motion never began and was canceled."""
-        return self.resume or not self.canceled
-
     def goal(self) -> ExecuteMotion.Goal:
         return motion_request_to(dataclasses.replace(self.request, resume=self.resume))
 
-    def done(self, result: ExecuteMotion.Result, status: int) -> None:
+    def finished(self, result: ExecuteMotion.Result) -> None:
         self.result(motion_result_from(result, self.goals, self.note))
 
-    def refused(self) -> None:
+    def failed(self, why: str) -> None:
+        sent = self.resume or any(call.sent_at for call in self._calls)
         self.result(MotionResult(
-            'failed', self.bridge.clock.now(), stopped=not self.resume,
-            error_code=ErrorCode.NOT_READY,
-            error_msg='the world model bridge does not accept motions now'))
-
-    def absent(self, why: str) -> None:
-        self.end()
-        self.result(MotionResult(
-            'failed', self.bridge.clock.now(), stopped=not (self.resume or self.sent),
+            'failed', self.bridge.clock.now(), stopped=not sent,
             error_code=ErrorCode.NOT_READY, error_msg=why))
-
-    def vanished(self, waited: float) -> None:
-        """Follow the goal when the bridge is back; a motion is never started twice."""
-        self.resume = True
-        self.send(waited)
 
 
 class _Confirmation(_Call):
@@ -363,22 +291,15 @@ class _Confirmation(_Call):
     def goal(self) -> ConfirmOutcome.Goal:
         return confirm_request_to(self.request)
 
-    def unanswered(self, result: ConfirmOutcome.Result) -> bool:
+    def is_interrupted(self, result: ConfirmOutcome.Result) -> bool:
         """Whether the bridge was deactivated before it had a verdict."""
         return bool(result.error_code == ErrorCode.INTERRUPTED)
 
-    def done(self, result: ConfirmOutcome.Result, status: int) -> None:
+    def finished(self, result: ConfirmOutcome.Result) -> None:
         self.result(confirmation_from(result, self.note))
 
-    def refused(self) -> None:
-        self.result(Confirmation('failed', (), ErrorCode.NOT_READY,
-                                 'the world model bridge does not accept questions now'))
-
-    def absent(self, why: str) -> None:
-        self.end()
+    def failed(self, why: str) -> None:
         self.result(Confirmation('failed', (), ErrorCode.NOT_READY, why))
 
-    def vanished(self, waited: float) -> None:
-        self.send(waited)
-
-        self.end()
+    def cancel(self) -> None:
+        self.close()

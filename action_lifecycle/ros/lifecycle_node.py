@@ -57,12 +57,13 @@ import time
 from time import perf_counter
 from typing import Any
 
-from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import QoSProfile
 
 from .diagnostics import Diagnostics, Health, PERIOD, USE_FQN
 from .executor import CHOICES
+from .goal_client import GoalClient
 from .limits import message_fault
 from .name_claim import claim_name
 from .parameters import Parameters
@@ -285,11 +286,10 @@ class ManagedNode(TransitionNode):
             cancel_callback=self.guarded(on_cancel, CancelResponse.ACCEPT, where),
             result_timeout=result_timeout, **action_qos())
 
-    def add_action_client(self, action: type, name: str) -> ActionClient:
+    def add_action_client(self, action: type, name: str) -> GoalClient:
         """Return the client of an action server; see `keep`."""
-        client: ActionClient = self.keep(
-            ('client', name, action), lambda: ActionClient(
-                self, action, name, **action_qos()))
+        client: GoalClient = self.keep(
+            ('client', name, action), lambda: GoalClient(self, action, name))
         return client
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:

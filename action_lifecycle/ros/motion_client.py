@@ -12,40 +12,30 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""
-One goal at a ROS action server of any type, from waiting for the server to the end of the goal.
-
-The caller gives the goal's id, which it has journaled before. A server refuses an id that it
-knows, so no goal is executed twice, and after a crash a goal is found again by its id.
-"""
+"""Goals of motions at a robot's action servers of any type; see `GoalCall`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-import math
 from typing import Any
 import uuid
 
 from action_msgs.msg import GoalStatus, GoalStatusArray
-from action_msgs.srv import CancelGoal
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
+from .goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from .goal_client import GoalClient
 from .lifecycle_node import ManagedNode
-from .line import Line, Turn
 from .qos import state_qos
 from .second_answers import Answers
-from .timers import Timeout
 from .types import action_class, constants_of
 from ..lifecycle.states import ErrorCode
 
-LOOK = 0.05  #: polling period (s) for a server to appear
 WATCH = 0.2  #: polling period (s) for the presence of a server during a goal
 ANSWER = 5.0  #: maximum time (s) for a server to accept or reject a goal
 SETTLE = 0.02  #: time (s) to wait for a second, different result of the same goal
-ASK_TWICE = 0.5  #: delay (s) before a server that does not know a goal is asked again
 ASK_AGAIN = 5.0
 """First delay (s) before a result is requested again, as it may be lost; then doubled."""
 MOVEIT_SUCCESS = 1  #: moveit_msgs/msg/MoveItErrorCodes; in other results 0 is success
@@ -55,6 +45,10 @@ UNANSWERED = 8
 _WORDS = {
     GoalStatus.STATUS_SUCCEEDED: 'succeeded', GoalStatus.STATUS_CANCELED: 'canceled',
     GoalStatus.STATUS_ABORTED: 'aborted'}
+_CODES = {
+    GoalStatus.STATUS_SUCCEEDED: ErrorCode.NONE,
+    GoalStatus.STATUS_CANCELED: ErrorCode.MOTION_CANCELED,
+    GoalStatus.STATUS_ABORTED: ErrorCode.MOTION_ABORTED}
 
 
 @dataclass(frozen=True)
@@ -79,8 +73,7 @@ class MotionClient(GoalClient):
     """A client of a robot's server: detects duplicate responses and cancels abandoned goals."""
 
     def __init__(self, node: ManagedNode, server: str, type_name: str) -> None:
-        super().__init__(node, action_class(type_name), server)
-        self.line = Line(UNANSWERED)
+        super().__init__(node, action_class(type_name), server, unanswered=UNANSWERED)
         self.on_second_answer: dict[bytes, Callable[[str], None]] = {}
         self._answers = Answers(self.goals, self._second_goal_answer)
         self._ends = Answers(self.results, self._second_result)
@@ -122,223 +115,66 @@ class MotionClient(GoalClient):
                 self.cancel(goal_id)
 
     def _second_goal_answer(self, key: bytes, first: Any, second: Any) -> None:
-        self._tell_second(key, 'more than one server answered the goal')
+        self._report_second(key, 'more than one server answered the goal')
 
     def _second_result(self, key: bytes, first: Any, second: Any) -> None:
         if (first.status, first.result) != (second.status, second.result):
-            self._tell_second(key, f'first {_word(first.status)}, then {_word(second.status)}')
+            self._report_second(key, f'first {_word(first.status)}, then {_word(second.status)}')
 
-    def _tell_second(self, key: bytes, how: str) -> None:
-        told = self.on_second_answer.get(key)
-        if told is not None:
-            told(how)
+    def _report_second(self, key: bytes, how: str) -> None:
+        callback = self.on_second_answer.get(key)
+        if callback is not None:
+            callback(how)
 
 
-class MotionGoal:
-    """
-    A goal in progress; `done` is a future of its GoalEnd.
-
-    `on_state` is called with waiting_for_server, sent, executing, canceling; `on_feedback` with
-    the server's feedback messages.
-    """
+class MotionGoal(GoalCall):
+    """A goal of a motion; `done` is a future of its GoalEnd."""
 
     def __init__(
         self, node: ManagedNode, client: MotionClient, goal_id: uuid.UUID, *,
         server_timeout: float, on_state: Callable[[str], None],
         on_feedback: Callable[[Any], None],
     ) -> None:
-        self.done: Any = Future()
-        self.sent = False
-        self._node = node
-        self._client = client
-        self._what = f'answer of action {client.server}'
-        self._goal_id = UUID(uuid=list(goal_id.bytes))
-        self._limit = node.steady() + server_timeout
-        self._on_state = on_state
-        self._on_feedback = on_feedback
-        self._may_run = False  #: accepted, or without a response
-        self._servers: frozenset[bytes] = frozenset()  #: DDS ids that may have it
-        self._turn: Turn | None = None
-        self._canceling = False
-        self._timer: Timeout | None = None
-        self._asked_twice = False
-        self._pause = ASK_AGAIN
-        self._ask_at = math.inf
-        self._answered = False
-        client.on_second_answer[bytes(self._goal_id.uuid)] = self._answered_twice
+        super().__init__(node, client, goal_id, GoalPolicy(
+            appear=server_timeout, accept=ANSWER, repeat=ASK_AGAIN, watch=WATCH, settle=SETTLE),
+            on_state=on_state, on_feedback=on_feedback)
+        self._motions = client
+        client.on_second_answer[goal_id.bytes] = self._answered_twice
 
-    # -- called by the owner
-
-    def send(self, goal: Any) -> None:
-        """Send the goal when the server is there and has answered earlier goals."""
-        self._turn = Turn(self._client.line, lambda: self._when_ready(lambda: self._send(goal)))
-        self._when_ready(self._turn.wait)
-
-    def follow(self) -> None:
-        """Follow a goal sent by an earlier process; starts nothing."""
-        self.sent = True
-        self._when_ready(self._follow)
-
-    def cancel(self) -> None:
-        """Cancel the goal; `done` is set with the server's result."""
-        if self._canceling or self.done.done():
-            return
-        self._canceling = True
-        if not self.sent:
-            self._end(GoalEnd('', ErrorCode.CANCELED, 'nothing was sent', True,
-                              self._node.now(), sent=False))
-            return
-        self._on_state('canceling')
-        self._client.cancel(self._goal_id).add_done_callback(
-            self._node.guarded(self._cancel_answered, what=self._what))
+    def outcome(self, end: CallEnd) -> GoalEnd:
+        """Return the meaning of an end."""
+        server = f"server '{self._client.server}'"
+        if end.how is Ending.RESULT:
+            said = _WORDS[end.status]
+            return GoalEnd(said, _CODES[end.status], describe(said, end.result), True, end.time,
+                           end.result)
+        if end.how is Ending.UNKNOWN:
+            self._motions.cancel_if_started(self._goal_id)
+        code, message = {
+            Ending.CANCELED: (ErrorCode.CANCELED, 'nothing was sent'),
+            Ending.ABSENT: (ErrorCode.SERVER_MISSING, f'no action {server}'),
+            Ending.REJECTED: (ErrorCode.GOAL_REJECTED, f'{server} rejected the goal'),
+            Ending.UNANSWERED: (
+                ErrorCode.GOAL_UNANSWERED, f'{server} neither accepted nor rejected the goal '
+                f'within {self._policy.accept:g} s'),
+            Ending.UNKNOWN: (ErrorCode.GOAL_UNKNOWN, f'{server} does not know the goal'),
+            Ending.VANISHED: (
+                ErrorCode.SERVER_VANISHED, f'{server} went away during the motion'),
+        }[end.how]
+        return GoalEnd('', code, message, end.stopped, end.time, sent=bool(self.sent_at))
 
     def give_up(self) -> None:
         """Stop waiting for the server's result."""
-        self._fail(ErrorCode.STOP_UNCONFIRMED,
-                   f"server '{self._client.server}' did not say that it stopped", stopped=False)
-
-    # -- from the server to the result
-
-    def _when_ready(self, then: Callable[[], None]) -> None:
-        if self.done.done():
-            return
-        if self._client.server_is_ready():
-            then()
-        elif self._node.steady() >= self._limit:
-            self._fail(ErrorCode.SERVER_MISSING,
-                       f"no action server '{self._client.server}'", stopped=True)
-        else:
-            self._on_state('waiting_for_server')
-            self._later(LOOK, lambda: self._when_ready(then))
-
-    def _send(self, goal: Any) -> None:
-        self.sent = True
-        self._on_state('sent')
-        self._later(ANSWER, self._unanswered)
-        self._client.send(
-            goal, self._goal_id, self._feedback).add_done_callback(
-                self._node.guarded(self._goal_answered, what=self._what))
-
-    def _goal_answered(self, future: Any) -> None:
-        self._leave_line()
-        accepted = future.result().accepted
-        if self.done.done() or self._may_run:  # accepted too late: it must not run
-            if accepted:
-                self._client.cancel(self._goal_id)
-        elif accepted:
-            self._running()
-        else:
-            self._fail(ErrorCode.GOAL_REJECTED,
-                       f"server '{self._client.server}' rejected the goal", stopped=True)
-
-    def _cancel_answered(self, future: Any) -> None:
-        """Treat the goal as accepted if the server cancels it and its response was lost."""
-        canceled = [bytes(info.goal_id.uuid) for info in future.result().goals_canceling]
-        if bytes(self._goal_id.uuid) in canceled and not (self._may_run or self.done.done()):
-            self._leave_line()
-            self._running()
-
-    def _unanswered(self) -> None:
-        """Cancel a goal that was neither accepted nor rejected, as it may still be executed."""
-        self._leave_line()
-        self._may_run = True
-        message = (f"server '{self._client.server}' neither accepted nor rejected the goal "
-                   f'within {ANSWER:g} s')
-        self._later(ANSWER, lambda: self._fail(
-            ErrorCode.GOAL_UNANSWERED, message, stopped=False))
-        self._client.cancel(self._goal_id).add_done_callback(lambda future: self._fail(
-            ErrorCode.GOAL_UNANSWERED, message,
-            stopped=future.result().return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID))
-
-    def _follow(self) -> None:
-        self._client.listen(self._goal_id, self._feedback)
-        self._running()
-
-    def _running(self) -> None:
-        self._may_run = True
-        self._servers = self._client.servers
-        self._on_state('executing')
-        self._ask_result()
-        if self._canceling:  # the first cancel may have come before the goal was known
-            self._client.cancel(self._goal_id)
-
-    def _ask_result(self) -> None:
-        self._ask_at = self._node.steady() + self._pause
-        self._pause *= 2
-        self._later(WATCH, self._watch)
-        self._client.ask_result(self._goal_id).add_done_callback(
-            self._node.guarded(self._result, what=self._what))
-
-    def _feedback(self, feedback: Any) -> None:
-        if not self.done.done():
-            self._on_feedback(feedback)
-
-    def _result(self, future: Any) -> None:
-        if self.done.done() or self._answered:
-            return
-        answer = future.result()
-        ended = self._node.now()
-        if answer.status not in _WORDS:
-            self._unknown()
-            return
-        self._answered = True
-        said = _WORDS[answer.status]
-        code = {'succeeded': ErrorCode.NONE, 'canceled': ErrorCode.MOTION_CANCELED,
-                'aborted': ErrorCode.MOTION_ABORTED}[said]
-        end = GoalEnd(said, code, describe(said, answer.result), True, ended, answer.result)
-        self._later(SETTLE, lambda: self._end(end))
-
-    def _unknown(self) -> None:
-        """Ask again once: a goal sent just before a crash may arrive later."""
-        if not self._asked_twice:
-            self._asked_twice = True
-            self._later(ASK_TWICE, self._ask_result)
-            return
-        self._client.cancel_if_started(self._goal_id)
-        self._fail(ErrorCode.GOAL_UNKNOWN,
-                   f"server '{self._client.server}' does not know the goal", stopped=True)
+        self._fail_with(ErrorCode.STOP_UNCONFIRMED, 'did not say that it stopped', stopped=False)
 
     def _answered_twice(self, how: str) -> None:
-        if self._may_run and not self._answered:
+        if (self._running or self._given_up) and not self._answered:
             self._client.cancel(self._goal_id)
-        self._fail(ErrorCode.RESULT_TWICE, f"server '{self._client.server}' answered twice: {how}",
-                   stopped=self._answered)
+        self._fail_with(ErrorCode.RESULT_TWICE, f'answered twice: {how}', stopped=self._answered)
 
-    def _watch(self) -> None:
-        """Check that the server is there; a restarted server does not know the goal."""
-        if not (self._client.server_is_ready() and self._client.servers & self._servers):
-            self._fail(ErrorCode.SERVER_VANISHED,
-                       f"server '{self._client.server}' went away during the motion",
-                       stopped=False)
-        elif self._node.steady() >= self._ask_at:
-            self._ask_result()
-        else:
-            self._later(WATCH, self._watch)
-
-    # -- ending
-
-    def _leave_line(self) -> None:
-        if self._turn is not None:
-            self._turn.leave()
-
-    def _later(self, delay: float, then: Callable[[], None]) -> None:
-        """Set the timer of this goal, which replaces the last one."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = None if self.done.done() else Timeout(self._node, delay, then)
-
-    def _fail(self, code: ErrorCode, message: str, *, stopped: bool) -> None:
-        self._end(GoalEnd('', code, message, stopped, self._node.now(), sent=self.sent))
-
-    def _end(self, end: GoalEnd) -> None:
-        if self.done.done():
-            return
-        self._leave_line()
-        if self._timer is not None:
-            self._timer.cancel()
-        if end.code is not ErrorCode.GOAL_UNANSWERED:  # it may still be accepted
-            self._client.forget(self._goal_id)
-        self.done.set_result(end)
+    def _fail_with(self, code: ErrorCode, what: str, *, stopped: bool) -> None:
+        self.end(GoalEnd('', code, f"server '{self._client.server}' {what}", stopped,
+                         self._node.now(), sent=bool(self.sent_at)))
 
 
 def describe(said: str, result: Any) -> str:
@@ -349,8 +185,8 @@ def describe(said: str, result: Any) -> str:
         owner, code = code, 0 if code.val == MOVEIT_SUCCESS else code.val
         text = text or getattr(owner, 'message', '')
     names = [name for name, value in constants_of(type(owner)).items() if value == code]
-    told = f'error code {code}' + (f' {names[0]}' if len(names) == 1 else '') if code else ''
-    extra = ', '.join(part for part in (told, str(text)) if part)
+    number = f'error code {code}' + (f' {names[0]}' if len(names) == 1 else '') if code else ''
+    extra = ', '.join(part for part in (number, str(text)) if part)
     return f'{said} ({extra})' if extra else said
 
 

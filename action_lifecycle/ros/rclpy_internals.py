@@ -35,8 +35,7 @@ def declared_parameters(node: Node) -> Collection[str]:
 
     rclpy lists them only by a service: https://github.com/ros2/rclpy/issues/1097.
     """
-    names: Collection[str] = node._parameters.keys()
-    return names
+    return node._parameters.keys()
 
 
 def parameter_overrides(node: Node) -> dict[str, Any]:
@@ -45,8 +44,7 @@ def parameter_overrides(node: Node) -> dict[str, Any]:
 
     rclpy has no access to those that are not declared.
     """
-    overrides: dict[str, Any] = node._parameter_overrides
-    return overrides
+    return node._parameter_overrides
 
 
 def lifecycle_state(node: Any) -> str:
@@ -89,9 +87,7 @@ def drop_late_responses(service: Any) -> None:
     service.send_response = send_response
 
 
-def replace_lookup(
-    client: Any, lookup: Callable[[Callable[[int], Future], int], Future]
-) -> None:
+def replace_lookup(client: Any, lookup: Callable[[Callable[..., Future], int], Future]) -> None:
     """
     Let `lookup(original, number)` find the future for a response, by the request's number.
 
@@ -108,8 +104,5 @@ def take_message(subscription: Any) -> tuple[Any, dict[str, Any]] | None:
 
     rclpy has no counterpart of rclcpp's `Subscription::take`.
     """
-    handle = subscription.handle
-    with handle:
-        taken: tuple[Any, dict[str, Any]] | None = handle.take_message(
-            subscription.msg_type, False)
-    return taken
+    with subscription.handle as handle:
+        return handle.take_message(subscription.msg_type, False)

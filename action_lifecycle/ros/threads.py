@@ -23,6 +23,7 @@ from typing import Any
 
 from rclpy.task import Future
 
+from .goal_call import GoalCall
 from .lifecycle_node import ManagedNode
 from .service_call import RetryPolicy, ServiceCall
 from ..engine.errors import LifecycleError
@@ -80,17 +81,28 @@ async def in_executor(node: ManagedNode, start: Callable[[], Any]) -> Any:
     return await answered
 
 
+def start_call(
+    node: ManagedNode, make: Callable[[], GoalCall | ServiceCall]
+) -> tuple[Callable[[], None], asyncio.Future[Any]]:
+    """Start a call from an asyncio loop; returns a function that cancels it, and its `done`."""
+    calls: list[GoalCall | ServiceCall] = []
+
+    def start() -> Any:
+        calls.append(make())
+        return calls[0].done
+
+    def cancel() -> None:
+        if node.executor is not None:
+            node.executor.create_task(node.guarded(lambda: [call.cancel() for call in calls]))
+    return cancel, asyncio.ensure_future(in_executor(node, start))
+
+
 async def call_from_loop(
     node: ManagedNode, client: Any, request: Any, policy: RetryPolicy
 ) -> Any:
     """Call a service from an asyncio loop; see `ServiceCall`. The call ends with the task."""
-    calls: list[ServiceCall] = []
-
-    def start() -> Any:
-        calls.append(ServiceCall(node, client, lambda: request, policy))
-        return calls[0].done
+    cancel, done = start_call(node, lambda: ServiceCall(node, client, lambda: request, policy))
     try:
-        return await in_executor(node, start)
+        return await done
     finally:
-        if calls and node.executor is not None:
-            node.executor.create_task(calls[0].cancel)
+        cancel()

@@ -25,29 +25,30 @@ Calls are made in the executor's thread of the node and awaited in an asyncio lo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 import json
 import math
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from rclpy.action import ActionClient
 from rosidl_runtime_py.convert import message_to_ordereddict
 import yaml
 
+from .goal_call import Ending, GoalCall, GoalPolicy
+from .goal_client import GoalClient
 from .goals import fill
 from .json_schema import message_schema
 from .lifecycle_node import ManagedNode
-from .service_call import NoAnswer, RetryPolicy
-from .threads import call_from_loop, in_executor
+from .service_call import LOOK, NoAnswer, RetryPolicy
+from .threads import call_from_loop, start_call
 from .types import action_class, service_class
 from ..engine.tool_state import ToolError
 from ..flow.loading import parse_flow
 from ..tools.registry import TIME_LIMIT, Tool
 
-LOOK = 0.05
-"""Polling period (s) for a server to appear."""
+ANSWER = 10.0
+"""Maximum time (s) for the action node to accept a flow."""
 STOP_LIMIT = 10.0
 """Maximum time (s) for a canceled motion to stop."""
 
@@ -75,7 +76,7 @@ def service_tool(
 
 
 def action_tool(
-    node: ManagedNode, client: ActionClient, name: str, server: str, type_name: str,
+    node: ManagedNode, client: GoalClient, name: str, server: str, type_name: str,
     action: Mapping[str, Any], *, description: str = '', time_limit: float = TIME_LIMIT,
 ) -> Tool:
     """
@@ -120,36 +121,30 @@ def _templates(value: Any, path: str) -> list[str]:
 
 
 async def _execute(
-    node: ManagedNode, client: ActionClient, name: str, flow: str, user: str, time_limit: float
+    node: ManagedNode, client: GoalClient, name: str, flow: str, user: str, time_limit: float
 ) -> Any:
     """Run a flow of one action; cancels it at the time limit or if this task is cancelled."""
-    await _ready(client.server_is_ready, 'the action node is not there', time_limit)
     goal = ExecuteFlow.Goal(flow=flow, kind='yaml', source=f"tool '{name}'", requester=user)
-    handle = await in_executor(node, lambda: client.send_goal_async(goal))
-    if not handle.accepted:
-        raise ToolError('the action node takes no flow now')
-    ended = asyncio.ensure_future(in_executor(node, handle.get_result_async))
+    cancel, ended = start_call(
+        node, lambda: GoalCall(node, client, None, GoalPolicy(accept=ANSWER)).send(goal))
     try:
-        answer = await asyncio.wait_for(asyncio.shield(ended), time_limit)
+        end = await asyncio.wait_for(asyncio.shield(ended), time_limit)
     except (asyncio.TimeoutError, asyncio.CancelledError) as error:
-        node_cancel = in_executor(node, handle.cancel_goal_async)
-        await asyncio.wait([asyncio.ensure_future(node_cancel), ended], timeout=STOP_LIMIT)
+        cancel()
+        await asyncio.wait([ended], timeout=STOP_LIMIT)
         if isinstance(error, asyncio.CancelledError):
             raise
+        if ended.done() and ended.result().how is Ending.CANCELED:
+            raise ToolError(f'the action node is not there after {time_limit:g} s') from None
         raise ToolError(f'not done within {time_limit:g} s; it was canceled') from None
-    result = answer.result
+    if end.how is not Ending.RESULT:
+        raise ToolError('the action node takes no flow now' if end.how is Ending.REJECTED
+                        else 'the action node does not answer')
+    result = end.result
     if result.error_code:
         raise ToolError(f'{result.error_msg or result.state} (error code {result.error_code})')
     return {'done': True, 'flow': result.flow_id,
             'summary': json.loads(result.summary_json or '{}')}
-
-
-async def _ready(there: Callable[[], bool], absent: str, limit: float) -> None:
-    deadline = asyncio.get_running_loop().time() + limit
-    while not there():
-        if asyncio.get_running_loop().time() > deadline:
-            raise ToolError(f'{absent} after {limit:g} s')
-        await asyncio.sleep(LOOK)
 
 
 def plain(message: Any) -> Any:

@@ -27,7 +27,7 @@ from action_lifecycle.cli.exits import NotThere
 from action_lifecycle.flow.loading import parse_flow
 from action_lifecycle.nodes import flow_check
 from action_lifecycle.nodes.flow_check import FlowCheck
-from action_lifecycle.ros import motion_client
+from action_lifecycle.ros import goal_client, motion_client
 from action_lifecycle.ros.lifecycle_node import ManagedNode
 from action_lifecycle.ros.transitions import SUCCESS
 from action_lifecycle_msgs.srv import Check
@@ -87,6 +87,28 @@ def test_a_motion_ends_although_answers_to_its_result_are_lost(
     result = rig.execute({'command': {'position': 0.01}})
     assert (result.outcome, result.error_msg) == ('executed', '')
     assert len(answers) == lost + 1 and len(rig.gripper.goals) == 1
+
+
+def test_the_first_goal_is_sent_when_the_server_has_answered(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bytes] = []
+    answer = rig.gripper.server._execute_get_result_request
+
+    async def lose(taken: Any) -> None:
+        asked.append(bytes(taken[1].goal_id.uuid))
+        if len(asked) == 3:
+            assert not rig.gripper.goals
+        if len(asked) >= 3:
+            await answer(taken)
+
+    monkeypatch.setattr(goal_client, 'PROBE', 30.0)
+    monkeypatch.setattr(rig.gripper.server, '_execute_get_result_request', lose)
+    assert rig.execute({'command': {'position': 0.01}}).outcome == 'executed'
+    assert len(set(asked[:3])) == 3 and len(rig.gripper.goals) == 1
+    before = len(asked)
+    assert rig.execute({'command': {'position': 0.02}}).outcome == 'executed'
+    assert len(set(asked[before:])) == 1  # its result: the server is known
 
 
 class Losing:
