@@ -35,7 +35,7 @@ class Extension:
         return True
 
     def again(self, run: FlowRun, runner: ActionRunner) -> bool:
-        """Whether an ended action runs again; then this method has assigned it anew."""
+        """Whether an ended action runs again; if so, assign it and call `Orchestrator.due`."""
         return False
 
     def holds(self, run: FlowRun) -> bool:

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 import logging
 from typing import Any
 
@@ -38,6 +39,7 @@ from .orchestrator import Orchestrator
 from .run import FlowRun
 from ..engine.errors import LifecycleError, nearest
 from ..journal import Entry, Row
+from ..lifecycle.journal_retry import RETRY_PERIOD, until_recorded
 from ..lifecycle.ports import Handle
 from ..lifecycle.runner import ActionRunner
 from ..lifecycle.schedule import ScheduleSpec
@@ -45,8 +47,6 @@ from ..lifecycle.states import Outcome
 
 LOOK = {'wall': 1.0, 'ros': 0.2}
 """Maximum polling period (s) by clock; shorter for ROS time, which may run fast."""
-AGAIN = 1.0
-"""Delay (s) before a failed journal write is repeated."""
 SOON = 0.02
 """Minimum polling period (s)."""
 MAX_RUNNING = 100
@@ -228,28 +228,17 @@ class Jobs(Extension):
         if action.outcome is not Outcome.SUCCEEDED or job.over:
             self._close(job, 'done')
             return False
-        found = job
-        if not self._assigned_anew(found, runner):
-            self._recorder.clock.call_later(AGAIN, lambda: self._try_anew(found, runner))
+        until_recorded(self._recorder.clock.call_later, f'the next run of {job.job_id}',
+                       partial(self._reassign, job, runner))
         return True
 
-    def _assigned_anew(self, job: Job, runner: ActionRunner) -> bool:
-        try:
-            if self._note(job, 'ended'):
-                runner.fire('reassign', actor='job', cause=job.spec.in_words())
-                return True
-        except LifecycleError as error:
-            self._log.error('%s is not assigned again: %s', job.job_id, error)
-        return False
-
-    def _try_anew(self, job: Job, runner: ActionRunner) -> None:
-        if self.jobs.get(job.job_id) is not job:
-            return
-        if self._assigned_anew(job, runner):
+    def _reassign(self, job: Job, runner: ActionRunner) -> None:
+        """Assign an ended action again; it then waits for the next time of its schedule."""
+        if self.jobs.get(job.job_id) is job:
+            self._append(job, 'ended')
+            runner.fire('reassign', actor='job', cause=job.spec.in_words())
             job.waiting = True
-            self._look()
-        else:
-            self._recorder.clock.call_later(AGAIN, lambda: self._try_anew(job, runner))
+            self._recorder.clock.call_later(0.0, self._look)
 
     def flow_ended(self, run: FlowRun) -> None:
         """Handle the end of a run, or of a flow with scheduled actions."""
@@ -293,7 +282,7 @@ class Jobs(Extension):
         if job.next is None:
             return longest
         if job.next <= job.seen:  # the journal write has failed
-            return AGAIN
+            return RETRY_PERIOD
         return min(longest, max(SOON, job.next - job.seen))
 
     def _start_owed(self, job: Job) -> None:
@@ -385,13 +374,16 @@ class Jobs(Extension):
     def _note(self, job: Job, event: str, cause: str = '') -> bool:
         """Journal a step; returns False if that fails, and then the step has not happened."""
         try:
-            self._recorder.journal.append(Entry(
-                kind='job', action_id=job.job_id, event=event, data=job.data(), cause=cause,
-                ros_time=self._recorder.clock.now()))
+            self._append(job, event, cause)
         except LifecycleError as error:
             self._log.error("job '%s': %s is not recorded: %s", job.job_id, event, error)
             return False
         return True
+
+    def _append(self, job: Job, event: str, cause: str = '') -> None:
+        self._recorder.journal.append(Entry(
+            kind='job', action_id=job.job_id, event=event, data=job.data(), cause=cause,
+            ros_time=self._recorder.clock.now()))
 
     def _now(self, spec: ScheduleSpec) -> float:
         return told(self._wall_time() if spec.clock == 'wall' else self._recorder.clock.now())

@@ -39,11 +39,12 @@ from .restoring import restore_flows
 from .results import Seen
 from .run import FlowRun
 from .scheduler import Dependencies, Resources
-from .starting import START_AGAIN, Starter
+from .starting import Starter
 from .steering import Steering
 from .summary import summary_of, why_failed
 from ..engine import Graph, LifecycleError, TransitionNotAllowed
 from ..lifecycle.action import Action
+from ..lifecycle.journal_retry import until_recorded
 from ..lifecycle.ports import Clock, Operator, Verifier, World
 from ..lifecycle.runner import ActionRunner
 from ..lifecycle.states import ErrorCode
@@ -89,6 +90,7 @@ class Orchestrator:
         self.extensions: list[Extension] = []
         self.recipes: Recipes = no_recipes
         self.log = logging.getLogger('action_lifecycle')
+        self.until_recorded = partial(until_recorded, clock.call_later)
         self._advancing: set[str] = set()
         self._seen = Seen(world)
         self.steering = Steering(self)
@@ -208,12 +210,8 @@ class Orchestrator:
         self.dispatch()
 
     def _enter(self, run: FlowRun) -> None:
-        try:
-            run.machine.fire(run.status)
-        except LifecycleError as error:
-            self.try_again(f'flow {run.flow_id} does not enter {run.status}', error,
-                           lambda: self.advance(run))
-        else:
+        if self.until_recorded(f'{run.status} of flow {run.flow_id}',
+                               lambda: run.machine.fire(run.status), lambda: self.advance(run)):
             self.advance_soon(run)  # for actions that ended meanwhile
 
     def advance_soon(self, run: FlowRun) -> None:
@@ -276,12 +274,11 @@ class Orchestrator:
         summary = summary_of(run, self.clock.now())
         if run.status == 'FAIL':
             run.error_code, run.error_msg = why_failed(run)
-        try:
-            run.machine.fire(run.status, **summary, error_code=run.error_code.name,
-                             cause=run.error_msg, final=True)
-        except LifecycleError as error:
-            self.try_again(f'the end of flow {run.flow_id} is not recorded', error,
-                           lambda: self.advance(run))
+        if not self.until_recorded(
+                f'the end of flow {run.flow_id}',
+                lambda: run.machine.fire(run.status, **summary, error_code=run.error_code.name,
+                                         cause=run.error_msg, final=True),
+                lambda: self.advance(run)):
             return
         run.summary = summary
         self.starter.scheduler.forget(run.flow_id)
@@ -310,7 +307,6 @@ class Orchestrator:
                 self.flow_changed(self.runs[key[0]])
         if run.canceled_by is None and any(
                 extension.again(run, runner) for extension in self.extensions):
-            self.starter.claim(run, [action.action_id])
             self.dispatch()
             return
         run.completions.append(runner)
@@ -350,16 +346,8 @@ class Orchestrator:
         self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
     ) -> None:
         """Journal a command so that it survives a restart; a failed write is repeated later."""
-        try:
-            self.recorder.note(flow_id, event, data, actor=actor, cause=cause)
-        except LifecycleError as error:
-            self.try_again(f'{event} of {flow_id} is not recorded', error,
-                           lambda: self.note(flow_id, event, data, actor, cause))
-
-    def try_again(self, what: str, error: LifecycleError, again: Callable[[], None]) -> None:
-        """Log an error and call `again` after `START_AGAIN` s."""
-        self.log.error('%s, trying again in %.0f s: %s', what, START_AGAIN, error)
-        self.clock.call_later(START_AGAIN, again)
+        self.until_recorded(f'{event} of {flow_id}', lambda: self.recorder.note(
+            flow_id, event, data, actor=actor, cause=cause))
 
     def fire(self, flow_id: str, action_id: str, event: str, **data: Any) -> Action:
         """Fire an event of an action from outside; raises TransitionNotAllowed."""

@@ -18,17 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-import logging
 from typing import Any
 import uuid
 
 from ..journal import Entry, Journal, Row
 from ..lifecycle.action import Action
+from ..lifecycle.journal_retry import repeat_later
 from ..lifecycle.ports import Clock
 from ..lifecycle.states import ActionState
-
-BARRIER_AGAIN = 1.0
-"""Delay (s) before a failed power-loss barrier is repeated."""
 
 TEXT_PART = 250_000
 """Maximum number of characters of a flow's text in one row."""
@@ -181,13 +178,8 @@ class JournalRecorder:
             if error is None:
                 self.call_soon(callback)
             else:
-                logging.getLogger('action_lifecycle').error(
-                    'not safe on disk, asking again in %.0f s: %s', BARRIER_AGAIN, error)
-                self.call_soon(lambda: _ignore(self.clock.call_later(
-                    BARRIER_AGAIN, lambda: self.barrier(callback))))
+                self.call_soon(lambda: repeat_later(
+                    self.clock.call_later, 'a row that must survive a power loss', error,
+                    lambda: self.barrier(callback)))
 
         self.journal.barrier(done)
-
-
-def _ignore(handle: object) -> None:
-    """Discard a handle that is never canceled."""

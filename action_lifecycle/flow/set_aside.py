@@ -172,11 +172,9 @@ class SetAside:
             kind='flow', flow_id=flow_id, event='fail', from_state=states[-1] if states else '',
             to_state='FAIL', cause=reason, actor=actor, final=True, ros_time=now,
             data={'error_code': ErrorCode.INTERRUPTED.name}))
-        try:
-            self._journal.append_many(entries)
-        except LifecycleError as error:
-            orchestrator.try_again(f'the end of flow {flow_id} is not recorded', error,
-                                   lambda: self.give_up(flow_id, actor, reason))
+        orchestrator.until_recorded(
+            f'the end of flow {flow_id}', lambda: self._journal.append_many(entries),
+            lambda: self.give_up(flow_id, actor, reason))
 
     def _end(self, row: Row, actor: str, reason: str, now: float) -> list[Entry]:
         """Return the changes from the state in `row` to the end of the action."""

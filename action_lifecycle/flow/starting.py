@@ -17,6 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 import itertools
 import logging
 
@@ -25,12 +26,11 @@ from .results import Judgment
 from .run import FlowRun
 from .scheduler import AGING, Claim, Resources, Scheduler
 from ..engine import LifecycleError
+from ..lifecycle.journal_retry import until_recorded
 from ..lifecycle.ports import Clock, World
 from ..lifecycle.spec import WhenSpec
 from ..lifecycle.states import ErrorCode
 
-START_AGAIN = 1.0
-"""Delay (s) before a failed journal write is repeated."""
 AT_ONCE = 10
 """Number of actions started at once, before other callbacks run."""
 
@@ -164,25 +164,23 @@ class Starter:
                 if not self._wanted:
                     return
                 claim = self.scheduler.next()
-                self._wanted = claim is not None and self._start(claim)
+                self._wanted = claim is not None and until_recorded(
+                    self._clock.call_later, f"the start of {'/'.join(claim.key)}",
+                    partial(self._start, claim), again=self.dispatch)
             self._call_soon(self.dispatch)
         finally:
             self._dispatching = False
 
-    def _start(self, claim: Claim) -> bool:
-        run = self._runs[claim.key[0]]
+    def _start(self, claim: Claim) -> None:
+        run, name = self._runs[claim.key[0]], claim.key[1]
         self.scheduler.start(claim)
-        run.at_work.add(claim.key[1])
+        run.at_work.add(name)
         try:
-            waited = self._clock.now() - run.ready_at.get(claim.key[1], self._clock.now())
-            run.runners[claim.key[1]].start(waited=max(0.0, waited))
-        except LifecycleError as error:
-            self._log.error('%s/%s does not start, trying again in %.0f s: %s',
-                            *claim.key, START_AGAIN, error)
+            waited = self._clock.now() - run.ready_at.get(name, self._clock.now())
+            run.runners[name].start(waited=max(0.0, waited))
+        except (LifecycleError, OSError):
             self.scheduler.end(*claim.key)
-            run.at_work.discard(claim.key[1])
+            run.at_work.discard(name)
             self.scheduler.add(claim)
-            self._clock.call_later(START_AGAIN, self.dispatch)
-            return False
-        run.ready_at.pop(claim.key[1], None)
-        return True
+            raise
+        run.ready_at.pop(name, None)

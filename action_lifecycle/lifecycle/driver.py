@@ -27,6 +27,7 @@ import random
 from typing import Any
 
 from .action import Action
+from .journal_retry import until_recorded
 from .ports import (
     Clock,
     conditions_of,
@@ -44,9 +45,6 @@ from .states import ActionState, ErrorCode, Outcome
 from .words import in_words
 from ..engine import LifecycleError, TransitionNotAllowed
 from ..engine.errors import ContentRefused
-
-RECORD_AGAIN = 1.0
-"""Delay (s) before a failed journal write is repeated."""
 
 
 class Driver:
@@ -127,14 +125,13 @@ class Driver:
 
     def _fire(self, event: str, **data: Any) -> None:
         """Fire an event; if the journal write fails, log it and repeat until it succeeds."""
-        try:
-            self.fire(event, **data)
-        except (TransitionNotAllowed, ContentRefused) as error:
-            self._internal(error)
-        except (LifecycleError, OSError) as error:
-            self.log.error('%s: %s is not recorded, trying again in %.0f s: %s',
-                           self.action.machine.name, event, RECORD_AGAIN, error)
-            self._later(RECORD_AGAIN, lambda: self._fire(event, **data))
+        def fire() -> None:
+            try:
+                self.fire(event, **data)
+            except (TransitionNotAllowed, ContentRefused) as error:
+                self._internal(error)
+
+        until_recorded(self._later, f'{self.action.machine.name}: {event}', fire)
 
     def _fail(self, code: ErrorCode, reason: str, **data: Any) -> None:
         if self._last:

@@ -28,9 +28,9 @@ import random
 from typing import Any
 
 from .action import Action
-from .driver import RECORD_AGAIN
 from .falling_back import FallingBack
 from .fragment import fragment_of
+from .journal_retry import until_recorded
 from .moving import Moving
 from .ports import (
     Clock,
@@ -194,14 +194,14 @@ class ActionRunner(Moving, Verifying, FallingBack):
 
     def _enter_recipe_requested(self) -> None:
         """Record the fragment for the recipe; its errors do not change the outcome."""
-        try:
-            self.fire('receive_recipe', fragment=fragment_of(self.action), actor='recipe')
-        except (ContentRefused, LookupError, TypeError, ValueError) as error:
-            self._end(Outcome.SUCCEEDED, 'recipe', f'contributes nothing: {error}')
-        except (LifecycleError, OSError) as error:
-            self.log.error('%s: its part of the recipe is not recorded, trying again in %.0f s: '
-                           '%s', self.action.machine.name, RECORD_AGAIN, error)
-            self._later(RECORD_AGAIN, self._enter_recipe_requested)
+        def record() -> None:
+            try:
+                self.fire('receive_recipe', fragment=fragment_of(self.action), actor='recipe')
+            except (ContentRefused, LookupError, TypeError, ValueError) as error:
+                self._end(Outcome.SUCCEEDED, 'recipe', f'contributes nothing: {error}')
+
+        until_recorded(
+            self._later, f'{self.action.machine.name}: its part of the recipe', record)
 
     def _enter_recipe_received(self) -> None:
         self._fire('terminate', outcome=Outcome.SUCCEEDED.value)
