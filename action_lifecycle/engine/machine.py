@@ -127,6 +127,10 @@ class Machine:
         """Return the last transitions, oldest first, at most `history_limit`."""
         return tuple(self._history)
 
+    def restore(self, state: str) -> None:
+        """Set the current state from a record, without hooks; raises `LifecycleError`."""
+        self._state = self.graph.state(state).name
+
     def add_listener(self, listener: object) -> None:
         """Add an object whose methods are hooks and guards, from the next event on."""
         self._listeners = (*self._listeners, listener)

@@ -22,10 +22,10 @@ from typing import Any
 import uuid
 
 from ..journal import Entry, Journal, Row
+from ..journal.action_rows import entry_of
 from ..lifecycle.action import Action
 from ..lifecycle.journal_retry import repeat_later
 from ..lifecycle.ports import Clock
-from ..lifecycle.states import ActionState
 
 TEXT_PART = 250_000
 """Maximum number of characters of a flow's text in one row."""
@@ -63,16 +63,12 @@ class JournalRecorder:
 
         Locked resources get rows of kind 'lock' in the same commit; they stay open until `unlock`.
         """
-        data = dict(change.data)
-        columns = {name: str(data.pop(name, '')) for name in _COLUMNS}
-        locks = [Entry(kind='lock', action_id=name, event='lock', ros_time=self.clock.now(),
+        now = self.clock.now()
+        locks = [Entry(kind='lock', action_id=name, event='lock', ros_time=now,
                        cause=f'{action.flow_id}/{action.action_id} was not seen to stop')
-                 for name in data.get('locked', ())]
-        entry = Entry(
-            kind='transition', flow_id=action.flow_id, action_id=action.action_id,
-            attempt=action.attempt_after(change.event), event=change.event,
-            from_state=change.source, to_state=change.target, data=data,
-            final=change.target == ActionState.TERMINATED, ros_time=self.clock.now(), **columns)
+                 for name in change.data.get('locked', ())]
+        entry = entry_of(
+            action, change.event, change.source, change.target, change.data, now)
         if locks:
             self.row = self.journal.append_many([entry, *locks])[0]
         else:

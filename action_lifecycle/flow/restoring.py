@@ -28,6 +28,7 @@ from .set_aside import Damage, first_row, in_words, open_flow_ids, SetAside
 from .staging import replay_edit
 from ..engine import LifecycleError
 from ..journal import Row
+from ..journal.action_rows import replay
 from ..lifecycle.action import ATTEMPT_EVENTS
 from ..lifecycle.states import ActionState
 
@@ -49,32 +50,30 @@ class Restored:
         for row, fault in self._journal.checked_rows(flow_id=flow_id):
             if fault:
                 raise LifecycleError(f'row {row.seq} {fault}')
-            self._apply(row, row.data)
+            self._apply(row)
         if not hasattr(self, 'run'):
             raise LifecycleError(f'flow {flow_id} was never accepted as a whole')
-        for name, row in self._last.items():
-            self.run.runners[name].action.restore(row.to_state)
 
-    def _apply(self, row: Row, data: Mapping[str, Any]) -> None:
+    def _apply(self, row: Row) -> None:
         if row.kind == 'flow' and row.event in ('accepted', 'text'):
-            self._take_text(row, data)
+            self._take_text(row, row.data)
         elif row.kind not in ('flow', 'transition', 'note'):
             pass  # plans and jobs are restored elsewhere
         elif not hasattr(self, 'run'):
             raise LifecycleError(f"row {row.seq} comes before the flow's row 'accepted'")
         elif row.kind == 'flow':
-            if 'edit' in data:
-                self._edit(row, data)
+            if row.event == 'edited':
+                self._edit(row, row.data)
             self.run.restore(row.to_state)
             self.run.entered(row.to_state, row.wall_time)
         elif row.kind == 'transition':
-            self._transition(row, data)
+            self._transition(row)
         elif row.event == 'cancel_flow':
             self.run.canceled_by = row.actor, row.cause
         elif row.event == 'cancel_action':
-            self.run.canceled_actions[data['action']] = row.actor, row.cause
+            self.run.canceled_actions[row.data['action']] = row.actor, row.cause
         elif row.event in ('steering_asked', 'steering_answered'):
-            self.run.asked = list(data['completed']) if row.event == 'steering_asked' else []
+            self.run.asked = list(row.data['completed']) if row.event == 'steering_asked' else []
         elif row.kind == 'note':
             self._orchestrator.operator.read_back(row)
 
@@ -98,9 +97,9 @@ class Restored:
             run.runners.renew(name)
         run.edits.append({'seq': row.seq, 'author': row.actor, 'names': data['names']})
 
-    def _transition(self, row: Row, data: Mapping[str, Any]) -> None:
+    def _transition(self, row: Row) -> None:
         action = self.run.runners[row.action_id].action
-        action.apply(row.event, row.to_state, data)
+        replay(action, row)
         action.dated(row.seq, row.ros_time or 0.0, row.to_state)
         self._last[row.action_id] = row
         if row.final:  # a cancel does not hold for a later attempt

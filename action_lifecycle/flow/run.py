@@ -92,8 +92,9 @@ class FlowRun:
         self.priority = priority
         self.recipe = recipe  #: name under which to save a verified run
         self.origin = dict(origin or {})  #: its source: `kind` and fields by kind
-        self._commit = commit
-        self.restore(packaged_graph('constellation').initial)
+        self.machine = Machine(packaged_graph('constellation'), name=flow_id,
+                               commit=lambda change: commit(self, change))
+        self.status = self.machine.state
         self.restart()
         if self.origin.get('kind') == 'recipe':  # analysed and sorted when the recipe was made
             self.stages.fire('analysed')
@@ -155,9 +156,8 @@ class FlowRun:
         self.stages = Machine(packaged_graph('flow'), name=f'{self.flow_id} stage')
 
     def restore(self, state: str) -> None:
-        """Create the machine in this state."""
-        self.machine = Machine(packaged_graph('constellation'), name=self.flow_id, state=state,
-                               commit=lambda change: self._commit(self, change))
+        """Set the state from the journal."""
+        self.machine.restore(state)
         self.status = state
 
     def entered(self, state: str, time: float) -> None:

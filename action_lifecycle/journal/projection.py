@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from .action_rows import replay
 from .reader import JournalReader
-from .row import JournalError
 from ..engine import Graph
 from ..lifecycle.action import Action
 from ..lifecycle.ports import Recorder
@@ -68,13 +68,7 @@ class Projection:
             # Removed and added again, so that the last change comes last.
             action = self._actions.pop(key, None) or Action(
                 *key, ActionSpec(), self._graph, self._recorder)
-            try:
-                action.apply(row.event, row.to_state, row.data)
-                action.restore(row.to_state)
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise JournalError(
-                    f"row {row.seq}: '{row.event}' of {row.action_id} has data that can not be "
-                    f'used: {error!r}') from error
+            replay(action, row)
             action.dated(row.seq, row.ros_time or 0.0, row.to_state)
             self._actions[key] = action
         if len(self._actions) > 2 * MAX_ENDED:

@@ -28,8 +28,9 @@ import logging
 import threading
 from typing import Any, Protocol
 
+from .action_rows import entry_of, replay
 from .journal import Journal
-from .row import Entry, Row
+from .row import JournalError, Row
 from ..engine import Change, Graph, LifecycleError, Machine, StateTransitionError, Transition
 from ..engine.errors import nearest
 from ..lifecycle.action import Action
@@ -100,16 +101,11 @@ class Sessions:
         if key in self.aside:
             return
         try:
-            if row.to_state not in self._graph.states:
-                raise LifecycleError(f"unknown state '{row.to_state}'")
-            action = self.action(*key)
-            action.apply(row.event, row.to_state, row.data)
-            action.restore(row.to_state)
-            self.actions[key] = action
-        except Exception as error:  # a bad row must not affect other actions
-            said = error if isinstance(error, LifecycleError) else repr(error)
-            self.aside[key] = f'row {row.seq} of the journal: {said}'
-            self.actions.pop(key, None)
+            self.actions[key] = action = self.action(*key)
+            replay(action, row)
+        except JournalError as error:  # a bad row must not affect other actions
+            self.aside[key] = str(error)
+            del self.actions[key]
             _LOG.error(
                 'action %s of session %s is set aside: %s. Its state is unknown and can not be '
                 'changed; use a new action id', row.action_id, row.flow_id, self.aside[key])
@@ -204,7 +200,7 @@ class Sessions:
             state = RESTORED_AS[status]
             self._record(action, event, action.state, state, data)
             action.apply(event, state, data)
-            action.restore(state)
+            action.machine.restore(state)
             restored += 1
         return restored
 
@@ -236,12 +232,7 @@ class Sessions:
         self, action: SessionAction, event: str, source: str, target: str, data: Mapping[str, Any]
     ) -> None:
         if self.journal is not None:
-            self.journal.append(Entry(
-                kind='transition', flow_id=action.flow_id, action_id=action.action_id,
-                attempt=action.attempt_after(event), event=event, from_state=source,
-                to_state=target, cause=data['cause'],
-                data={name: value for name, value in data.items() if name != 'cause'},
-                final=target == ActionState.TERMINATED))
+            self.journal.append(entry_of(action, event, source, target, data))
         elif not self._warned:
             self._warned = True
             _LOG.warning('action states are kept in memory only and end with this process')

@@ -223,8 +223,3 @@ class Action:
         self.evidence = []
         self.required = []
         self.passed_completed = False
-
-    def restore(self, state: str) -> None:
-        """Create the machine in this state."""
-        self.machine = Machine(self.machine.graph, listeners=(self,), commit=self._commit,
-                               publish=self._publish, name=self.machine.name, state=state)
