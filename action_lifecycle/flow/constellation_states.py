@@ -15,25 +15,24 @@
 """
 The states of a flow: START prepares it, CONTINUE runs it, FINISH and FAIL are final.
 
-The agent is a `FlowRun`, the context is its `Host`. A state sets the agent's `status`;
-`next_state` returns the state of that status, if config/graphs/constellation.yaml has such an
-edge. A final state is never left. `handle` is called on events and never waits.
+The agent is a `FlowRun`, the context is the `Starter` of its actions. A state sets the agent's
+`status`; `next_state` returns the state of that status, if config/graphs/constellation.yaml has
+such an edge. A final state is never left. `handle` is called on events and never waits.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from enum import Enum
 import logging
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, TypeVar
 
 from .dag import CycleError
 from .run import FlowRun
+from .starting import Starter
 from ..engine import LifecycleError, TransitionNotAllowed
 from ..engine.errors import nearest
 from ..engine.resources import packaged_graph
-from ..lifecycle.runner import ActionRunner
 from ..lifecycle.states import ErrorCode
 
 _LOG = logging.getLogger(__name__)
@@ -48,24 +47,11 @@ class ConstellationAgentStatus(Enum):
     FAIL = 'FAIL'  #: it could not be started, or an action has not succeeded
 
 
-class Host(Protocol):
-    """What a flow needs from the orchestrator."""
-
-    def schedule(self, run: FlowRun) -> None:
-        """Analyse and sort the flow; raises `LifecycleError` or `CycleError` if it can't run."""
-
-    def weave(self, run: FlowRun, completed: Sequence[ActionRunner]) -> bool:
-        """Process a batch of ended actions; returns whether the flow has ended."""
-
-    def give_up(self, run: FlowRun, why: str) -> None:
-        """Stop all motions and fail the flow."""
-
-
 class AgentState(ABC):
     """One state of an agent."""
 
     @abstractmethod
-    def handle(self, agent: FlowRun, context: Host) -> None:
+    def handle(self, agent: FlowRun, context: Starter) -> None:
         """Do the work of the state; sets the agent's status."""
 
     @abstractmethod
@@ -120,7 +106,9 @@ class ConstellationAgentStateManager:
 
 
 class ConstellationAgentState(AgentState):
-    """A state on the constellation graph."""
+    """A state on the constellation graph; its name is its `status`."""
+
+    status: ClassVar[ConstellationAgentStatus]
 
     def next_state(self, agent: FlowRun) -> AgentState:
         """
@@ -144,15 +132,22 @@ class ConstellationAgentState(AgentState):
         """Whether the state is final."""
         return self.is_round_end()
 
+    @classmethod
+    def name(cls) -> str:
+        """Return the status of this state."""
+        return cls.status.value
+
 
 @ConstellationAgentStateManager.register
 class StartConstellationAgentState(ConstellationAgentState):
     """Prepares a flow: analyses and sorts its dependencies."""
 
-    def handle(self, agent: FlowRun, context: Host) -> None:
+    status = ConstellationAgentStatus.START
+
+    def handle(self, agent: FlowRun, context: Starter) -> None:
         """Set the status to CONTINUE, or to FAIL if the flow can't run."""
         try:
-            context.schedule(agent)
+            agent.schedule()
         except (LifecycleError, CycleError) as error:
             agent.broken = str(error)
             agent.error_code = ErrorCode.FLOW_CYCLE if isinstance(error, CycleError) \
@@ -161,40 +156,33 @@ class StartConstellationAgentState(ConstellationAgentState):
         else:
             agent.status = ConstellationAgentStatus.CONTINUE.value
 
-    @classmethod
-    def name(cls) -> str:
-        """Return START."""
-        return ConstellationAgentStatus.START.value
-
 
 @ConstellationAgentStateManager.register
 class ContinueConstellationAgentState(ConstellationAgentState):
     """Processes all actions that have ended since the last call, as one batch."""
 
-    def handle(self, agent: FlowRun, context: Host) -> None:
+    status = ConstellationAgentStatus.CONTINUE
+
+    def handle(self, agent: FlowRun, context: Starter) -> None:
         """Set the status to FINISH or FAIL if the flow has ended, else leave it."""
         completed, agent.completions = agent.completions, []
         try:
-            at_its_end = context.weave(agent, completed)
+            finished = context.merge(agent, completed)
         except Exception as error:
             _LOG.exception('flow %s can not go on', agent.flow_id)
-            context.give_up(agent, f'{type(error).__name__}: {error}')
+            agent.broken = f'{type(error).__name__}: {error}'
+            context.cancel(agent, 'orchestrator', agent.broken)
             return
-        if at_its_end:
+        if finished:
             good = agent.outcomes['succeeded'] == len(agent.runners) and not agent.broken
             agent.status = (ConstellationAgentStatus.FINISH if good
                             else ConstellationAgentStatus.FAIL).value
-
-    @classmethod
-    def name(cls) -> str:
-        """Return CONTINUE."""
-        return ConstellationAgentStatus.CONTINUE.value
 
 
 class _FinalState(ConstellationAgentState):
     """A state that is never left."""
 
-    def handle(self, agent: FlowRun, context: Host) -> None:
+    def handle(self, agent: FlowRun, context: Starter) -> None:
         """Keep the agent here."""
         agent.status = self.name()
 
@@ -203,17 +191,11 @@ class _FinalState(ConstellationAgentState):
 class FinishConstellationAgentState(_FinalState):
     """All actions have succeeded."""
 
-    @classmethod
-    def name(cls) -> str:
-        """Return FINISH."""
-        return ConstellationAgentStatus.FINISH.value
+    status = ConstellationAgentStatus.FINISH
 
 
 @ConstellationAgentStateManager.register
 class FailConstellationAgentState(_FinalState):
     """The flow could not be started, or an action has not succeeded."""
 
-    @classmethod
-    def name(cls) -> str:
-        """Return FAIL."""
-        return ConstellationAgentStatus.FAIL.value
+    status = ConstellationAgentStatus.FAIL

@@ -17,31 +17,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from .edits import EditRefused, EditResult, FlowEdit, StagedEdit
 from .flow import Flow
 from .run import FlowRun
+from .runner import FlowRunner
 from .staging import stage_edit
 from ..engine.errors import LifecycleError
-
-if TYPE_CHECKING:
-    from .orchestrator import Orchestrator
 
 Check = Callable[[Flow, Callable[['LifecycleError | None'], None]], None]
 """Checks the actions of a flow with the bridge, then calls back with the error or None."""
 
 
 class Editor:
-    """Edits the flows of an orchestrator; `propose` also runs `check`, if set."""
+    """Edits running flows; `propose` also runs `check`, if set."""
 
-    def __init__(self, host: Orchestrator) -> None:
+    def __init__(self, flows: FlowRunner) -> None:
         self.check: Check | None = None
-        self._host = host
+        self._flows = flows
 
     def stage(self, flow_id: str, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
         """Check an edit against the current flow; raises `EditRefused` with all faults."""
-        run = self._host.runs.get(flow_id)
+        run = self._flows.runs.get(flow_id)
         if run is None or run.ended:
             raise EditRefused.because(edit, f"there is no running flow '{flow_id}'")
         if run.canceled_by is not None:
@@ -58,7 +55,7 @@ class Editor:
         `EditRefused` or a journal error; then nothing has changed.
         """
         staged = self.stage(flow_id, edit, base_seq)
-        run = self._host.runs[flow_id]
+        run = self._flows.runs[flow_id]
         if not staged.after:
             return EditResult(0, staged.left_out)
         names = sorted(staged.changes)
@@ -66,12 +63,12 @@ class Editor:
             'START' if edit.rebuilds else 'CONTINUE', event='edited', edit=edit.text,
             file=edit.document.name, names=names, left_out=list(staged.left_out), actor=author,
             cause=reason)
-        row = self._host.recorder.row
+        row = self._flows.recorder.row
         assert row is not None
         run.edits.append({'seq': row.seq, 'author': author, 'names': names})
         self._apply(run, staged)
-        self._host.flow_changed(run)
-        self._host.dispatch()
+        self._flows.flow_changed(run)
+        self._flows.starter.dispatch()
         return EditResult(row.seq, staged.left_out)
 
     def propose(
@@ -102,14 +99,14 @@ class Editor:
     def _apply(self, run: FlowRun, staged: StagedEdit) -> None:
         run.flow.apply(staged.flow, staged.changes)
         for name in staged.changes:
-            self._host.starter.withdraw(run, name)
+            self._flows.starter.withdraw(run, name)
             run.runners.renew(name)
         ready, skipped = run.dependencies.change(staged.after)
         if run.state == 'START':
             run.restart()
-            self._host.advance(run)
+            self._flows.advance(run)
         for name, source in staged.changes.items():
             if source is not None:
-                self._host.starter.watch_deadline(run, name)
-        self._host.go_on(run, ready, skipped)
-        self._host.advance_soon(run)
+                self._flows.starter.watch_deadline(run, name)
+        self._flows.starter.follow_up(run, ready, skipped)
+        self._flows.advance_soon(run)

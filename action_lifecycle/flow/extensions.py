@@ -12,16 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Hooks into the running of flows, for jobs and recipes."""
+"""Hooks into the running of flows, for jobs, recipes and planners."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from .run import FlowRun
 from ..lifecycle.runner import ActionRunner
-
-if TYPE_CHECKING:
-    from .run import FlowRun
 
 
 class Extension:
@@ -31,16 +27,22 @@ class Extension:
         """Handle a flow before its first action starts, or before it resumes after a restart."""
 
     def may_start(self, run: FlowRun, action_id: str) -> bool:
-        """Whether a ready action may start; if not, call `Orchestrator.due` when it may."""
+        """Whether a ready action may start; if not, call `FlowRunner.due` when it may."""
         return True
 
-    def again(self, run: FlowRun, runner: ActionRunner) -> bool:
-        """Whether an ended action runs again; if so, assign it and call `Orchestrator.due`."""
+    def assign_again(self, run: FlowRun, runner: ActionRunner) -> bool:
+        """Whether an ended action runs again; if so, assign it and call `FlowRunner.due`."""
         return False
 
-    def holds(self, run: FlowRun) -> bool:
-        """Whether the flow must not end yet; `Orchestrator.proceed` checks again."""
+    def completed(self, run: FlowRun, names: list[str]) -> None:
+        """Handle a batch of ended actions, and with no names the start of the flow."""
+
+    def is_blocking(self, run: FlowRun) -> bool:
+        """Whether the flow must not end yet; `FlowRunner.proceed` checks again."""
         return False
+
+    def canceled(self, run: FlowRun) -> None:
+        """Handle that a flow is canceled, before its actions are."""
 
     def flow_ended(self, run: FlowRun) -> None:
         """Handle the end of a flow, after it is journaled."""

@@ -39,7 +39,7 @@ from .orchestrator import Orchestrator
 from .run import FlowRun
 from ..engine.errors import LifecycleError, nearest
 from ..journal import Entry, Row
-from ..lifecycle.journal_retry import RETRY_PERIOD, until_recorded
+from ..lifecycle.journal_retry import RETRY_PERIOD
 from ..lifecycle.ports import Handle
 from ..lifecycle.runner import ActionRunner
 from ..lifecycle.schedule import ScheduleSpec
@@ -213,7 +213,7 @@ class Jobs(Extension):
         self._recorder.clock.call_later(0.0, self._look)
         return False
 
-    def again(self, run: FlowRun, runner: ActionRunner) -> bool:
+    def assign_again(self, run: FlowRun, runner: ActionRunner) -> bool:
         """Whether an ended action runs again at another time of its schedule."""
         action = runner.action
         job = None if action.spec.schedule is None else self._of_action(run, action.action_id)
@@ -228,8 +228,8 @@ class Jobs(Extension):
         if action.outcome is not Outcome.SUCCEEDED or job.over:
             self._close(job, 'done')
             return False
-        until_recorded(self._recorder.clock.call_later, f'the next run of {job.job_id}',
-                       partial(self._reassign, job, runner))
+        self._recorder.until_recorded(
+            f'the next run of {job.job_id}', partial(self._reassign, job, runner))
         return True
 
     def _reassign(self, job: Job, runner: ActionRunner) -> None:

@@ -52,7 +52,7 @@ class RecipeMaker(Extension):
         self._halted = False
         self._log = logging.getLogger('action_lifecycle')
 
-    def holds(self, run: FlowRun) -> bool:
+    def is_blocking(self, run: FlowRun) -> bool:
         """Whether the recipe of the flow is being written; starts the writing if needed."""
         if not run.recipe or 'recipe' in run.notes:
             return False

@@ -24,7 +24,7 @@ import uuid
 from ..journal import Entry, Journal, Row
 from ..journal.action_rows import entry_of
 from ..lifecycle.action import Action
-from ..lifecycle.journal_retry import repeat_later
+from ..lifecycle.journal_retry import repeat_later, until_recorded
 from ..lifecycle.ports import Clock
 
 TEXT_PART = 250_000
@@ -112,14 +112,19 @@ class JournalRecorder:
         run.entered('START', rows[0].wall_time)
         run.entered(change.target, self.row.wall_time)
 
+    def until_recorded(
+        self, what: str, write: Callable[[], Any], again: Callable[[], Any] | None = None
+    ) -> bool:
+        """Call `write` until it is recorded; see `lifecycle.journal_retry`."""
+        return until_recorded(self.clock.call_later, what, write, again)
+
     def note(
-        self, flow_id: str, event: str, data: Mapping[str, Any], *, actor: str = '',
-        cause: str = '',
-    ) -> Row:
-        """Append a note, which changes no state."""
-        return self.journal.append(Entry(
+        self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
+    ) -> None:
+        """Append a note, which changes no state; a failed write is repeated later."""
+        self.until_recorded(f'{event} of {flow_id}', lambda: self.journal.append(Entry(
             kind='note', flow_id=flow_id, event=event, data=data, actor=actor, cause=cause,
-            final=True, ros_time=self.clock.now()))
+            final=True, ros_time=self.clock.now())))
 
     def lock(self, name: str, cause: str, data: Mapping[str, Any]) -> Row:
         """Append that a resource is locked, and why."""

@@ -12,18 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Restores the open flows from the journal by applying their rows in order."""
+"""Restores the open flows by replaying their rows of the journal in order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import gc
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from .edits import parse_edit
 from .loading import parse_flow
 from .run import FlowRun
+from .runner import FlowRunner
 from .set_aside import Damage, first_row, in_words, open_flow_ids, SetAside
 from .staging import replay_edit
 from ..engine import LifecycleError
@@ -32,16 +33,13 @@ from ..journal.action_rows import replay
 from ..lifecycle.action import ATTEMPT_EVENTS
 from ..lifecycle.states import ActionState
 
-if TYPE_CHECKING:
-    from .orchestrator import Orchestrator
-
 
 class Restored:
     """A restored flow, with the journal rows that give the times of its actions."""
 
-    def __init__(self, orchestrator: Orchestrator, flow_id: str) -> None:
-        self._orchestrator = orchestrator
-        self._journal = orchestrator.recorder.journal
+    def __init__(self, flows: FlowRunner, flow_id: str) -> None:
+        self._flows = flows
+        self._journal = flows.recorder.journal
         self._last: dict[str, Row] = {}
         self._began: dict[str, Row] = {}
         self._text: list[str] = []
@@ -75,7 +73,7 @@ class Restored:
         elif row.event in ('steering_asked', 'steering_answered'):
             self.run.asked = list(row.data['completed']) if row.event == 'steering_asked' else []
         elif row.kind == 'note':
-            self._orchestrator.operator.read_back(row)
+            self._flows.operator.read_back(row)
 
     def _take_text(self, row: Row, data: Mapping[str, Any]) -> None:
         self._accepted = self._accepted or row
@@ -84,7 +82,7 @@ class Restored:
         if len(self._text) < head.get('parts', 1):
             return
         flow = parse_flow(''.join(self._text), head['file'], head['parameters'])
-        self.run = self._orchestrator.new_run(
+        self.run = self._flows.new_run(
             flow, row.flow_id, int(head['priority']), head.get('recipe', ''), head.get('origin'))
         self.run.started_at = self._accepted.ros_time or 0.0
         self.run.entered('START', self._accepted.wall_time)
@@ -107,10 +105,10 @@ class Restored:
         if row.event in ATTEMPT_EVENTS:
             self._began[row.action_id] = row
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Resume the flow."""
-        orchestrator, run, journal = self._orchestrator, self.run, self._journal
-        orchestrator.schedule(run)
+        flows, run, journal = self._flows, self.run, self._journal
+        run.schedule()
         if run.state == 'START':
             run.machine.fire('CONTINUE')
             run.status = run.state
@@ -119,28 +117,28 @@ class Restored:
         for runner in started:
             action = runner.action
             if action.state is not ActionState.TERMINATED:
-                orchestrator.starter.resume(run, action.action_id)
+                flows.starter.resume(run, action.action_id)
             else:
                 run.completions.append(runner)
-        orchestrator.open(run)
+        flows.open(run)
         for runner in started:  # before any cancel: their goals may still be active
             if runner.action.state is not ActionState.TERMINATED:
                 row = self._last[runner.action.action_id]
                 runner.resume(journal.elapsed_since(row), journal.elapsed_since(
                     self._began.get(runner.action.action_id, row)))
-        orchestrator.begin(run)
-        orchestrator.advance(run)
+        flows.begin(run)
+        flows.advance(run)
         for name, (actor, reason) in run.canceled_actions.items():
             if name in run.runners:
                 run.runners[name].cancel(actor, reason)
         if run.canceled_by is not None:
-            orchestrator.cancel_all(run)
+            flows.starter.cancel_all(run)
 
     def leave(self) -> None:
         """Stop the resumed actions and drop the flow, which is set aside."""
         for runner in self.run.runners.made():
             runner.halt(lambda: None)
-        del self._orchestrator.runs[self.run.flow_id]
+        del self._flows.runs[self.run.flow_id]
 
 
 @contextmanager
@@ -156,7 +154,7 @@ def _nothing_thrown_away() -> Iterator[None]:
 
 
 @_nothing_thrown_away()
-def restore_flows(orchestrator: Orchestrator) -> list[FlowRun]:
+def restore_flows(flows: FlowRunner) -> list[FlowRun]:
     """
     Restore all open flows; resume them when the resources of all are known.
 
@@ -164,7 +162,7 @@ def restore_flows(orchestrator: Orchestrator) -> list[FlowRun]:
     `set_aside`), the others resume.
     """
     journal, resources, aside = \
-        orchestrator.recorder.journal, orchestrator.resources, SetAside(orchestrator)
+        flows.recorder.journal, flows.resources, SetAside(flows)
     damage = Damage(journal)
     restored: list[Restored] = []
     failed: dict[str, str] = {}
@@ -173,31 +171,31 @@ def restore_flows(orchestrator: Orchestrator) -> list[FlowRun]:
             faults = damage.of_flow(first_row(journal, flow_id))
             if faults:
                 raise LifecycleError(f'the journal is damaged: {in_words(faults)}')
-            restored.append(Restored(orchestrator, flow_id))
-            orchestrator.runs[flow_id] = restored[-1].run
+            restored.append(Restored(flows, flow_id))
+            flows.runs[flow_id] = restored[-1].run
         except Exception as error:  # rows may be damaged
-            failed[flow_id] = _why(orchestrator, flow_id, error)
+            failed[flow_id] = _why(flows, flow_id, error)
     resources.lock_all({row.action_id: row.cause for row, fault in
                         journal.checked_open_rows('lock') if not fault})
-    orchestrator.starter.halted = True  # no start before all holders are known
+    flows.starter.halted = True  # no start before all holders are known
     for one in restored:
         try:
-            one.go_on()
+            one.resume()
         except Exception as error:
-            failed[one.run.flow_id] = _why(orchestrator, one.run.flow_id, error)
+            failed[one.run.flow_id] = _why(flows, one.run.flow_id, error)
             one.leave()
     for flow_id, reason in failed.items():
         aside.flow(flow_id, reason)
     if damage.news:
         aside.lock_everything(damage.faults, damage.news)
-    orchestrator.starter.halted = False
-    orchestrator.dispatch()
+    flows.starter.halted = False
+    flows.starter.dispatch()
     return [one.run for one in restored if one.run.flow_id not in failed]
 
 
-def _why(orchestrator: Orchestrator, flow_id: str, error: Exception) -> str:
+def _why(flows: FlowRunner, flow_id: str, error: Exception) -> str:
     """Return why a flow can't be restored; unexpected errors are logged with a traceback."""
     if isinstance(error, LifecycleError):
         return str(error)
-    orchestrator.log.exception('flow %s can not be read back', flow_id)
+    flows.log.exception('flow %s can not be read back', flow_id)
     return f'{type(error).__name__}: {error}'

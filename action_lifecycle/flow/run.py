@@ -22,9 +22,10 @@ import datetime
 import heapq
 from typing import Any
 
+from .dag import topological_order
 from .flow import Flow
 from .scheduler import Dependencies
-from ..engine import Machine
+from ..engine import LifecycleError, Machine
 from ..engine.resources import packaged_graph
 from ..lifecycle.action import Action
 from ..lifecycle.runner import ActionRunner
@@ -150,6 +151,25 @@ class FlowRun:
         if runner is not None and runner.action.state is not ActionState.ASSIGNED:
             return 'ended' if runner.action.state is ActionState.TERMINATED else 'at_work'
         return 'ended' if self.dependencies.is_doomed(name) else 'waiting'
+
+    def schedule(self) -> None:
+        """Check and sort the dependencies; raises `LifecycleError` or `CycleError`."""
+        actions = self.flow.actions
+        after = {name: spec.after for name, spec in actions.items()}
+        if self.edits:  # an ended action may depend on an action that an edit has removed
+            after = {name: {needed: kind for needed, kind in needs.items() if needed in actions}
+                     for name, needs in after.items()}
+        if self.stage == 'dependency_analysis':
+            for name, needs in after.items():
+                for needed in needs:
+                    if needed not in actions:
+                        raise LifecycleError(
+                            f"action '{name}' waits for '{needed}', which the flow does not have")
+            self.stages.fire('analysed')
+            after = {name: after[name] for name in topological_order(after)}
+            self.stages.fire('sorted')
+        if not self.dependencies.dag.after:
+            self.dependencies = Dependencies(after)
 
     def restart(self) -> None:
         """Return to the first stage."""

@@ -23,16 +23,13 @@ New damage locks everything, since the lost rows may include a lock.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from .runner import FlowRunner
 from .scheduler import EVERYTHING
 from ..engine import LifecycleError, Machine
 from ..journal import Entry, Journal, JournalFault, JournalReader, Row, verify_journal
 from ..lifecycle.ports import Question
 from ..lifecycle.states import ActionState, ErrorCode, Outcome
-
-if TYPE_CHECKING:
-    from .orchestrator import Orchestrator
 
 MAX_FAULTS = 1000
 """Maximum number of journal faults; if there are more, no open flow counts as intact."""
@@ -104,16 +101,16 @@ def first_row(journal: JournalReader, flow_id: str) -> int:
 class SetAside:
     """Sets flows aside after a restart, and locks everything if the journal is damaged."""
 
-    def __init__(self, orchestrator: Orchestrator) -> None:
-        self._orchestrator = orchestrator
-        self._journal = orchestrator.recorder.journal
+    def __init__(self, flows: FlowRunner) -> None:
+        self._flows = flows
+        self._journal = flows.recorder.journal
 
     def lock_everything(self, faults: list[JournalFault], news: list[JournalFault]) -> None:
         """Block all starts until a person calls clear_stop; `faults`: all known faults."""
-        log, recorder = self._orchestrator.log, self._orchestrator.recorder
+        log, recorder = self._flows.log, self._flows.recorder
         cause = f'the journal is damaged: {in_words(news)}'
         log.error('%s: %s; nothing starts until clear_stop', self._journal.path, cause)
-        self._orchestrator.resources.lock_all({EVERYTHING: cause})
+        self._flows.resources.lock_all({EVERYTHING: cause})
         try:
             recorder.lock(EVERYTHING, cause, {'faults': [list(fault) for fault in faults]})
         except LifecycleError as error:
@@ -121,16 +118,16 @@ class SetAside:
 
     def flow(self, flow_id: str, reason: str) -> None:
         """Lock the resources of a flow's open actions and ask a person."""
-        orchestrator = self._orchestrator
+        flows = self._flows
         actions = self._open_actions(flow_id)
         held = {name: f'{flow_id}/{action_id} can not be read back'
                 for action_id, (_, names) in actions.items() for name in names}
-        orchestrator.resources.lock_all(held)
-        orchestrator.log.error('flow %s is set aside: %s', flow_id, reason)
+        flows.resources.lock_all(held)
+        flows.log.error('flow %s is set aside: %s', flow_id, reason)
         for row, fault in self._journal.checked_rows(flow_id=flow_id, kind='note'):
             if not fault and row.event.startswith('question_'):
-                orchestrator.operator.read_back(row)
-        orchestrator.operator.ask(
+                flows.operator.read_back(row)
+        flows.operator.ask(
             Question('resume', flow_id, '', (
                 'Flow {{ flow }} can not be read back: {{ reason }}. What its open actions '
                 '({{ actions }}) have set going may still move. Look at the robot and its '
@@ -157,29 +154,29 @@ class SetAside:
 
     def give_up(self, flow_id: str, actor: str, reason: str) -> None:
         """Journal the end of a flow and of its open actions, and the locks, in one commit."""
-        orchestrator = self._orchestrator
-        now = orchestrator.clock.now()
+        flows = self._flows
+        now = flows.clock.now()
         entries: list[Entry] = []
         for action_id, (row, names) in self._open_actions(flow_id).items():
             entries += self._end(row, actor, reason, now)
             entries += [
                 Entry(kind='lock', action_id=name, event='lock', ros_time=now,
                       cause=f'{flow_id}/{action_id} was given up, it may still move')
-                for name in names if name in orchestrator.resources.locked]
+                for name in names if name in flows.resources.locked]
         states = [row.to_state for row, fault in
                   self._journal.checked_rows(flow_id=flow_id, kind='flow') if not fault]
         entries.append(Entry(
             kind='flow', flow_id=flow_id, event='fail', from_state=states[-1] if states else '',
             to_state='FAIL', cause=reason, actor=actor, final=True, ros_time=now,
             data={'error_code': ErrorCode.INTERRUPTED.name}))
-        orchestrator.until_recorded(
+        flows.recorder.until_recorded(
             f'the end of flow {flow_id}', lambda: self._journal.append_many(entries),
             lambda: self.give_up(flow_id, actor, reason))
 
     def _end(self, row: Row, actor: str, reason: str, now: float) -> list[Entry]:
         """Return the changes from the state in `row` to the end of the action."""
         state, entries = row.to_state, []
-        edges = Machine(self._orchestrator.graph, state=state).possible_events()
+        edges = Machine(self._flows.graph, state=state).possible_events()
         changes = [('fail', ActionState.ERROR.value)] if 'fail' in edges else []
         for event, target in [*changes, ('terminate', ActionState.TERMINATED.value)]:
             data = {'outcome': Outcome.FAILED.value} if event == 'terminate' else \

@@ -12,48 +12,51 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Starts ready actions: evaluates their conditions, waits for resources, sets deadlines."""
+"""Starts ready actions when their conditions, resources and extensions permit it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 import itertools
 import logging
 
 from .extensions import Extension
+from .recorder import JournalRecorder
 from .results import Judgment
 from .run import FlowRun
 from .scheduler import AGING, Claim, Resources, Scheduler
 from ..engine import LifecycleError
-from ..lifecycle.journal_retry import until_recorded
 from ..lifecycle.ports import Clock, World
+from ..lifecycle.runner import ActionRunner
 from ..lifecycle.spec import WhenSpec
 from ..lifecycle.states import ErrorCode
 
 AT_ONCE = 10
 """Number of actions started at once, before other callbacks run."""
+CANCELED_AT_ONCE = 100
+"""Number of actions canceled at once, before other callbacks run."""
 
 
 class Starter:
     """
-    Starts the actions of all flows when the scheduler permits it.
+    Starts the actions of all flows, or ends those that will not start; `runs`: the flows by id.
 
-    `runs`: the flows by id; `call_soon` calls back in the orchestrator's thread, after other
-    callbacks.
+    Ready actions `claim` their resources, `dispatch` starts those whose resources are free, and
+    `merge` continues with what ended actions have made ready.
     """
 
     def __init__(
-        self, runs: Mapping[str, FlowRun], extensions: Sequence[Extension], world: World,
-        clock: Clock, call_soon: Callable[[Callable[[], None]], None],
+        self, runs: Mapping[str, FlowRun], extensions: Sequence[Extension],
+        recorder: JournalRecorder, world: World, clock: Clock,
     ) -> None:
         self.scheduler = Scheduler()
         self.halted = False  #: if set, no action starts
         self._runs = runs
         self._extensions = extensions
+        self._recorder = recorder
         self._world = world
         self._clock = clock
-        self._call_soon = call_soon
         self._log = logging.getLogger('action_lifecycle')
         self._arrival = itertools.count()
         self._dispatching = False
@@ -83,7 +86,72 @@ class Starter:
         self.withdraw(run, name)
         return held
 
+    def merge(self, run: FlowRun, completed: Sequence[ActionRunner]) -> bool:
+        """Process a batch of ended actions; returns whether the flow has ended."""
+        ready: list[str] = []
+        skipped: list[tuple[str, str]] = []
+        for runner in completed:
+            action = runner.action
+            assert action.outcome is not None
+            run.outcomes[action.outcome.value] += 1
+            more, never = run.dependencies.ended(action.action_id, action.outcome)
+            ready += more
+            skipped += never
+        names = [runner.action.action_id for runner in completed]
+        for extension in self._extensions:
+            extension.completed(run, names)
+        self.follow_up(run, ready, skipped)
+        return run.done == len(run.runners) and not run.completions \
+            and not any(extension.is_blocking(run) for extension in self._extensions)
+
+    def follow_up(
+        self, run: FlowRun, ready: list[str], skipped: list[tuple[str, str]]
+    ) -> None:
+        """Let ready actions claim their resources; end the actions that are skipped."""
+        for name, blamed in skipped:
+            outcome = run.dependencies.outcomes[blamed]
+            self.withdraw(run, name)
+            if run.canceled_by is not None:
+                run.runners[name].cancel(*run.canceled_by)
+            else:
+                run.runners[name].skip('scheduler', f"'{blamed}' {outcome.value}")
+        if run.canceled_by is None:
+            self.claim(run, ready)
+            return
+        for name in ready:
+            if run.progress(name) == 'waiting':
+                run.runners[name].cancel(*run.canceled_by)
+
+    def cancel(self, run: FlowRun, actor: str, reason: str) -> None:
+        """Journal that a flow is canceled and cancel its actions that have not ended."""
+        if run.ended or run.canceled_by is not None:
+            return
+        run.canceled_by = actor, reason
+        self._recorder.note(run.flow_id, 'cancel_flow', {}, actor, reason)
+        for extension in self._extensions:
+            extension.canceled(run)
+        self.cancel_all(run)
+
+    def cancel_all(self, run: FlowRun) -> None:
+        """Cancel all actions of a canceled flow, running ones first."""
+        assert run.canceled_by is not None
+        for name in list(run.at_work):
+            run.runners[name].cancel(*run.canceled_by)
+        waiting = [name for name in run.runners if name not in run.dependencies.outcomes]
+        for name in waiting:
+            self.withdraw(run, name)
+        self._cancel_some(run, waiting[::-1])
+
+    def _cancel_some(self, run: FlowRun, names: list[str]) -> None:
+        assert run.canceled_by is not None
+        for name in names[:CANCELED_AT_ONCE]:
+            if name in run.runners and name not in run.at_work:
+                run.runners[name].cancel(*run.canceled_by)
+        if names[CANCELED_AT_ONCE:]:
+            self._recorder.call_soon(lambda: self._cancel_some(run, names[CANCELED_AT_ONCE:]))
+
     def claim(self, run: FlowRun, names: list[str]) -> None:
+        """Let actions claim their resources, if the extensions permit it."""
         for name in names:
             if run.progress(name) != 'waiting':
                 continue  # it had started before a restart
@@ -144,9 +212,9 @@ class Starter:
         self.scheduler.add(Claim(
             (run.started_at - AGING * run.priority, -spec.priority, next(self._arrival)),
             (run.flow_id, name), frozenset(spec.resources)))
-        self.tell_locked(run.flow_id, name)
+        self.warn_if_locked(run.flow_id, name)
 
-    def tell_locked(self, flow_id: str, name: str) -> None:
+    def warn_if_locked(self, flow_id: str, name: str) -> None:
         """Log a warning if an action waits for a locked resource."""
         locked = self.scheduler.locked_for(flow_id, name)
         if locked:
@@ -164,10 +232,10 @@ class Starter:
                 if not self._wanted:
                     return
                 claim = self.scheduler.next()
-                self._wanted = claim is not None and until_recorded(
-                    self._clock.call_later, f"the start of {'/'.join(claim.key)}",
-                    partial(self._start, claim), again=self.dispatch)
-            self._call_soon(self.dispatch)
+                self._wanted = claim is not None and self._recorder.until_recorded(
+                    f"the start of {'/'.join(claim.key)}", partial(self._start, claim),
+                    self.dispatch)
+            self._recorder.call_soon(self.dispatch)
         finally:
             self._dispatching = False
 

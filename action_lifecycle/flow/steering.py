@@ -22,30 +22,33 @@ at once, with the errors. After too many failures the flow goes on unchanged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .asker import Asker, PlanService, Reply
+from .editing import Editor
 from .edits import EditResult, parse_edit
+from .extensions import Extension
 from .run import FlowRun
+from .runner import FlowRunner
 from ..engine.errors import LifecycleError
 from ..lifecycle.ports import Handle
-
-if TYPE_CHECKING:
-    from .orchestrator import Orchestrator
 
 AUTHOR = 'planner'
 
 
-class Steering:
+class Steering(Extension):
     """Asks the `planner`, if set, about one batch of a flow at a time."""
 
-    def __init__(self, orchestrator: Orchestrator) -> None:
+    def __init__(self, flows: FlowRunner, editor: Editor) -> None:
         self.planner: PlanService | None = None
-        self.orchestrator = orchestrator
+        self.flows = flows
+        self.editor = editor
         self._asking: dict[str, _Batch] = {}
 
-    def busy(self, run: FlowRun) -> bool:
-        """Whether the planner is asked; then no action may start and the flow may not end."""
+    def may_start(self, run: FlowRun, action_id: str) -> bool:
+        """Whether the planner is not asked about the flow."""
+        return run.flow_id not in self._asking
+
+    def is_blocking(self, run: FlowRun) -> bool:
+        """Whether the planner is asked about the flow."""
         return run.flow_id in self._asking
 
     def completed(self, run: FlowRun, names: list[str]) -> None:
@@ -53,10 +56,10 @@ class Steering:
         if not run.flow.steering or self.planner is None or run.canceled_by is not None:
             return
         run.asked += names
-        if run.asked and not self.busy(run):
+        if run.asked and not self.is_blocking(run):
             self._begin(run, self.planner)
 
-    def drop(self, run: FlowRun) -> None:
+    def canceled(self, run: FlowRun) -> None:
         """Stop asking about a flow."""
         batch = self._asking.pop(run.flow_id, None)
         run.asked = []
@@ -66,7 +69,7 @@ class Steering:
     def _begin(self, run: FlowRun, planner: PlanService) -> None:
         batch = self._asking[run.flow_id] = _Batch(self, planner, run)
         run.asked = []
-        self.orchestrator.note(
+        self.flows.recorder.note(
             run.flow_id, 'steering_asked', {'completed': batch.completed}, AUTHOR, '')
         batch.ask()
 
@@ -75,15 +78,15 @@ class Steering:
         run = batch.run
         del self._asking[run.flow_id]
         if error:
-            self.orchestrator.log.error(
+            self.flows.log.error(
                 'flow %s goes on without the planner: %s', run.flow_id, error)
-        self.orchestrator.note(run.flow_id, 'steering_answered', {
+        self.flows.recorder.note(run.flow_id, 'steering_answered', {
             'completed': batch.completed, 'edit': edit,
             'tries': batch.tries + bool(batch.failures)}, AUTHOR, error)
         if run.asked:
             self._begin(run, batch.planner)
         else:
-            self.orchestrator.release(run)
+            self.flows.release(run)
 
 
 class _Batch(Asker):
@@ -92,8 +95,8 @@ class _Batch(Asker):
     wanted = 'edit'
 
     def __init__(self, steering: Steering, planner: PlanService, run: FlowRun) -> None:
-        super().__init__(steering.orchestrator.clock)
-        row = steering.orchestrator.recorder.row
+        super().__init__(steering.flows.clock)
+        row = steering.flows.recorder.row
         self.steering = steering
         self.planner = planner
         self.run = run
@@ -119,12 +122,12 @@ class _Batch(Asker):
         except LifecycleError as error:
             self.wrong(str(error).splitlines())
             return
-        self.steering.orchestrator.propose(
+        self.steering.editor.propose(
             self.run.flow_id, edit, AUTHOR, f"after {', '.join(self.completed)}"[:500],
             self.base_seq, self.unless_over(proposed))
 
     def report(self, text: str) -> None:
-        self.steering.orchestrator.log.debug('flow %s: %s', self.run.flow_id, text)
+        self.steering.flows.log.debug('flow %s: %s', self.run.flow_id, text)
 
     def give_up(self, message: str) -> None:
         self.end(error=message)

@@ -41,14 +41,14 @@ def flow(**actions: str) -> str:
 def batches(process: Process) -> list[list[str]]:
     """Note which actions each handling of CONTINUE takes in."""
     found: list[list[str]] = []
-    weave = process.orchestrator.weave
+    merge = process.orchestrator.starter.merge
 
     def noted(run: FlowRun, completed: Any) -> bool:
         if completed:
             found.append(sorted(runner.action.action_id for runner in completed))
-        return weave(run, completed)
+        return merge(run, completed)
 
-    process.orchestrator.weave = noted  # type: ignore[method-assign]
+    process.orchestrator.starter.merge = noted  # type: ignore[method-assign]
     return found
 
 
