@@ -73,6 +73,9 @@ class Listener(Protocol):
     def withdrawn(self, request: Request) -> None:
         """Handle that a question was withdrawn."""
 
+    def read_back(self, row: Row) -> None:
+        """Restore what it has recorded, from any note of a flow."""
+
 
 class OperatorDesk:
     """
@@ -214,7 +217,9 @@ class OperatorDesk:
                 final=True, ros_time=self.clock.now()))
 
     def read_back(self, row: Row) -> None:
-        """Restore a question or answer from a journal row; an invalid row is logged, not used."""
+        """Restore a note of a flow from a journal row; an invalid row is logged, not used."""
+        if self.listener is not None:
+            self.listener.read_back(row)
         if not row.event.startswith('question_'):
             return
         try:

@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 import logging
 from typing import Any
@@ -151,16 +152,21 @@ class FlowDialogues(Extension):
         self._journal = journal
         self._clock = clock
         self._open: dict[str, FlowDialogue] = {}
+        self._read: dict[str, deque[Entry]] = {}  #: entries of restored flows
         desk.listener = self
 
     def began(self, run: FlowRun) -> None:
         """Start the dialogue of a flow, or resume it after a restart."""
-        entries = list(entries_of(dialogue_rows(self._journal, run.flow_id)))
-        talk = FlowDialogue(run, self._journal, self._clock, entries[-MAX_ENTRIES:],
-                            begun=bool(entries))
+        entries = self._read.pop(run.flow_id, ())
+        talk = FlowDialogue(run, self._journal, self._clock, entries, begun=bool(entries))
         self._open[run.flow_id] = talk
         if not entries:
             talk.fire('begin', run.origin.get('request'))
+
+    def read_back(self, row: Row) -> None:
+        """Restore an entry of a flow's dialogue."""
+        if row.event == EVENT:
+            self._read.setdefault(row.flow_id, deque(maxlen=MAX_ENTRIES)).extend(entries_of([row]))
 
     def flow_ended(self, run: FlowRun) -> None:
         """Record how a flow ended."""

@@ -75,4 +75,4 @@ class Operator(Protocol):
         """
 
     def read_back(self, row: Any) -> None:
-        """Restore a question or answer from a journal row."""
+        """Restore a question, an answer or an entry of a dialogue from a note in the journal."""
