@@ -152,7 +152,7 @@ class FlowDialogues(Extension):
         self._journal = journal
         self._clock = clock
         self._open: dict[str, FlowDialogue] = {}
-        self._read: dict[str, deque[Entry]] = {}  #: entries of restored flows
+        self._read: dict[str, deque[DialogueEntry]] = {}  #: entries of restored flows
         desk.listener = self
 
     def began(self, run: FlowRun) -> None:

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 import math
 from typing import Any, Optional
 
@@ -33,7 +33,7 @@ MAX_OWED = 1000
 """Maximum number of due runs that wait to start; the earliest ones are dropped."""
 
 
-def told(reading: float) -> float:
+def valid_time(reading: float) -> float:
     """Return a clock reading (s); 0, which means not known yet, if it is out of range."""
     return reading if abs(reading) <= LATEST else 0.0
 
@@ -82,6 +82,10 @@ class Job:
         """Return the job as the journal stores it."""
         return {**{name: getattr(self, name) for name in STORED}, 'spec': as_written(self.spec)}
 
+    def restore(self, data: Mapping[str, Any]) -> None:
+        """Undo the changes since `data()`."""
+        self.__dict__.update({name: data[name] for name in STORED})
+
     @property
     def next(self) -> float | None:  # noqa: A003
         """Return the next time of the schedule (s); None if there is none."""
@@ -120,6 +124,13 @@ class Job:
             self.taken -= back
         return True
 
+    def start_run(self) -> None:
+        """Let the run of the earliest due time be active, as `last_flow_id`."""
+        self.last, *self.owed = self.owed
+        self.runs += 1
+        self.last_flow_id, self.last_result = f'{self.job_id}.{self.runs}', ''
+        self.running = [*self.running, self.last_flow_id]
+
     def take(self, now: float) -> None:
         """Process all due times, of which there must be at least one."""
         left = self.spec.times - self.count if self.spec.times else math.inf
@@ -140,8 +151,7 @@ class Job:
         self.missed += number - len(made_up) + len(owed) - len(self.owed)
 
 
-STORED = ('job_id', 'name', 'created', 'flow_id', 'action_id', 'shift', 'seen', 'taken', 'count',
-          'owed', 'runs', 'missed', 'last', 'running', 'last_flow_id', 'last_result', 'ended_seq')
+STORED = tuple(one.name for one in fields(Job) if one.name not in ('spec', 'waiting'))
 """Fields in the journal, besides `spec`."""
 
 
@@ -171,12 +181,12 @@ class _StoredJob(StrictModel):
 def read_job(data: Mapping[str, Any]) -> Job:
     """Return a job from a journal row; raises `LifecycleError` if it is not valid."""
     stored = read_back(_StoredJob, data)
-    fields = {name: getattr(stored, name) for name in STORED}
+    values = {name: getattr(stored, name) for name in STORED}
     for name in ('created', 'shift', 'seen', 'taken', 'last', 'owed'):
-        value = fields[name]
+        value = values[name]
         for moment in value if isinstance(value, list) else [value]:
             if moment is not None and not abs(moment) <= 2 * LATEST:
                 raise LifecycleError(f"field '{name}': {moment} is no time of a clock")
-    job = Job(spec=stored.spec, **fields)
+    job = Job(spec=stored.spec, **values)
     job.try_schedule()
     return job

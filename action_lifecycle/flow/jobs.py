@@ -33,7 +33,7 @@ import logging
 from typing import Any
 
 from .extensions import Extension
-from .job import Job, read_job, STORED, told
+from .job import Job, read_job, valid_time
 from .jobs_aside import id_of, JobsAside, record_end
 from .orchestrator import Orchestrator
 from .run import FlowRun
@@ -45,7 +45,7 @@ from ..lifecycle.runner import ActionRunner
 from ..lifecycle.schedule import ScheduleSpec
 from ..lifecycle.states import Outcome
 
-LOOK = {'wall': 1.0, 'ros': 0.2}
+POLL_PERIOD = {'wall': 1.0, 'ros': 0.2}
 """Maximum polling period (s) by clock; shorter for ROS time, which may run fast."""
 SOON = 0.02
 """Minimum polling period (s)."""
@@ -106,7 +106,7 @@ class Jobs(Extension):
                   ros_time=ros)])
         self.jobs[job_id] = job
         self._orders[job_id] = order
-        self._look()
+        self._poll()
         return job
 
     def cancel(self, job_id: str, actor: str, reason: str) -> None:
@@ -140,8 +140,8 @@ class Jobs(Extension):
             job = self._read(row)
             if job is not None:
                 self.jobs[job.job_id] = job
-                self._guarded(job, self._go_on)
-        self._look()
+                self._guarded(job, self._resume)
+        self._poll()
 
     def _open_rows(self, kind: str) -> list[Row]:
         """Return the intact open rows of this kind; jobs of damaged rows are set aside."""
@@ -169,7 +169,7 @@ class Jobs(Extension):
             return None
         return job
 
-    def _go_on(self, job: Job) -> None:
+    def _resume(self, job: Job) -> None:
         """Resume a job after a restart."""
         run = self._orchestrator.runs.get(job.flow_id)
         if job.action_id and (run is None or run.ended):
@@ -210,7 +210,7 @@ class Jobs(Extension):
         if job.owed:
             return True
         job.waiting = True
-        self._recorder.clock.call_later(0.0, self._look)
+        self._recorder.clock.call_later(0.0, self._poll)
         return False
 
     def assign_again(self, run: FlowRun, runner: ActionRunner) -> bool:
@@ -238,7 +238,7 @@ class Jobs(Extension):
             self._append(job, 'ended')
             runner.fire('reassign', actor='job', cause=job.spec.in_words())
             job.waiting = True
-            self._recorder.clock.call_later(0.0, self._look)
+            self._recorder.clock.call_later(0.0, self._poll)
 
     def flow_ended(self, run: FlowRun) -> None:
         """Handle the end of a run, or of a flow with scheduled actions."""
@@ -251,34 +251,31 @@ class Jobs(Extension):
 
     # Steps
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """Process due times, start due runs, and set the timer for the next call."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         for job in list(self.jobs.values()):
-            self._guarded(job, self._look_at)
+            self._guarded(job, self._poll_job)
         delays = [self._delay(job) for job in self.jobs.values()]
         if delays:
-            self._timer = self._recorder.clock.call_later(min(delays), self._look)
+            self._timer = self._recorder.clock.call_later(min(delays), self._poll)
 
-    def _look_at(self, job: Job) -> None:
+    def _poll_job(self, job: Job) -> None:
         now = self._now(job.spec)
         if job.moved(now):
             self._note(job, 'clock went back')
-        if job.next is not None and job.next <= now:
-            before = job.data()
-            job.take(now)
-            if not self._note(job, 'due'):
-                job.__dict__.update({name: before[name] for name in STORED})
-                return
+        if job.next is not None and job.next <= now and not self._change(
+                job, 'due', lambda: job.take(now)):
+            return
         self._start_owed(job)
         if job.over and not job.action_id:
             self._close(job, 'done')
 
     def _delay(self, job: Job) -> float:
         """Return the time (s) until the next check of a job."""
-        longest = LOOK[job.spec.clock]
+        longest = POLL_PERIOD[job.spec.clock]
         if job.next is None:
             return longest
         if job.next <= job.seen:  # the journal write has failed
@@ -291,18 +288,9 @@ class Jobs(Extension):
             return
         while job.owed and (not job.running or (
                 job.spec.overlap == 'allow' and len(job.running) < MAX_RUNNING)):
-            due = job.owed[0]
-            before = job.data()
-            flow_id = f'{job.job_id}.{job.runs + 1}'
-            job.owed = job.owed[1:]
-            job.runs += 1
-            job.last = due
-            job.last_flow_id, job.last_result = flow_id, ''
-            job.running = [*job.running, flow_id]
-            if not self._note(job, 'started'):
-                job.__dict__.update({name: before[name] for name in STORED})
+            if not self._change(job, 'started', job.start_run):
                 return
-            self._begin(job, flow_id, due)
+            self._begin(job, job.last_flow_id)
 
     def _start_action(self, job: Job) -> None:
         if not job.waiting:
@@ -315,8 +303,8 @@ class Jobs(Extension):
             run = self._orchestrator.runs[job.flow_id]
             run.runners[job.action_id].skip('job', f'{job.spec.in_words()} has passed')
 
-    def _begin(self, job: Job, flow_id: str, due: float) -> None:
-        self._start(JobRun(job.job_id, flow_id, due, self._orders[job.job_id]),
+    def _begin(self, job: Job, flow_id: str) -> None:
+        self._start(JobRun(job.job_id, flow_id, job.last or 0.0, self._orders[job.job_id]),
                     lambda why: self._refused(job, flow_id, why))
 
     def _refused(self, job: Job, flow_id: str, why: str) -> None:
@@ -328,7 +316,7 @@ class Jobs(Extension):
         if flow_id == job.last_flow_id:
             job.last_result = result
         if self.jobs.get(job.job_id) is job and self._note(job, 'ended', cause=cause):
-            self._recorder.clock.call_later(0.0, self._look)
+            self._recorder.clock.call_later(0.0, self._poll)
 
     def _find(self, job: Job, flow_id: str) -> None:
         """After a restart: follow a run, process its end, or start it if it has not begun."""
@@ -337,7 +325,7 @@ class Jobs(Extension):
             return
         rows = list(self._recorder.journal.rows(flow_id=flow_id, kind='flow'))
         if not rows:
-            self._begin(job, flow_id, job.last or 0.0)
+            self._begin(job, flow_id)
         else:
             self._ended(job, flow_id, 'completed' if rows[-1].to_state == 'FINISH' else 'failed')
 
@@ -371,6 +359,15 @@ class Jobs(Extension):
         self.jobs.pop(job.job_id, None)
         self._orders.pop(job.job_id, None)
 
+    def _change(self, job: Job, event: str, change: Callable[[], None]) -> bool:
+        """Change a job and journal it; returns False, with the job as before, if that fails."""
+        before = job.data()
+        change()
+        recorded = self._note(job, event)
+        if not recorded:
+            job.restore(before)
+        return recorded
+
     def _note(self, job: Job, event: str, cause: str = '') -> bool:
         """Journal a step; returns False if that fails, and then the step has not happened."""
         try:
@@ -386,4 +383,5 @@ class Jobs(Extension):
             ros_time=self._recorder.clock.now()))
 
     def _now(self, spec: ScheduleSpec) -> float:
-        return told(self._wall_time() if spec.clock == 'wall' else self._recorder.clock.now())
+        clock = self._wall_time if spec.clock == 'wall' else self._recorder.clock.now
+        return valid_time(clock())

@@ -57,7 +57,7 @@ class LeaseGate:
         self._held: Mapping[tuple[str, str], float] = {}
         self._waiting: list[_Waiting] = []
 
-    def told(self, held: Mapping[tuple[str, str], float]) -> None:
+    def update(self, held: Mapping[tuple[str, str], float]) -> None:
         """
         Update the held claims and start the motions that waited for them.
 

@@ -75,7 +75,7 @@ class Seen:
             found({'results': results, 'facts': {}})
             return None
 
-        def told(answer: Confirmation) -> None:
+        def evaluated(answer: Confirmation) -> None:
             values = facts_in(answer.evidence)
             missing = [name for name in facts if name not in values]
             if missing:
@@ -86,7 +86,7 @@ class Seen:
 
         return self._world.evaluate(ConfirmRequest(
             run.flow_id, action.action_id, action.attempt,
-            [Condition('facts', f'{name} == {name}') for name in facts]), ASK_AGAIN, told)
+            [Condition('facts', f'{name} == {name}') for name in facts]), ASK_AGAIN, evaluated)
 
 
 class Judgment:
@@ -137,9 +137,9 @@ class Judgment:
             self._run.flow_id, self._name, 0,
             [Condition('after', condition, max_age=when.max_age)], 0.0,
             {**spec.parameters, **{name: result[name] for name in (
-                'outcome', 'attempts', 'error_code', 'duration')}}), wait, self._told)
+                'outcome', 'attempts', 'error_code', 'duration')}}), wait, self._evaluated)
 
-    def _told(self, answer: Confirmation) -> None:
+    def _evaluated(self, answer: Confirmation) -> None:
         needed, when = self._open[0]
         if answer.verdict == 'confirmed':
             self._open.pop(0)

@@ -94,7 +94,7 @@ class FlowRunner:
             action, self.world, self.clock, self.operator, self.verifier,
             Alternatives(lambda: run.flow, action, lambda *names: self.recipes(*names)),
             lambda runner: self._ended(run, runner), recipe=bool(run.recipe),
-            look=partial(self._seen.fetch, run) if run.flow.late[name] else None)
+            fetch=partial(self._seen.fetch, run) if run.flow.late[name] else None)
 
     def open(self, run: FlowRun) -> None:  # noqa: A003
         """Add a flow to the scheduler and the extensions; starts no action yet."""

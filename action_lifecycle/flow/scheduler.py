@@ -210,14 +210,14 @@ class Scheduler:
                 self._queues[name] = [claim]
             else:
                 heapq.heappush(queue, claim)
-        self._look_at(claim)
+        self._offer(claim)
 
     def withdraw(self, flow_id: str, action_id: str) -> None:
         """Remove a claim from the queues."""
         claim = self.claims.pop((flow_id, action_id), None)
         if claim is not None:
             self._alive.discard(claim.rank)
-            self._look_behind(claim.resources)
+            self._offer_next(claim.resources)
 
     def next(self) -> Claim | None:  # noqa: A003
         """Return the best claim that may start now, without removing it; None if there is none."""
@@ -266,14 +266,14 @@ class Scheduler:
         self._at_work[flow_id].discard(action_id)
         if self._startable[flow_id]:
             self._list(self._startable[flow_id][0])
-        self._look_behind(held)
+        self._offer_next(held)
         return held
 
     def unlock(self, names: Iterable[str]) -> None:
         """Unlock resources."""
         names = list(names)
         self.resources.unlock(names)
-        self._look_behind(names)
+        self._offer_next(names)
 
     def forget(self, flow_id: str) -> None:
         """Drop the data of an ended flow."""
@@ -318,14 +318,15 @@ class Scheduler:
         self._queues.pop(name, None)
         return None
 
-    def _look_behind(self, names: Iterable[str]) -> None:
-        """Check the first claims in the queues of these resources."""
+    def _offer_next(self, names: Iterable[str]) -> None:
+        """Offer the first claims in the queues of these resources."""
         for name in names:
             claim = self._head(name)
             if claim is not None:
-                self._look_at(claim)
+                self._offer(claim)
 
-    def _look_at(self, claim: Claim) -> None:
+    def _offer(self, claim: Claim) -> None:
+        """List a claim among the startable ones, if it is its turn."""
         if self._its_turn(claim):
             heapq.heappush(self._startable[claim.key[0]], claim)
             self._list(claim)

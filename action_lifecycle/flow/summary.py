@@ -23,9 +23,9 @@ from .metrics import FlowMetrics
 from .run import FlowRun
 from ..lifecycle.states import ErrorCode, Outcome
 
-TOLD = 20
+MAX_ERRORS = 20
 """Maximum number of action errors in the message of a failed flow."""
-TOLD_EACH = 1000
+MAX_LENGTH = 1000
 """Maximum number of characters of each."""
 
 
@@ -57,9 +57,9 @@ def why_failed(run: FlowRun) -> tuple[ErrorCode, str]:
     failed = [action for action in run.actions if action.error_msg
               and action.outcome in (Outcome.FAILED, Outcome.CANCELED)]
     words = '; '.join(
-        f'{action.action_id}: {action.error_msg[:TOLD_EACH]}' for action in failed[:TOLD])
-    if len(failed) > TOLD:
-        words += f'; and {len(failed) - TOLD} more'
+        f'{action.action_id}: {action.error_msg[:MAX_LENGTH]}' for action in failed[:MAX_ERRORS])
+    if len(failed) > MAX_ERRORS:
+        words += f'; and {len(failed) - MAX_ERRORS} more'
     if run.outcomes['canceled']:
         return ErrorCode.CANCELED, words or 'canceled'
     code = ErrorCode.FLOW_PARTIALLY_FAILED if run.outcomes['succeeded'] \

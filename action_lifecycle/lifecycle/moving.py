@@ -179,11 +179,11 @@ class Moving(Driver):
             'failed', self.clock.now(), stopped=False, error_msg='the bridge gives no answer')))
 
 
-def _unstopped(reason: str, told: str, locked: Sequence[str]) -> str:
+def _unstopped(reason: str, message: str, locked: Sequence[str]) -> str:
     """Return the message for a motion not seen to stop, with the locked resources."""
-    if 'not seen to stop' not in told:  # else the bridge's message has it
-        told = f'not seen to stop: {told}'
-    parts = [told if told.startswith(reason) else f'{reason}; {told}']
+    if 'not seen to stop' not in message:  # else the bridge's message has it
+        message = f'not seen to stop: {message}'
+    parts = [message if message.startswith(reason) else f'{reason}; {message}']
     if locked:
         parts.append(f"locked until clear_stop: {', '.join(locked)}")
     return '; '.join(parts)

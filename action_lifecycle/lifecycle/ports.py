@@ -32,7 +32,7 @@ from .states import ErrorCode
 from .verifiers import Verdict, VERDICTS, Verifier, VerifyRequest
 
 __all__ = [
-    'VERDICTS', 'Apart', 'Clock', 'Confirmation', 'ConfirmRequest', 'Evidence', 'Handle', 'Look',
+    'VERDICTS', 'Apart', 'Clock', 'Confirmation', 'ConfirmRequest', 'Evidence', 'Fetch', 'Handle',
     'MotionRequest', 'MotionResult', 'Operator', 'Question', 'Recorder', 'Specs', 'Verdict',
     'Verifier', 'VerifyRequest', 'World',
 ]
@@ -195,7 +195,7 @@ class Clock(Protocol):
         """Call back after `delay` s of steady time."""
 
 
-Look = Callable[
+Fetch = Callable[
     [Any, Callable[[dict[str, Any]], None], Callable[[ErrorCode, str], None]], 'Handle | None']
 """Fetches the values that the templates of an action (the first argument) read at its start."""
 

@@ -35,8 +35,8 @@ from .moving import Moving
 from .ports import (
     Clock,
     Confirmation,
+    Fetch,
     Handle,
-    Look,
     Operator,
     Specs,
     Verifier,
@@ -68,11 +68,11 @@ class ActionRunner(Moving, Verifying, FallingBack):
         ended: Callable[[ActionRunner], None],
         rng: random.Random | None = None,
         recipe: bool = False,
-        look: Look | None = None,
+        fetch: Fetch | None = None,
     ) -> None:
         super().__init__(action, world, clock, operator, verifier, specs, rng, recipe)
         self.ended = ended
-        self.look = look  #: fetches the values for templates at the start
+        self.fetch = fetch  #: fetches the values for templates at the start
         self._deadline: Handle | None = None
 
     def start(self, waited: float = 0.0) -> None:
@@ -152,16 +152,16 @@ class ActionRunner(Moving, Verifying, FallingBack):
         self._render()
         self._canceled_by = None
         self._watch_deadline(0.0)
-        if self.look is None:
+        if self.fetch is None:
             self._require()
             return
         action.seen = {}
-        handle = self.look(action, self._unless_changed(self._looked),
-                           self._unless_changed(self._fail))
+        handle = self.fetch(action, self._unless_changed(self._fetched),
+                            self._unless_changed(self._fail))
         if handle is not None:
             self._under_way.append(handle)
 
-    def _looked(self, seen: dict[str, Any]) -> None:
+    def _fetched(self, seen: dict[str, Any]) -> None:
         self.action.seen = seen
         try:
             self._render()

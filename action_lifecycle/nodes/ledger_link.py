@@ -87,7 +87,7 @@ class LedgerLink:
             LedgerSync, f"{node.parameter('ledger')}/sync", self._told, state_qos())
 
     def _told(self, sync: LedgerSync) -> None:
-        self.world.told(held_until(sync.leases, time.time(), self._steady()))
+        self.world.update(held_until(sync.leases, time.time(), self._steady()))
         if self._compactor is None:
             return
         if sync.state == LedgerSync.CONNECTED:

@@ -19,7 +19,7 @@ import json
 import math
 from pathlib import Path
 
-from action_lifecycle.flow.job import Job, MAX_OWED, read_job, told
+from action_lifecycle.flow.job import Job, MAX_OWED, read_job, valid_time
 from action_lifecycle.journal.row import MAX_DATA
 from action_lifecycle.lifecycle.schedule import LATEST, ScheduleSpec
 from hypothesis import given, settings
@@ -36,7 +36,7 @@ odd_readings = st.one_of(
 
 def look(job: Job, reading: float) -> None:
     """Look at a clock as `Jobs` does."""
-    now = told(reading)
+    now = valid_time(reading)
     job.moved(now)
     if job.next is not None and job.next <= now:
         before = job.taken, job.count, job.missed + len(job.owed)

@@ -59,7 +59,7 @@ class Fleet:
             parse_flow(FLOW, 'f.yaml'), 'f', origin={'lease': lease})
 
     def hold(self, seconds: float, lease: str = 'job') -> None:
-        self.gate.told({('f', lease): self.clock.now() + seconds})
+        self.gate.update({('f', lease): self.clock.now() + seconds})
 
     def action(self, name: str) -> object:
         return self.run.runners[name].action
@@ -84,7 +84,7 @@ def test_motion_waits_for_as_long_as_its_claim_is_told_of(fleet: Fleet) -> None:
     fleet.submit()
     for _ in range(5):
         fleet.clock.run(PATIENCE / 2)
-        fleet.gate.told({('f', 'job'): 0.0})
+        fleet.gate.update({('f', 'job'): 0.0})
     assert fleet.robot.motions == [] and not fleet.run.ended
     fleet.hold(60.0)
     assert fleet.robot.executed('one') == 1
