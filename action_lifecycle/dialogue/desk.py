@@ -62,7 +62,7 @@ class Request:
 
 
 class Listener(Protocol):
-    """A listener to the questions and answers of a desk."""
+    """A listener to the questions and answers of one flow."""
 
     def asked(self, request: Request, again: bool) -> None:
         """Handle a question; `again`: it was asked before a restart."""
@@ -73,8 +73,15 @@ class Listener(Protocol):
     def withdrawn(self, request: Request) -> None:
         """Handle that a question was withdrawn."""
 
+
+class Listeners(Protocol):
+    """The listeners by flow."""
+
+    def of(self, flow_id: str) -> Listener | None:
+        """Return the listener of a flow; None if there is none."""
+
     def read_back(self, row: Row) -> None:
-        """Restore what it has recorded, from any note of a flow."""
+        """Restore what a listener has recorded, from any note of its flow."""
 
 
 class OperatorDesk:
@@ -93,7 +100,7 @@ class OperatorDesk:
         self.journal = journal
         self.facts = facts
         self.open: dict[str, Request] = {}
-        self.listener: Listener | None = None
+        self.listeners: Listeners | None = None
         self.log = logging.getLogger('action_lifecycle')
         self._timers: dict[str, Handle] = {}
         self._closed: dict[str, tuple[ErrorCode, str]] = {}
@@ -120,8 +127,9 @@ class OperatorDesk:
             self._timers[request.id] = self.clock.call_later(
                 max(0.0, question.timeout - passed), lambda: self._time_is_up(request))
         self.changed()
-        if self.listener is not None:
-            self.listener.asked(request, before is not None)
+        listener = self._listener(request)
+        if listener is not None:
+            listener.asked(request, before is not None)
         return _Asked(self, request.id)
 
     def _new(
@@ -164,25 +172,23 @@ class OperatorDesk:
 
     def _answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
         self._close(request, _how_it_ended(request.id, answer, actor))
-        if self.listener is not None:
-            self.listener.answered(request, answer, actor, comment)
-        request.answer(answer, actor)
+        listener = self._listener(request)
+        if listener is not None:
+            listener.answered(request, answer, actor, comment)
+        if answer:
+            request.answer(answer, actor)
+        else:
+            request.expired()
 
     def _time_is_up(self, request: Request) -> None:
         if request.id not in self.open:
             return
-        default = request.question.default
+        default = request.question.default  # '': none
         try:
             self._note(request, 'expired', {'answer': default}, NOBODY)
         except JournalError as error:  # the flow goes on anyway
             self.log.error('the end of question %s is not recorded: %s', request.id, error)
-        if default:
-            self._answered(request, default, NOBODY, '')
-            return
-        self._close(request, _how_it_ended(request.id, '', NOBODY))
-        if self.listener is not None:
-            self.listener.answered(request, '', NOBODY, '')
-        request.expired()
+        self._answered(request, default, NOBODY, '')
 
     def withdraw(self, request_id: str) -> None:
         """Withdraw a question."""
@@ -190,8 +196,12 @@ class OperatorDesk:
         if request is not None:
             self._close(request, (ErrorCode.NOT_ALLOWED, f"request '{request_id}' was withdrawn: "
                                   'nobody waits for the answer any more'))
-            if self.listener is not None:
-                self.listener.withdrawn(request)
+            listener = self._listener(request)
+            if listener is not None:
+                listener.withdrawn(request)
+
+    def _listener(self, request: Request) -> Listener | None:
+        return self.listeners.of(request.question.flow_id) if self.listeners is not None else None
 
     def _close(self, request: Request, how: tuple[ErrorCode, str]) -> None:
         self.open.pop(request.id)
@@ -218,8 +228,8 @@ class OperatorDesk:
 
     def read_back(self, row: Row) -> None:
         """Restore a note of a flow from a journal row; an invalid row is logged, not used."""
-        if self.listener is not None:
-            self.listener.read_back(row)
+        if self.listeners is not None:
+            self.listeners.read_back(row)
         if not row.event.startswith('question_'):
             return
         try:

@@ -153,7 +153,7 @@ class FlowDialogues(Extension):
         self._clock = clock
         self._open: dict[str, FlowDialogue] = {}
         self._read: dict[str, deque[DialogueEntry]] = {}  #: entries of restored flows
-        desk.listener = self
+        desk.listeners = self
 
     def began(self, run: FlowRun) -> None:
         """Start the dialogue of a flow, or resume it after a restart."""
@@ -162,6 +162,10 @@ class FlowDialogues(Extension):
         self._open[run.flow_id] = talk
         if not entries:
             talk.fire('begin', run.origin.get('request'))
+
+    def of(self, flow_id: str) -> FlowDialogue | None:
+        """Return the dialogue of a running flow."""
+        return self._open.get(flow_id)
 
     def read_back(self, row: Row) -> None:
         """Restore an entry of a flow's dialogue."""
@@ -175,24 +179,6 @@ class FlowDialogues(Extension):
             talk.fire('end', {'text': how_it_ended(run), 'state': run.state,
                               'summary': dict(run.summary), 'error': run.error_msg},
                       sender='invoker')
-
-    def asked(self, request: Request, again: bool) -> None:
-        """Record a question of a flow."""
-        talk = self._open.get(request.question.flow_id)
-        if talk is not None:
-            talk.asked(request, again)
-
-    def answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
-        """Record an answer."""
-        talk = self._open.get(request.question.flow_id)
-        if talk is not None:
-            talk.answered(request, answer, actor, comment)
-
-    def withdrawn(self, request: Request) -> None:
-        """Record that a question was withdrawn."""
-        talk = self._open.get(request.question.flow_id)
-        if talk is not None:
-            talk.withdrawn(request)
 
 
 def how_it_ended(run: FlowRun) -> str:

@@ -47,70 +47,16 @@ class ConstellationAgentStatus(Enum):
     FAIL = 'FAIL'  #: it could not be started, or an action has not succeeded
 
 
-class AgentState(ABC):
-    """One state of an agent."""
+class ConstellationAgentState(ABC):
+    """A state on the constellation graph; its name is its `status`."""
+
+    status: ClassVar[ConstellationAgentStatus]
 
     @abstractmethod
     def handle(self, agent: FlowRun, context: Starter) -> None:
         """Do the work of the state; sets the agent's status."""
 
-    @abstractmethod
-    def next_state(self, agent: FlowRun) -> AgentState:
-        """Return the state of the agent's status."""
-
-    def next_agent(self, agent: FlowRun) -> FlowRun:
-        """Return the agent of the next step, which is the same one."""
-        return agent
-
-    @abstractmethod
-    def is_round_end(self) -> bool:
-        """Whether the round ends here."""
-
-    @abstractmethod
-    def is_subtask_end(self) -> bool:
-        """Whether the subtask ends here."""
-
-    @classmethod
-    @abstractmethod
-    def name(cls) -> str:
-        """Return the status of this state."""
-
-
-StateT = TypeVar('StateT', bound=type[AgentState])
-
-
-class ConstellationAgentStateManager:
-    """Registry of the state of each status; a later registration replaces an earlier one."""
-
-    _state_mapping: ClassVar[dict[str, type[AgentState]]] = {}
-
-    @classmethod
-    def register(cls, state: StateT) -> StateT:
-        """Register a state class; the graph must have a state of its name."""
-        packaged_graph('constellation').state(state.name())
-        cls._state_mapping[state.name()] = state
-        return state
-
-    def get_state(self, status: str) -> AgentState:
-        """Return a state by the agent's status."""
-        try:
-            return self._state_mapping[status]()
-        except KeyError:
-            raise LifecycleError(f"no constellation state '{status}'"
-                                 + nearest(status, self._state_mapping)) from None
-
-    @property
-    def none_state(self) -> AgentState:
-        """Return the initial state."""
-        return self.get_state(packaged_graph('constellation').initial)
-
-
-class ConstellationAgentState(AgentState):
-    """A state on the constellation graph; its name is its `status`."""
-
-    status: ClassVar[ConstellationAgentStatus]
-
-    def next_state(self, agent: FlowRun) -> AgentState:
+    def next_state(self, agent: FlowRun) -> ConstellationAgentState:
         """
         Return the state of the agent's status; raises `TransitionNotAllowed` without such an edge.
 
@@ -124,6 +70,10 @@ class ConstellationAgentState(AgentState):
             raise TransitionNotAllowed(state.name(), self.name(), edges)
         return state
 
+    def next_agent(self, agent: FlowRun) -> FlowRun:
+        """Return the agent of the next step, which is the same one."""
+        return agent
+
     def is_round_end(self) -> bool:
         """Whether the state is final."""
         return packaged_graph('constellation').states[self.name()].final
@@ -136,6 +86,35 @@ class ConstellationAgentState(AgentState):
     def name(cls) -> str:
         """Return the status of this state."""
         return cls.status.value
+
+
+StateT = TypeVar('StateT', bound=type[ConstellationAgentState])
+
+
+class ConstellationAgentStateManager:
+    """Registry of the state of each status; a later registration replaces an earlier one."""
+
+    _state_mapping: ClassVar[dict[str, type[ConstellationAgentState]]] = {}
+
+    @classmethod
+    def register(cls, state: StateT) -> StateT:
+        """Register a state class; the graph must have a state of its name."""
+        packaged_graph('constellation').state(state.name())
+        cls._state_mapping[state.name()] = state
+        return state
+
+    def get_state(self, status: str) -> ConstellationAgentState:
+        """Return a state by the agent's status."""
+        try:
+            return self._state_mapping[status]()
+        except KeyError:
+            raise LifecycleError(f"no constellation state '{status}'"
+                                 + nearest(status, self._state_mapping)) from None
+
+    @property
+    def none_state(self) -> ConstellationAgentState:
+        """Return the initial state."""
+        return self.get_state(packaged_graph('constellation').initial)
 
 
 @ConstellationAgentStateManager.register

@@ -24,7 +24,7 @@ import uuid
 from ..journal import Entry, Journal, Row
 from ..journal.action_rows import entry_of
 from ..lifecycle.action import Action
-from ..lifecycle.journal_retry import repeat_later, until_recorded
+from ..lifecycle.journal_retry import until_recorded
 from ..lifecycle.ports import Clock
 
 TEXT_PART = 250_000
@@ -116,7 +116,8 @@ class JournalRecorder:
         self, what: str, write: Callable[[], Any], again: Callable[[], Any] | None = None
     ) -> bool:
         """Call `write` until it is recorded; see `lifecycle.journal_retry`."""
-        return until_recorded(self.clock.call_later, what, write, again)
+        return until_recorded(
+            lambda delay, callback: self.clock.call_later(delay, callback), what, write, again)
 
     def note(
         self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
@@ -175,12 +176,8 @@ class JournalRecorder:
             return
 
         def done(future: Future[int]) -> None:
-            error = future.exception()
-            if error is None:
-                self.call_soon(callback)
-            else:
-                self.call_soon(lambda: repeat_later(
-                    self.clock.call_later, 'a row that must survive a power loss', error,
-                    lambda: self.barrier(callback)))
+            if self.until_recorded('a row that must survive a power loss', future.result,
+                                   lambda: self.barrier(callback)):
+                callback()
 
-        self.journal.barrier(done)
+        self.journal.barrier(lambda future: self.call_soon(lambda: done(future)))

@@ -196,8 +196,7 @@ class Starter:
         def over() -> None:
             if self._runs.get(run.flow_id) is run and name in run.runners \
                     and run.progress(name) != 'ended':
-                self.scheduler.withdraw(run.flow_id, name)
-                self._drop(run, name)
+                self.withdraw(run, name)
                 run.runners[name].expire(
                     ErrorCode.DEADLINE_EXCEEDED,
                     f'has not ended {limit:g} s after the start of the flow', 'clock')

@@ -34,6 +34,7 @@ from .ports import (
     CONFIRM_CODES,
     Confirmation,
     ConfirmRequest,
+    Fetch,
     Handle,
     Operator,
     Specs,
@@ -52,7 +53,8 @@ class Driver:
 
     def __init__(
         self, action: Action, world: World, clock: Clock, operator: Operator, verifier: Verifier,
-        specs: Specs, rng: random.Random | None = None, recipe: bool = False,
+        specs: Specs, ended: Callable[[Any], None], rng: random.Random | None = None,
+        recipe: bool = False, fetch: Fetch | None = None,
     ) -> None:
         self.action = action
         self.world = world
@@ -60,11 +62,14 @@ class Driver:
         self.operator = operator
         self.verifier = verifier
         self.specs = specs
+        self.ended = ended
         self.rng = rng or random.Random()
         self.recipe = recipe  #: the action contributes to a recipe
+        self.fetch = fetch  #: fetches the values for templates at the start
         self.log = logging.getLogger('action_lifecycle')
         self._under_way: list[Handle] = []
         self._motion: Handle | None = None
+        self._deadline: Handle | None = None
         self._changes = 0
         self._canceled_by: tuple[ErrorCode, str, str] | None = None
         self._last = False  #: no retry or fallback follows the next error

@@ -42,15 +42,8 @@ def until_recorded(
     try:
         write()
     except (LifecycleError, OSError) as error:
-        repeat_later(later, what, error, again or partial(until_recorded, later, what, write))
+        logging.getLogger('action_lifecycle').error(
+            '%s is not recorded, trying again in %.0f s: %s', what, RETRY_PERIOD, error)
+        later(RETRY_PERIOD, again or partial(until_recorded, later, what, write))
         return False
     return True
-
-
-def repeat_later(
-    later: Later, what: str, error: BaseException, again: Callable[[], Any]
-) -> None:
-    """Log a failed journal write and call `again` after `RETRY_PERIOD`."""
-    logging.getLogger('action_lifecycle').error(
-        '%s is not recorded, trying again in %.0f s: %s', what, RETRY_PERIOD, error)
-    later(RETRY_PERIOD, again)

@@ -24,24 +24,13 @@ must come in the thread that calls it.
 from __future__ import annotations
 
 from collections.abc import Callable
-import random
 from typing import Any
 
-from .action import Action
 from .falling_back import FallingBack
 from .fragment import fragment_of
 from .journal_retry import until_recorded
 from .moving import Moving
-from .ports import (
-    Clock,
-    Confirmation,
-    Fetch,
-    Handle,
-    Operator,
-    Specs,
-    Verifier,
-    World,
-)
+from .ports import Confirmation
 from .states import ActionState, ErrorCode, Outcome
 from .verifying import Verifying
 from .words import in_words
@@ -56,24 +45,6 @@ class ActionRunner(Moving, Verifying, FallingBack):
     `ended(runner)` is called when the action is terminated and this is durable in the journal.
     `specs` renders the spec with the changes by fallbacks.
     """
-
-    def __init__(
-        self,
-        action: Action,
-        world: World,
-        clock: Clock,
-        operator: Operator,
-        verifier: Verifier,
-        specs: Specs,
-        ended: Callable[[ActionRunner], None],
-        rng: random.Random | None = None,
-        recipe: bool = False,
-        fetch: Fetch | None = None,
-    ) -> None:
-        super().__init__(action, world, clock, operator, verifier, specs, rng, recipe)
-        self.ended = ended
-        self.fetch = fetch  #: fetches the values for templates at the start
-        self._deadline: Handle | None = None
 
     def start(self, waited: float = 0.0) -> None:
         """Start the action; `waited`: time (s) that it waited for resources."""
