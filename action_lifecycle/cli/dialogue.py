@@ -25,7 +25,7 @@ from .exits import DONE, NotThere
 from ..engine.errors import nearest
 
 if TYPE_CHECKING:
-    from ..dialogue.dialogue import Entry
+    from ..dialogue.dialogue import DialogueEntry
 
 STYLES = {'assistant': 'cyan', 'user': 'green'}
 
@@ -62,7 +62,7 @@ def show_dialogue(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _from_journal(options: argparse.Namespace) -> Iterator[Entry]:
+def _from_journal(options: argparse.Namespace) -> Iterator[DialogueEntry]:
     from ..dialogue.flow_dialogue import dialogue_rows, entries_of
     from ..journal import JournalError, JournalReader
     try:
@@ -79,11 +79,11 @@ def _from_journal(options: argparse.Namespace) -> Iterator[Entry]:
     yield from entries_of(rows)
 
 
-def _from_nodes(options: argparse.Namespace) -> Iterator[Entry]:
+def _from_nodes(options: argparse.Namespace) -> Iterator[DialogueEntry]:
     from action_lifecycle_msgs.srv import GetDialogue
 
     from .client import accepted, connect
-    from ..dialogue.dialogue import Entry, Persistence
+    from ..dialogue.dialogue import DialogueEntry, Persistence
     from ..ros.conversions.basic import to_seconds
     seen = 0
     with connect(options.namespace) as client:
@@ -91,8 +91,8 @@ def _from_nodes(options: argparse.Namespace) -> Iterator[Entry]:
             answer = accepted(client.call(GetDialogue, 'ledger/get_dialogue', GetDialogue.Request(
                 flow_id=options.flow, offset=seen), options.wait))
             for entry in answer.entries:
-                yield Entry(to_seconds(entry.stamp), entry.state, entry.actor,
-                            Persistence(entry.persistence), entry.text)
+                yield DialogueEntry(to_seconds(entry.stamp), entry.state, entry.actor,
+                                    Persistence(entry.persistence), entry.text)
             seen += len(answer.entries)
             if seen >= answer.total or not answer.entries:
                 return
