@@ -44,6 +44,7 @@ from ..journal import JournalReader, Row
 from ..lifecycle.ports import Question
 from ..ros.conversions.basic import to_time
 from ..ros.goal_call import CallEnd, Ending, GoalCall, GoalPolicy
+from ..ros.goal_client import kept_goal_client
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.service_call import RetryPolicy, ServiceCall
 from ..ros.threads import start_call
@@ -86,7 +87,7 @@ class FleetWork:
         self._patience = patience
         self._active_at = -FRESH
         self._claims: dict[str, tuple[str, Operation]] = {}
-        self._flows = node.add_action_client(ExecuteFlow, f'{action_node}/execute_flow')
+        self._flows = kept_goal_client(node, ExecuteFlow, f'{action_node}/execute_flow')
         self._states = node.add_client(GetState, f'{action_node}/get_state')
         self._asked: ServiceCall | None = None
         node.add_timer(ASK_STATE, self._ask_state)

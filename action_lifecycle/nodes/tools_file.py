@@ -26,6 +26,7 @@ from pydantic import Field
 from ..engine.document import read_document
 from ..engine.errors import DocumentError, Fault, LifecycleError
 from ..engine.models import StrictModel, validate
+from ..ros.goal_client import kept_goal_client
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.tools import action_tool, service_tool
 from ..tools import McpServer, ToolRegistry
@@ -86,7 +87,7 @@ def load_tools(path: Path, node: ManagedNode, action_node: str) -> tuple[ToolReg
     document = read_document(path)
     spec = validate(document, ToolsFile)
     registry = ToolRegistry()
-    client = node.add_action_client(ExecuteFlow, f'{action_node}/execute_flow') \
+    client = kept_goal_client(node, ExecuteFlow, f'{action_node}/execute_flow') \
         if spec.actions else None
     faults: list[Fault] = []
 

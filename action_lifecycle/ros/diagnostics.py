@@ -18,14 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 import math
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from diagnostic_updater import Updater
 from rclpy.qos import QoSProfile
 
-if TYPE_CHECKING:
-    from .lifecycle_node import ManagedNode
+from .guarded_node import GuardedNode
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 PERIOD = 'diagnostic_updater.period'
@@ -48,7 +47,7 @@ class Diagnostics:
     The tasks run only while /diagnostics has subscribers, to save CPU time.
     """
 
-    def __init__(self, node: ManagedNode) -> None:
+    def __init__(self, node: GuardedNode) -> None:
         self._node = node
         self._late = 0.0
         self._worst = 0.0, ''
@@ -109,7 +108,7 @@ class _Host:
     at the second configure, and stop when simulated time stops.
     """
 
-    def __init__(self, node: ManagedNode, on_time: Callable[[], None]) -> None:
+    def __init__(self, node: GuardedNode, on_time: Callable[[], None]) -> None:
         self.publisher: Any = None
         self._node = node
         self._on_time = on_time

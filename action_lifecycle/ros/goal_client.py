@@ -25,18 +25,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 import uuid
 
 from action_msgs.srv import CancelGoal
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
+from .guarded_node import GuardedNode
 from .line import Line
 from .qos import event_qos
-
-if TYPE_CHECKING:
-    from .lifecycle_node import ManagedNode
 
 FRESH = 0.05  #: s for which the result of the check for the server is reused
 PROBE = 1.0  #: maximum time (s) for a new server to answer a request for an unknown goal
@@ -51,7 +49,7 @@ class GoalClient:
     """
 
     def __init__(
-        self, node: ManagedNode, action: Any, server: str, *, unanswered: int = 1000
+        self, node: GuardedNode, action: Any, server: str, *, unanswered: int = 1000
     ) -> None:
         self.server = server
         self.node = node
@@ -148,3 +146,10 @@ class GoalClient:
         listener = self._listeners.get(bytes(message.goal_id.uuid))
         if listener is not None:
             listener(message.feedback)
+
+
+def kept_goal_client(node: GuardedNode, action: type, server: str) -> GoalClient:
+    """Return the client of an action server, made at the first call; see `GuardedNode.keep`."""
+    client: GoalClient = node.keep(
+        ('client', server, action), lambda: GoalClient(node, action, server))
+    return client

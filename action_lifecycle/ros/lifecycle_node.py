@@ -50,28 +50,22 @@ longer busy (or its time is up), then deactivates and cleans up.
 from __future__ import annotations
 
 from collections.abc import Callable
-import contextlib
-import functools
 import inspect
 import time
-from time import perf_counter
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.clock import Clock, ClockType
-from rclpy.qos import QoSProfile
 
 from .diagnostics import Diagnostics, Health, PERIOD, USE_FQN
 from .executor import CHOICES
-from .goal_client import GoalClient
+from .guarded_node import GuardedNode
 from .limits import message_fault
 from .name_claim import claim_name
 from .parameters import Parameters
-from .qos import action_qos, overridable
+from .qos import action_qos
 from .rclpy_internals import drop_late_responses
 from .timers import TimerQueue
-from .transitions import TransitionNode
-from .watchdog import LIMIT, name_of, Watchdog
+from .watchdog import LIMIT
 from ..engine.errors import LifecycleError
 from ..lifecycle.states import ErrorCode
 
@@ -79,7 +73,7 @@ RESULT_TIMEOUT = 30
 """Time (s) for which an action server keeps ended goals and publishes their status."""
 
 
-class ManagedNode(TransitionNode):
+class ManagedNode(GuardedNode):
     """
     The base class of the managed nodes of this package.
 
@@ -95,17 +89,12 @@ class ManagedNode(TransitionNode):
     """
 
     def __init__(self, name: str, **kwargs: Any) -> None:
-        self._entities = contextlib.ExitStack()
-        self._kept: dict[Any, Any] = {}
         self._action_callbacks: dict[str, tuple[Callable[..., Any], ...]] = {}
         super().__init__(name, **kwargs)
-        self.steady_clock = Clock(clock_type=ClockType.STEADY_TIME)
         self._note_clock()
         self.timer_queue = TimerQueue(self, self.steady_clock, self.steady, jumps=False)
         self.ros_timer_queue = TimerQueue(self, self.get_clock(), self.now, jumps=True)
         self.ros_timer_queue.on_jump[id(self)] = self._note_clock
-        self.watchdog = Watchdog(
-            self.get_logger().debug, warn=self.get_logger().warning)
         self._diagnostics: Diagnostics | None = None
         self.parameters = Parameters(self)
         self.declare('autostart', False, 'Configure and activate at start.')
@@ -119,7 +108,7 @@ class ManagedNode(TransitionNode):
                      limits=(0.1, 60.0))
         self.declare(USE_FQN, True, "Whether names on /diagnostics include the node's namespace.")
 
-    # -- parameters, now, entities
+    # -- parameters, now, services, actions
 
     def declare(self, name: str, default: Any, description: str, **rules: Any) -> None:
         """Declare a parameter; read-only unless `dynamic`. See ros/parameters.py."""
@@ -140,26 +129,12 @@ class ManagedNode(TransitionNode):
         """Return whether ROS time is known; simulated time is 0 before the first /clock."""
         return self.now() > 0.0
 
-    def steady(self) -> float:
-        """Return steady time in s; it never jumps and is valid within this boot only."""
-        return time.monotonic()
-
     def _set_slow_callback(self, seconds: float) -> None:
         self.watchdog.limit = seconds
 
     def claim_name(self) -> None:
         """Raise LifecycleError if another node of this name is configured on this machine."""
         self._entities.callback(claim_name(self).close)
-
-    def add_publisher(
-        self, message: type, topic: str, qos: QoSProfile, *, always: bool = False
-    ) -> Any:
-        """Create a publisher; it publishes only while the node is active, unless `always`."""
-        create, destroy = ((self.create_publisher, self.destroy_publisher) if always else
-                           (self.create_lifecycle_publisher, self.destroy_lifecycle_publisher))
-        publisher = create(message, topic, qos, qos_overriding_options=overridable())
-        self._entities.callback(destroy, publisher)
-        return publisher
 
     def add_diagnostics(self, name: str, ask: Callable[[], Health]) -> None:
         """Publish the result of `ask` on /diagnostics periodically; call it in `configure`."""
@@ -170,31 +145,6 @@ class ManagedNode(TransitionNode):
         """Publish on /diagnostics now."""
         if self._diagnostics is not None:
             self._diagnostics.update()
-
-    def add_subscription(
-        self, message: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
-    ) -> Any:
-        """Create a subscription; its callback also runs while the node is inactive."""
-        subscription = self.create_subscription(
-            message, topic, self.guarded(callback, what=f'topic {topic}'), qos,
-            qos_overriding_options=overridable())
-        self._entities.callback(self.destroy_subscription, subscription)
-        return subscription
-
-    def add_timer(self, period: float, callback: Callable[[], None], *, ros_time: bool = False
-                  ) -> Any:
-        """Create a timer of `period` s of steady time (or of ROS time)."""
-        timer = self.create_timer(
-            period, self.guarded(callback),
-            clock=self.get_clock() if ros_time else self.steady_clock)
-        self._entities.callback(self.destroy_timer, timer)
-        return timer
-
-    def add_client(self, service: type, name: str) -> Any:
-        """Create a service client."""
-        client = self.create_client(service, name)
-        self._entities.callback(self.destroy_client, client)
-        return client
 
     def add_service(
         self, service: type, name: str, callback: Callable[[Any, Any], Any], *,
@@ -286,31 +236,6 @@ class ManagedNode(TransitionNode):
             cancel_callback=self.guarded(on_cancel, CancelResponse.ACCEPT, where),
             result_timeout=result_timeout, **action_qos())
 
-    def add_action_client(self, action: type, name: str) -> GoalClient:
-        """Return the client of an action server; see `keep`."""
-        client: GoalClient = self.keep(
-            ('client', name, action), lambda: GoalClient(self, action, name))
-        return client
-
-    def keep(self, key: Any, make: Callable[[], Any]) -> Any:
-        """
-        Return the object for `key`, or make it; it stays until the node is destroyed.
-
-        Used for action servers and clients: if one is destroyed while an event of it is pending,
-        the process crashes (rclpy 7.1.11, EventsExecutor). So cleanup keeps them, and servers
-        refuse all goals.
-        """
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
-
-    def destroy_node(self) -> None:
-        """Destroy the node and all kept objects."""
-        for entity in self._kept.values():
-            if hasattr(entity, 'destroy_node'):
-                entity.destroy_node()
-        super().destroy_node()
-
     def _open(self) -> None:
         self._diagnostics = Diagnostics(self)
 
@@ -321,33 +246,6 @@ class ManagedNode(TransitionNode):
     def _close(self) -> None:
         self._diagnostics = None
         self._entities.close()
-
-    def defer(self, callback: Callable[[], None]) -> None:
-        """Call `callback` at cleanup, or if `configure` fails later; last in, first out."""
-        self._entities.callback(self.guarded(callback))
-
-    def guarded(
-        self, callback: Callable[..., Any], otherwise: Any = None, what: str = '',
-    ) -> Callable[..., Any]:
-        """
-        Wrap a callback so that its exceptions are logged and `otherwise` is returned.
-
-        `what`: its name in the log, such as the topic.
-        """
-        watchdog = self.watchdog
-
-        @functools.wraps(callback)
-        def safe(*args: Any) -> Any:
-            begin = perf_counter()
-            try:
-                return callback(*args)
-            except Exception:  # it would end spin(), or the process (ros2/rclpy issue 1641)
-                self.log_exception(what or name_of(callback))
-                return otherwise
-            finally:
-                if perf_counter() - begin > watchdog.limit:
-                    watchdog.ended(what or name_of(callback), begin)
-        return safe
 
     def _note_clock(self) -> None:
         self._system_time = not self.get_clock().ros_time_is_active

@@ -25,14 +25,13 @@ from collections.abc import Callable
 import heapq
 import itertools
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from rclpy.clock import JumpThreshold
 from rclpy.duration import Duration
 from rclpy.task import Future
 
-if TYPE_CHECKING:
-    from .lifecycle_node import ManagedNode
+from .guarded_node import GuardedNode
 
 LONGEST = 3600.0  #: maximum period (s) of the timer
 LOOK = 1.0  #: polling period (s) for steps of the wall clock
@@ -68,7 +67,7 @@ class TimerQueue:
     steps, and a timer of that clock would be wrong by the step, so a steady timer is used then.
     """
 
-    def __init__(self, node: ManagedNode, clock: Any, now: Callable[[], float], *, jumps: bool
+    def __init__(self, node: GuardedNode, clock: Any, now: Callable[[], float], *, jumps: bool
                  ) -> None:
         self.on_jump: dict[int, Callable[[], None]] = {}
         self.now = now
@@ -167,7 +166,7 @@ class Timeout:
     """Calls back once after `delay` s of steady (or ROS) time, in the executor's thread."""
 
     def __init__(
-        self, node: ManagedNode, delay: float, callback: Callable[[], None], *,
+        self, node: GuardedNode, delay: float, callback: Callable[[], None], *,
         ros_time: bool = False,
     ) -> None:
         queue = node.ros_timer_queue if ros_time else node.timer_queue
@@ -178,7 +177,7 @@ class Timeout:
         self._entry.cancel()
 
 
-def sleep(node: ManagedNode, delay: float) -> Future:
+def sleep(node: GuardedNode, delay: float) -> Future:
     """Return a future that is done after `delay` s of steady time."""
     future = Future()
     Timeout(node, delay, lambda: None if future.done() else future.set_result(None))
@@ -192,7 +191,7 @@ class Throttle:
     The pause after a call is at least `SPARE` times as long as the call took.
     """
 
-    def __init__(self, node: ManagedNode, period: float, callback: Callable[[], None]) -> None:
+    def __init__(self, node: GuardedNode, period: float, callback: Callable[[], None]) -> None:
         self._node = node
         self._period = period
         self._callback = callback
@@ -228,7 +227,7 @@ class Alarm:
     must check the clock.
     """
 
-    def __init__(self, node: ManagedNode, callback: Callable[[], None], *, ros_time: bool) -> None:
+    def __init__(self, node: GuardedNode, callback: Callable[[], None], *, ros_time: bool) -> None:
         self._queue = node.ros_timer_queue if ros_time else node.timer_queue
         self._callback = callback
         self._entry: Entry | None = None
