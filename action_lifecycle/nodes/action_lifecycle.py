@@ -22,7 +22,6 @@ from action_lifecycle_msgs import msg
 
 from .action_health import actions_health, journal_health
 from .apart import Apart
-from .change_event import change_event
 from .clock import NodeClock
 from .dialogue_queries import DialogueQueries
 from .edit_server import EditServer
@@ -54,7 +53,7 @@ from ..journal import Journal, Row
 from ..lifecycle.action import Action
 from ..lifecycle.states import ActionState
 from ..ros.conversions.basic import to_time
-from ..ros.conversions.status import flow_to, status_to
+from ..ros.conversions.status import change_to, flow_to, status_to
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.names import name_fault
 from ..ros.process import run
@@ -170,6 +169,7 @@ class ActionLifecycleNode(ManagedNode):
             lambda: list(self.orchestrator.resources.locked) if self.orchestrator else [])
         self._changes = self.add_publisher(
             msg.ActionStateChange, '~/state_changes', event_qos())
+        self._change = msg.ActionStateChange()  #: filled anew for each change
         self._actions = Latched(
             self, msg.ActionStatusArray, '~/actions', PUBLISH_PERIOD, self._actions_message)
         self._flows = Latched(
@@ -231,7 +231,7 @@ class ActionLifecycleNode(ManagedNode):
 
     def _action_changed(self, action: Action, row: Row) -> None:
         key = action.flow_id, action.action_id
-        self._changes.publish(change_event(row, self._last_seq.get(key, 0)))
+        self._changes.publish(change_to(row, self._last_seq.get(key, 0), self._change))
         self._last_seq[key] = row.seq
         if action.state is ActionState.TERMINATED:
             del self._last_seq[key]

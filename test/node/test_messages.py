@@ -23,7 +23,6 @@ from typing import Any
 from action_lifecycle.journal import Entry, Row
 from action_lifecycle.journal.row import make_row
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
-from action_lifecycle.nodes.change_event import change_event
 from action_lifecycle.nodes.unmet_conditions import in_words, Topics
 from action_lifecycle.ros.conversions.evidence import (
     evidence_from,
@@ -83,15 +82,16 @@ def rows(draw: Any) -> Row:
     return make_row(entry, draw(st.integers(1, 2**63 - 1)), 'boot', 1.0, 2.0, '')
 
 
-@given(rows(), st.integers(0, 2**63 - 1))
-def test_a_change_is_serialized_as_rclpy_would(row: Row, previous_seq: int) -> None:
-    theirs = change_to(row, previous_seq)
-    ours = change_event(row, previous_seq)
-    if theirs.evidence:
-        assert ours == theirs
-    else:
-        assert deserialize_message(ours, ActionStateChange) == deserialize_message(
-            serialize_message(theirs), ActionStateChange)
+@given(st.lists(st.tuples(rows(), st.integers(0, 2**63 - 1)), min_size=1, max_size=3))
+def test_a_message_filled_again_is_serialized_as_a_new_one(changes: list[tuple[Row, int]]) -> None:
+    kept = ActionStateChange()
+    for row, previous_seq in changes:
+        theirs = change_to(row, previous_seq)
+        ours = change_to(row, previous_seq, kept)
+        assert ours is kept and ours == theirs
+        assert serialize_message(ours) == serialize_message(theirs)
+        assert len(ours.evidence) == len(row.data.get('evidence', ()))
+        assert deserialize_message(serialize_message(ours), ActionStateChange).seq == row.seq
 
 
 def test_each_field_says_what_the_row_says() -> None:
