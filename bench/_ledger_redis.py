@@ -34,8 +34,8 @@ import tempfile
 import time
 from typing import Any
 
+from action_lifecycle.fleet import RedisLedger
 from action_lifecycle.fleet.loop_thread import end
-from action_lifecycle.fleet.redis.ledger import RedisLedger
 from action_lifecycle.fleet.sync import BATCH_ROWS, Synchronizer, SyncStatus
 from action_lifecycle.journal import Entry, Journal, JournalReader, Row
 import redis

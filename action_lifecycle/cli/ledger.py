@@ -47,8 +47,8 @@ def add_parser(commands: Any) -> None:
 
 def run_rebuild(options: argparse.Namespace) -> int:
     """Rebuild a ledger and print the result."""
-    from ..fleet.redis.connection import check_url, LedgerError
-    from ..fleet.redis.ledger import LedgerRefused
+    from ..fleet.errors import LedgerError, LedgerRefused
+    from ..fleet.ledger import check_url
     check_url(options.url)
     try:
         done = asyncio.run(_rebuild(options))
@@ -64,9 +64,9 @@ def run_rebuild(options: argparse.Namespace) -> int:
 
 
 async def _rebuild(options: argparse.Namespace) -> Any:
-    from ..fleet.redis.ledger import RedisLedger
+    from ..fleet.ledger import open_ledger
     from ..fleet.sync import rebuild
-    ledger = RedisLedger(options.url, options.robot, journal=options.journal)
+    ledger = open_ledger(options.url, options.robot, journal=options.journal)
     try:
         return await rebuild(options.journal, ledger)
     finally:

@@ -21,26 +21,28 @@ as a trace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import json
 import logging
 import time
 from typing import Any, NamedTuple
 import zlib
 
-from .operations import move, TTL
-from .redis.connection import LedgerError
-from .redis.keys import checkpoint
+from .errors import LedgerError
 
 _LOG = logging.getLogger(__name__)
 
+TTL = 86_400
+"""Lifetime (s) of a trace and its checkpoint."""
+
 CHECKPOINT_SCHEMA_VERSION = 1
-ABSOLUTE_FAILSAFE_TTL = TTL
 MAX_CHECKPOINT = 16 * 1024 * 1024
 """Maximum size, in bytes of JSON."""
 
+FIELDS = ('schema_version', 'timestamp', 'payload_compressed', 'original_size')
+"""The fields that `unpack` needs."""
+
 _LEVEL = 6
-_FIELDS = ('schema_version', 'timestamp', 'payload_compressed', 'original_size')
 
 
 class Checkpoint(NamedTuple):
@@ -54,26 +56,8 @@ class CheckpointError(LedgerError):
     """A content is too big for a checkpoint, or not JSON."""
 
 
-async def write_checkpoint_and_transition(
-    redis: Any, trace_id: str, gather_output: Mapping[str, Any], target_state: str,
-    script_sha: str = '',
-) -> list[int]:
-    """
-    Write a checkpoint and move the operation to `target_state`, atomically in one round trip.
-
-    Returns three numbers: new fields, 1 if the time to live was set, 1 if the operation was moved;
-    all are 0 if the trace is missing or the move is not allowed. `script_sha` is ignored. Raises
-    CheckpointError if the content is not JSON or too big.
-    """
-    saved = pack(gather_output)
-    answer = await move(redis, trace_id, target_state, saved=saved)
-    if answer[2]:
-        _LOG.info('checkpoint_saved: %s, %d of %d bytes', trace_id, saved[-1], saved[-3])
-    return answer
-
-
-def pack(content: Mapping[str, Any]) -> list[Any]:
-    """Return the fields of a checkpoint as alternating names and values."""
+def pack(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a checkpoint; raises CheckpointError."""
     try:
         text = json.dumps(content, allow_nan=False, separators=(',', ':')).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -82,29 +66,18 @@ def pack(content: Mapping[str, Any]) -> list[Any]:
         raise CheckpointError(
             f'checkpoint: {len(text)} bytes of JSON, at most {MAX_CHECKPOINT} are allowed')
     compressed = zlib.compress(text, _LEVEL)
-    return ['schema_version', CHECKPOINT_SCHEMA_VERSION, 'timestamp', repr(time.time()),
-            'payload_compressed', compressed, 'original_size', len(text),
-            'compressed_size', len(compressed)]
+    return {'schema_version': CHECKPOINT_SCHEMA_VERSION, 'timestamp': repr(time.time()),
+            'payload_compressed': compressed, 'original_size': len(text),
+            'compressed_size': len(compressed)}
 
 
-async def recover_checkpoint(redis: Any, trace_id: str) -> dict[str, Any] | None:
+def unpack(trace_id: str, found: Sequence[Any]) -> Checkpoint | None:
     """
-    Return the content of the last checkpoint of an operation.
+    Return the checkpoint with the values `found` of FIELDS, None if there is none.
 
-    Returns None if there is none. For a damaged checkpoint or one of another schema version it
-    logs a warning and returns None; then the data must be gathered again.
+    For a damaged checkpoint or one of another schema version it logs a warning and returns None;
+    then the data must be gathered again.
     """
-    found = await read_checkpoint(redis, trace_id)
-    if found is None:
-        return None
-    _LOG.info('checkpoint_recovered: %s, %.0f s old', trace_id, time.time() - found.stamp)
-    return found.content
-
-
-async def read_checkpoint(redis: Any, trace_id: str) -> Checkpoint | None:
-    """Do the same as `recover_checkpoint`, with the time of the checkpoint."""
-    found = await redis.execute_command(
-        'HMGET', checkpoint(trace_id), *_FIELDS, NEVER_DECODE=True)
     if not any(value is not None for value in found):
         return None
     try:

@@ -16,7 +16,7 @@
 Watches the claims on tasks of sessions that the open flows of this robot need.
 
 A flow names its claim `SESSION/TASK`. The claim is held while this robot is the claimant of the
-task's lease in Redis and the lease has not expired by the server's clock.
+task's lease in the ledger and the lease has not expired by the ledger's clock.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ import asyncio
 from collections.abc import Callable, Collection
 import logging
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from .redis.connection import server_errors
-from .redis.keys import session_lease
+from .errors import LedgerUnavailable
+from .ledger import Ledger
 from ..journal.reader import JournalReader
 from ..journal.row import JournalError
 
@@ -55,28 +55,24 @@ class ClaimWatch:
     """
 
     def __init__(
-        self, redis: Any, robot: str, reader: Callable[[], JournalReader | None],
+        self, ledger: Ledger, reader: Callable[[], JournalReader | None],
         others: Callable[[], Collection[str]],
     ) -> None:
         self.held: list[HeldClaim] = []
-        self._redis = redis
-        self._robot = robot
+        self._ledger = ledger
         self._reader = reader
         self._others = others
         self._names: dict[str, str] = {}
 
     async def run(self) -> None:
         """Poll until canceled."""
-        try:
-            while True:
-                try:
-                    self.held = [claim for flow_id, name in self._needed().items()
-                                 if (claim := await self._look(flow_id, name)) is not None]
-                except server_errors(JournalError) as error:
-                    _LOG.warning('claims of sessions: %s', error)
-                await asyncio.sleep(LOOK)
-        finally:
-            await self._redis.connection_pool.disconnect()
+        while True:
+            try:
+                self.held = [claim for flow_id, name in self._needed().items()
+                             if (claim := await self._look(flow_id, name)) is not None]
+            except (LedgerUnavailable, JournalError) as error:
+                _LOG.warning('claims of sessions: %s', error)
+            await asyncio.sleep(LOOK)
 
     def _needed(self) -> dict[str, str]:
         """Return the names of the claims of the open flows, by flow id."""
@@ -96,10 +92,7 @@ class ClaimWatch:
     async def _look(self, flow_id: str, name: str) -> HeldClaim | None:
         session, _, task = name.rpartition('/')
         now = time.monotonic()
-        claimant, token, until = await self._redis.hmget(
-            session_lease(session, task), ['claimant', 'token', 'until'])
-        if claimant != self._robot:
+        found = await self._ledger.lease(session, task)
+        if found is None or found[0].claimant != self._ledger.robot:
             return None
-        seconds, microseconds = await self._redis.time()
-        left = int(until) / 1000 - seconds - microseconds * 1e-6
-        return HeldClaim(flow_id, name, int(token), now + left) if left > 0 else None
+        return HeldClaim(flow_id, name, found[0].token, now + found[1])

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Workers that share the requests of one Redis stream; each request is done once.
+Workers that share the requests of one stream; each request is done once.
 
 If a worker is lost, another one claims its request and skips the work saved in the checkpoint.
 After the first motion of a request, it is only taken over if a person agrees.
@@ -26,29 +26,27 @@ from collections.abc import Coroutine, Mapping
 import contextlib
 import json
 import logging
+import secrets
 import time
 from typing import Any, Protocol
 import uuid
 
-from .checkpoints import recover_checkpoint
+from .checkpoints import TTL
+from .errors import LedgerUnavailable
+from .ledger import Ledger
 from .loop_thread import end
 from .operation import Lost, Operation, Request
 from .operation_states import OperationState as State
-from .operations import OperationStateMachine, TTL, uuid7
-from .redis.connection import script_text, server_errors
-from .redis.keys import checkpoint, dead_letters, trace
 from ..engine.errors import LifecycleError
 
 __all__ = ['Lost', 'Operation', 'OperationConsumer', 'Request', 'Work', 'submit']
 
 _LOG = logging.getLogger(__name__)
 
-MAX_STREAM = 100_000
 MAX_TRIES = 3
 MIN_IDLE = 60.0
 """Time (s) without a renewal after which a worker counts as lost."""
 
-BLOCK = 1.0  # maximum time (s) of a blocking read; below the connection's timeout
 AGAIN = 1.0  # delay (s) after a server failure, and polling period while not ready
 
 _TO_CLAIMED = {
@@ -88,25 +86,21 @@ class OperationConsumer:
     """
     One worker of `group` on `stream`; it does one request at a time.
 
-    `redis` is a `redis.asyncio.Redis` with decode_responses. A failed request is tried again by
-    any worker after `min_idle` s; after `max_tries` it becomes a dead letter. A restarted worker
-    of the same `name` resumes its requests.
+    A failed request is tried again by any worker after `min_idle` s; after `max_tries` it becomes
+    a dead letter. A restarted worker of the same `name` resumes its requests.
     """
 
     def __init__(
-        self, redis: Any, stream: str, group: str, work: Work, *, name: str = '',
+        self, ledger: Ledger, stream: str, group: str, work: Work, *, name: str = '',
         min_idle: float = MIN_IDLE, max_tries: int = MAX_TRIES,
     ) -> None:
         self.name = name or uuid.uuid4().hex
-        self._redis = redis
+        self._operations = ledger.operations
         self._stream = stream
-        self._group = group
         self._work = work
         self._min_idle = min_idle
         self._max_tries = max_tries
-        self._machine = OperationStateMachine(redis)
-        self._bury_script = redis.register_script(script_text('bury'))
-        self._renew_script = redis.register_script(script_text('renew'))
+        self._requests = ledger.requests(stream, group, self.name, min_idle)
         self._working = asyncio.Lock()
         self._asking: dict[str, asyncio.Future[None]] = {}
 
@@ -120,13 +114,13 @@ class OperationConsumer:
                         await asyncio.sleep(AGAIN)
                         continue
                     if not connected:
-                        await self._create_group()
+                        await self._requests.join()
                         connected = True
                     if not begun:
                         begun = True
                         await self._go_on()
                     await self._step()
-                except server_errors() as error:
+                except LedgerUnavailable as error:
                     connected = False  # the server may have come back empty
                     _LOG.warning('stream %s: %s', self._stream, error)
                     await asyncio.sleep(AGAIN)
@@ -136,50 +130,30 @@ class OperationConsumer:
         finally:
             await end(*self._asking.values())
 
-    async def _create_group(self) -> None:
-        from redis import ResponseError
-        with contextlib.suppress(ResponseError):  # there is one already
-            await self._redis.xgroup_create(self._stream, self._group, id='0', mkstream=True)
-
     async def _go_on(self) -> None:
         """Resume the requests that this worker had before a restart."""
-        for message_id, fields in await self._read('0', count=100):
+        for message_id, fields in await self._requests.retake():
             await self._take(message_id, fields)
 
     async def _step(self) -> None:
         """Do a lost request, or else wait for a new one."""
-        claimed = await self._redis.xautoclaim(
-            self._stream, self._group, self.name, int(self._min_idle * 1000), count=1)
-        entries = claimed[1] or await self._read('>', count=1)
-        for message_id, fields in entries:
+        for message_id, fields in await self._requests.take():
             await self._take(message_id, fields)
 
-    async def _read(self, after: str, count: int) -> list[tuple[str, Mapping[str, str]]]:
-        found = await self._redis.xreadgroup(
-            self._group, self.name, {self._stream: after}, count=count,
-            block=int(min(BLOCK, self._min_idle / 2) * 1000))
-        for entries in found.values() if isinstance(found, dict) else (one for _, one in found):
-            # redis-py 8 nests them once more
-            return entries[0] if entries and isinstance(entries[0], list) else list(entries)
-        return []
-
-    async def _take(self, message_id: str, fields: Mapping[str, str] | None) -> None:
+    async def _take(self, message_id: str, fields: Mapping[str, str]) -> None:
         """Decide what to do with a request, and do it."""
         if message_id in self._asking:
             return
-        pending = await self._redis.xpending_range(
-            self._stream, self._group, min=message_id, max=message_id, count=1)
-        if not pending or pending[0]['consumer'] != self.name:
+        tries = await self._requests.tries(message_id)
+        if not tries:
             return  # another worker has it now
-        tries = pending[0]['times_delivered']
-        fields = fields or {}  # none: the stream has been trimmed meanwhile
         request = Request(message_id, fields.get('trace_id') or message_id, fields, tries)
-        if fields and not await self._is_old(message_id):  # also for a repeated delivery
-            await self._machine.receive(
+        if fields and await self._requests.age(message_id) <= TTL:  # else it may have expired
+            await self._operations.receive(  # also for a repeated delivery
                 request.trace_id, {'msg_id': message_id, 'stream': self._stream})
-        state = await self._machine.state(request.trace_id)
-        owner, moved, worker = await self._redis.hmget(
-            trace(request.trace_id), ['msg_id', 'moved', 'worker'])
+        trace = await self._operations.trace(request.trace_id)
+        state = State(trace['state']) if 'state' in trace else None
+        owner, moved, worker = (trace.get(name) for name in ('msg_id', 'moved', 'worker'))
         if not fields:
             await self._bury(request, 'it was trimmed from its stream')
         elif state is None:
@@ -187,7 +161,7 @@ class OperationConsumer:
         elif owner not in (None, message_id) or state is State.COMPLETED:
             await self._done(request)  # a duplicate
         elif state is State.DELIVERED:
-            await self._machine.transition(request.trace_id, State.COMPLETED.value)
+            await self._operations.move(request.trace_id, State.COMPLETED)
             await self._done(request)
         elif moved and worker == self.name and self._work.goes_on(request):
             await self._claim(request, state, moved=True)
@@ -197,11 +171,6 @@ class OperationConsumer:
             await self._give_up(request, 'its worker was lost in every try')
         else:
             await self._claim(request, state)
-
-    async def _is_old(self, message_id: str) -> bool:
-        """Whether a request is so old that its trace may have expired."""
-        now, _ = await self._redis.time()
-        return bool(now - int(message_id.partition('-')[0]) / 1000 > TTL)
 
     async def _ask(self, request: Request, state: State) -> None:
         """Ask a person about a request lost after its first motion; other requests go on."""
@@ -215,7 +184,7 @@ class OperationConsumer:
                 await self._work_on(request, state, {'moved': '', 'taken_over_by': actor})
             finally:
                 self._working.release()
-        except server_errors(Lost) as error:
+        except (LedgerUnavailable, Lost) as error:
             _LOG.warning('stream %s: %s', self._stream, error)
         finally:
             del self._asking[request.message_id]
@@ -228,12 +197,12 @@ class OperationConsumer:
         self, request: Request, state: State, metadata: dict[str, Any], *, moved: bool = False
     ) -> None:
         now = time.monotonic()
-        if not await self._is_renewed(request):
+        if not await self._requests.renew(request.message_id):
             return
-        operation = Operation(self._redis, request, f'{self.name}:{request.tries}',
+        operation = Operation(self._operations, request, f'{self.name}:{request.tries}',
                               held_until=now + self._min_idle, moved=moved)
         for target in _TO_CLAIMED.get(state, (State.RECLAIMED, State.CLAIMED)):
-            if not await self._machine.transition(request.trace_id, target.value, {
+            if not await self._operations.move(request.trace_id, target, {
                     **metadata, 'msg_id': request.message_id, 'fence': operation.fence,
                     'worker': self.name, 'attempt': request.tries}):
                 return  # another worker was faster
@@ -249,16 +218,17 @@ class OperationConsumer:
         request = operation.request
         try:
             await operation.move(State.PRE_INFERENCE_GATHER)
-            gathered = await recover_checkpoint(self._redis, request.trace_id)
-            if gathered is None:
+            checkpoint = await self._operations.checkpoint(request.trace_id)
+            if checkpoint is None:
                 gathered = await self._work.gather(request)
                 await operation.save(gathered)
             else:
+                gathered = checkpoint.content
                 await operation.move(State.INFERRING)
             if operation.moved:
                 await operation.move(State.TOOL_EXECUTING)
             outcome = json.dumps(await self._work.perform(operation, gathered))
-        except server_errors(Lost):
+        except (LedgerUnavailable, Lost):
             raise
         except Exception as error:
             known = isinstance(error, LifecycleError)
@@ -296,38 +266,39 @@ class OperationConsumer:
     async def _is_held(self, request: Request, operation: Operation | None) -> bool:
         """Renew the claim on a request; False if another worker has it."""
         now = time.monotonic()
-        with contextlib.suppress(*server_errors()):
-            if not await self._is_renewed(request):
+        with contextlib.suppress(LedgerUnavailable):
+            if not await self._requests.renew(request.message_id):
                 return False
-            for key in trace(request.trace_id), checkpoint(request.trace_id):
-                await self._redis.expire(key, TTL)  # does not create missing keys
+            await self._operations.renew(request.trace_id)
             if operation is not None:
                 operation.held_until = now + self._min_idle
         return True
 
-    async def _is_renewed(self, request: Request) -> bool:
-        """Reset the idle time of a request; False if another worker has claimed it."""
-        return bool(await self._renew_script(
-            keys=[self._stream], args=[self._group, self.name, request.message_id]))
-
     async def _done(self, request: Request) -> None:
-        await self._redis.xack(self._stream, self._group, request.message_id)
+        await self._requests.done(request.message_id)
 
     async def _give_up(self, request: Request, error: str) -> None:
-        await self._machine.transition(request.trace_id, State.ERRORED.value, {'error': error})
+        await self._operations.move(request.trace_id, State.ERRORED, {'error': error})
         await self._bury(request, error)
 
     async def _bury(self, request: Request, error: str) -> None:
-        await self._bury_script(
-            keys=[self._stream, dead_letters(self._stream)],
-            args=[self._group, request.message_id, 'original_stream', self._stream,
-                  'original_id', request.message_id, 'trace_id', request.trace_id,
-                  'error', error, 'attempt', request.tries,
-                  'data', json.dumps(dict(request.data)), 'time', repr(time.time())])
+        await self._requests.bury(request.message_id, {
+            'original_stream': self._stream, 'original_id': request.message_id,
+            'trace_id': request.trace_id, 'error': error, 'attempt': request.tries,
+            'data': json.dumps(dict(request.data)), 'time': repr(time.time())})
 
 
-async def submit(redis: Any, stream: str, data: Mapping[str, str], trace_id: str = '') -> str:
+async def submit(
+    ledger: Ledger, stream: str, data: Mapping[str, str], trace_id: str = ''
+) -> str:
     """Add a request and return its trace id; requests with the same trace id are done once."""
     trace_id = trace_id or uuid7()
-    await redis.xadd(stream, {**data, 'trace_id': trace_id}, maxlen=MAX_STREAM, approximate=True)
+    await ledger.submit(stream, {**data, 'trace_id': trace_id})
     return trace_id
+
+
+def uuid7() -> str:
+    """Return a new trace id: a UUIDv7, which sorts by its creation time (ms)."""
+    number = int(time.time() * 1000) << 80 | secrets.randbits(80)
+    number = number & ~(0xF << 76) | 0x7 << 76
+    return uuid.UUID(int=number & ~(0x3 << 62) | 0x2 << 62).hex

@@ -22,11 +22,9 @@ import logging
 import time
 from typing import Any, NamedTuple
 
-from .checkpoints import pack
+from .errors import LedgerError, LedgerUnavailable
+from .ledger import Operations
 from .operation_states import OperationState as State
-from .operations import move
-from .redis.connection import LedgerError, server_errors
-from .redis.keys import trace
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,14 +52,15 @@ class Operation:
     """
 
     def __init__(
-        self, redis: Any, request: Request, fence: str, *, held_until: float, moved: bool = False
+        self, operations: Operations, request: Request, fence: str, *, held_until: float,
+        moved: bool = False,
     ) -> None:
         self.request = request
         self.fence = fence
         self.moved = moved
         self.ended = False
         self.held_until = held_until
-        self._redis = redis
+        self._operations = operations
 
     async def start_motion(self) -> None:
         """Record that something is about to move; if it raises Lost, nothing may move."""
@@ -79,16 +78,15 @@ class Operation:
         While the server is away this is repeated (`in_time`: only while the claim is held). The
         fence prevents the change if another worker has taken the operation over.
         """
-        fields = () if saved is None else pack(saved)
         again = False
         while True:
             try:
-                answer = await move(self._redis, self.request.trace_id, state.value, metadata,
-                                    fence=self.fence, outcome=outcome, saved=fields)
-                if answer[2] or (again and await self._is_in(state)):
+                if await self._operations.move(
+                        self.request.trace_id, state, metadata, saved=saved, fence=self.fence,
+                        outcome=outcome) or (again and await self._is_in(state)):
                     return
                 raise Lost(f'operation {self.request.trace_id} was taken over or has expired')
-            except server_errors() as error:
+            except LedgerUnavailable as error:
                 if not again:
                     _LOG.warning('operation %s: %s; trying again', self.request.trace_id, error)
                 again = True
@@ -103,5 +101,5 @@ class Operation:
 
     async def _is_in(self, state: State) -> bool:
         """Whether a step whose response was lost has been made."""
-        found = await self._redis.hmget(trace(self.request.trace_id), ['state', 'fence'])
-        return list(found) == [state.value, self.fence]
+        found = await self._operations.trace(self.request.trace_id)
+        return [found.get('state'), found.get('fence')] == [state.value, self.fence]

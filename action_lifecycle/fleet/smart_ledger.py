@@ -17,7 +17,7 @@ The tasks of a session: statuses, claims and history.
 
 Claims are leases that expire if they are not renewed. Each new lease has a higher fencing token,
 so a holder whose lease has lapsed can no longer write. `MemoryTasks` keeps the tasks in this
-process, `RedisTasks` (redis/tasks.py) in Redis for a fleet.
+process, `RedisTasks` in Redis for a fleet.
 """
 
 from __future__ import annotations
@@ -252,6 +252,13 @@ class MemoryTasks:
     def lease(self, session: str, task_id: str) -> Lease | None:
         with self._lock:
             return self._valid((session, task_id))
+
+    def valid_lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
+        """Return the valid claim of a task and the time (s) until it lapses, or None."""
+        key = session, task_id
+        with self._lock:
+            held = self._valid(key)
+            return None if held is None else (held, self._leases[key][1] - self._clock())
 
     def tasks(self, session: str) -> dict[str, Task]:
         with self._lock:

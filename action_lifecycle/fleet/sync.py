@@ -30,7 +30,8 @@ import random
 import time
 from typing import NamedTuple
 
-from .redis.ledger import Cursor, LedgerRefused, RedisLedger
+from .errors import LedgerRefused
+from .ledger import Cursor, Ledger
 from ..engine.errors import LifecycleError
 from ..journal.clock import elapsed, SystemClock
 from ..journal.reader import JournalReader
@@ -66,10 +67,10 @@ class SyncStatus(NamedTuple):
 
 
 class Synchronizer:
-    """Syncs the journal at `path` to `ledger`; `told` gets each new status."""
+    """Syncs the journal at `path` to `ledger`, which it closes; `told` gets each new status."""
 
     def __init__(
-        self, path: str | os.PathLike[str], ledger: RedisLedger,
+        self, path: str | os.PathLike[str], ledger: Ledger,
         told: Callable[[SyncStatus], None],
     ) -> None:
         self._path = path
@@ -132,7 +133,7 @@ class Synchronizer:
     def _check(self, cursor: Cursor, last: int) -> None:
         """Raise LedgerRefused if the ledger is of another journal."""
         assert self._reader is not None
-        anew = self._ledger.anew()
+        anew = self._ledger.rebuild_hint()
         if cursor.seq > last:
             raise LedgerRefused(
                 f"the ledger has row {cursor.seq} of robot '{self._ledger.robot}', the journal "
@@ -169,7 +170,7 @@ class Synchronizer:
         self._told(self._status)
 
 
-async def bring(reader: JournalReader, ledger: RedisLedger, cursor: Cursor) -> int:
+async def bring(reader: JournalReader, ledger: Ledger, cursor: Cursor) -> int:
     """Sync the batch after `cursor`; returns the last row that the ledger then has."""
     through = 0
     swallowed: set[str] = set()
@@ -192,7 +193,7 @@ class Rebuilt(NamedTuple):
     compacted: int  #: 0: the journal has all of its rows
 
 
-async def rebuild(path: str | os.PathLike[str], ledger: RedisLedger) -> Rebuilt:
+async def rebuild(path: str | os.PathLike[str], ledger: Ledger) -> Rebuilt:
     """
     Remove all keys of a ledger's robot and fill it from the journal at `path`.
 

@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit, urlunsplit
 
 from ..engine.errors import LifecycleError
-from ..fleet.redis.connection import connect_blocking
+from ..fleet.backends.redis.connection import connect_blocking
 
 TASK = 'action_lifecycle.invoke.perform'
 QUEUE = 'action_lifecycle'

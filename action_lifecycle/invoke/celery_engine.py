@@ -25,7 +25,7 @@ from .celery_app import KEPT, LEASE, lease_key, QUEUE, robot_app, SENT, TASK
 from .jobs import Attempt, CLOSED, Engine, Outcome
 from .wire import unpack, WireError
 from ..engine.errors import LifecycleError
-from ..fleet.redis.connection import server_errors
+from ..fleet.backends.redis.connection import server_errors
 
 LOOK = 1.0
 """Polling period (s) of the jobs that are not done."""

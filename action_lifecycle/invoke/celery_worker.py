@@ -38,7 +38,7 @@ from .jobs import Job, Outcome
 from .local import LocalEngine
 from .wire import pack, unpack
 from ..engine.errors import LifecycleError
-from ..fleet.redis.connection import server_errors
+from ..fleet.backends.redis.connection import server_errors
 
 BROKER = 'ACTION_LIFECYCLE_BROKER'
 _RENEW = 1.0  # period (s) of renewals of a lease

@@ -36,12 +36,12 @@ from .fleet_work import FleetWork
 from .operators import Operators
 from .queries import Queries
 from ..engine.resources import config_file, packaged_graph
-from ..fleet.checkpoints import CHECKPOINT_SCHEMA_VERSION, read_checkpoint
+from ..fleet.checkpoints import CHECKPOINT_SCHEMA_VERSION
 from ..fleet.claim_watch import ClaimWatch
 from ..fleet.consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
+from ..fleet.errors import LedgerError
+from ..fleet.ledger import check_url, open_ledger, RETENTION
 from ..fleet.loop_thread import LoopThread
-from ..fleet.redis.connection import check_url, connect, explained, LedgerError
-from ..fleet.redis.ledger import RedisLedger, RETENTION
 from ..fleet.sync import LONGEST_DELAY, Synchronizer, SyncStatus
 from ..journal import JournalError, JournalReader
 from ..lifecycle.states import ErrorCode
@@ -143,33 +143,25 @@ class LedgerNode(ManagedNode):
     def activate(self) -> None:
         """Start to sync, and publish the state at once."""
         if self.url:
-            self.ledger = RedisLedger(
+            self.ledger = open_ledger(
                 self.url, self.robot, retention=float(self.parameter('retention')),
                 journal=self.path)
             self.status = SyncStatus()
             self.network = LoopThread()
             self.network.submit(Synchronizer(self.path, self.ledger, self._synced).run())
             for stream in self.streams:
-                self.network.submit(self._work_on(stream))
+                assert self.work is not None
+                self.network.submit(OperationConsumer(
+                    self.ledger, stream, str(self.parameter('work_group')), self.work,
+                    name=self.robot, min_idle=float(self.parameter('work_min_idle')),
+                    max_tries=int(self.parameter('work_max_tries'))).run())
             self.claims = ClaimWatch(
-                connect(self.url), self.robot, lambda: self.reader,
+                self.ledger, lambda: self.reader,
                 self.work.names if self.work is not None else tuple)
             self.network.submit(self.claims.run())
         self._told = None
         self._look()
         self.operators.topic.publish()
-
-    async def _work_on(self, stream: str) -> None:
-        """Run the requests of a stream, in the network thread."""
-        assert self.work is not None
-        client = connect(self.url)
-        try:
-            await OperationConsumer(
-                client, stream, str(self.parameter('work_group')), self.work, name=self.robot,
-                min_idle=float(self.parameter('work_min_idle')),
-                max_tries=int(self.parameter('work_max_tries'))).run()
-        finally:
-            await client.connection_pool.disconnect()
 
     def deactivate(self) -> None:
         """Stop to sync; the next activation continues at the last synced row."""
@@ -178,7 +170,7 @@ class LedgerNode(ManagedNode):
             self.network = self.claims = None
 
     async def get_checkpoint(self, request: Any, response: Any) -> Any:
-        """Fill the response with a flow's last change from the journal, or a Redis checkpoint."""
+        """Fill the response with a flow's last change from the journal, or a checkpoint."""
         rows = [] if self.reader is None else list(
             self.reader.rows(flow_id=request.id, kind='flow')) if request.id else []
         if rows:
@@ -190,7 +182,7 @@ class LedgerNode(ManagedNode):
             response.error_msg = (f"no flow '{request.id}' in the journal, and no ledger is "
                                   'configured that could have an operation of that id')
             return response
-        asked = self.network.submit(self._read(request.id))
+        asked = self.network.submit(self.ledger.operations.checkpoint(request.id))
         await from_thread(self, asked)
         try:
             found = asked.result()
@@ -202,10 +194,6 @@ class LedgerNode(ManagedNode):
             response.error_msg = f"neither a flow nor an operation '{request.id}' has a checkpoint"
             return response
         return self._found(response, found.stamp, found.content)
-
-    async def _read(self, trace_id: str) -> Any:
-        with explained():
-            return await read_checkpoint(self.ledger.redis, trace_id)
 
     def _found(self, response: Any, stamp: float, content: dict[str, Any]) -> Any:
         response.found = True

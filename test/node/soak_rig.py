@@ -28,7 +28,7 @@ import tempfile
 import time
 from typing import Any
 
-from action_lifecycle.fleet.redis.ledger import RedisReader
+from action_lifecycle.fleet import RedisReader
 from action_lifecycle.journal import JournalError, JournalReader, verify_journal
 from action_lifecycle.ros.qos import state_qos
 from action_lifecycle_msgs.msg import LedgerSync, SafetyState

@@ -19,7 +19,7 @@ from __future__ import annotations
 import threading
 import time
 
-from action_lifecycle.fleet.redis.ledger import RedisReader
+from action_lifecycle.fleet import RedisReader
 from action_lifecycle.journal import Entry, Journal, verify_journal
 from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
 from action_lifecycle.nodes.ledger import LedgerNode

@@ -20,9 +20,8 @@ from itertools import groupby
 import time
 
 from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.fleet import RedisTasks, SmartLedger
+from action_lifecycle.fleet import RedisReader, RedisTasks, SmartLedger
 from action_lifecycle.fleet.checkpoints import pack
-from action_lifecycle.fleet.redis.ledger import RedisReader
 from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.journal.projection import Projection
 from action_lifecycle.lifecycle.states import ErrorCode
@@ -147,8 +146,7 @@ def test_journal_arrives_and_server_may_go_and_come_back(start, journal, redis_s
 
 def test_checkpoints_of_flows_and_operations_are_told(start, journal, redis_server):
     flow(journal)
-    packed = pack({'gathered': 7})
-    redis_server.client.hset('sg:checkpoint:{t}', mapping=dict(zip(packed[::2], packed[1::2])))
+    redis_server.client.hset('sg:checkpoint:{t}', mapping=pack({'gathered': 7}))
     rig = start(redis_server.url)
     assert rig.node.start()
     found = rig.checkpoint('f1')

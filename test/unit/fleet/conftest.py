@@ -16,11 +16,46 @@
 
 from __future__ import annotations
 
-from action_lifecycle.fleet import RedisLedger
-from action_lifecycle.fleet.redis.connection import connect, connect_blocking
+import uuid
+
+from action_lifecycle.fleet import open_ledger, RedisLedger
+from action_lifecycle.fleet.backends.redis.connection import connect, connect_blocking
 import pytest
 
 from .redis_server import RedisServer
+
+
+class Backend:
+    """A ledger that is empty, and what is kept in it beside what its protocol gives."""
+
+    def __init__(self, url, server=None):
+        self.url = url
+        self._server = server
+
+    def dead_letters(self, stream):
+        if self._server is None:
+            return open_ledger(self.url).storage.streams[stream].dead
+        return [fields for _, fields in self._server.client.xrange(f'{{{stream}}}:dead')]
+
+    def result(self, trace_id):
+        if self._server is None:
+            return open_ledger(self.url).storage.results.get(trace_id)
+        return self._server.client.get(f'sg:result:{{{trace_id}}}')
+
+    def clear(self):
+        """Remove all that is kept."""
+        if self._server is None:
+            self.url = f'memory://{uuid.uuid4().hex}'
+        else:
+            self._server.client.flushall()
+
+
+@pytest.fixture(params=['memory', 'redis'])
+def backend(request):
+    if request.param == 'memory':
+        return Backend(f'memory://{uuid.uuid4().hex}')
+    server = request.getfixturevalue('redis_server')
+    return Backend(server.url, server)
 
 
 @pytest.fixture(scope='session')

@@ -21,6 +21,7 @@ usage: consumer_process.py URL
 import asyncio
 import sys
 
+from action_lifecycle.fleet import open_ledger
 from action_lifecycle.fleet.consumer import OperationConsumer
 import redis.asyncio
 
@@ -45,8 +46,8 @@ class Work:
 
 async def main():
     client = redis.asyncio.Redis.from_url(sys.argv[1], decode_responses=True)
-    await OperationConsumer(client, 'requests', 'robots', Work(client), name='first',
-                            min_idle=0.3).run()
+    await OperationConsumer(open_ledger(sys.argv[1]), 'requests', 'robots', Work(client),
+                            name='first', min_idle=0.3).run()
 
 
 asyncio.run(main())

@@ -21,7 +21,7 @@ usage: sync_process.py JOURNAL URL
 import asyncio
 import sys
 
-from action_lifecycle.fleet.redis.ledger import RedisLedger
+from action_lifecycle.fleet import RedisLedger
 from action_lifecycle.fleet.sync import Synchronizer
 
 

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import asyncio
 
-from action_lifecycle.fleet.redis.connection import LedgerError
-from action_lifecycle.fleet.redis.ledger import LedgerRefused, RedisLedger, RedisReader
+from action_lifecycle.fleet import LedgerError, LedgerRefused, RedisLedger, RedisReader
 from action_lifecycle.journal import Entry, Journal
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st

@@ -26,9 +26,9 @@ import time
 
 from action_lifecycle.engine.resources import config_file
 from action_lifecycle.fleet import RedisLedger, RedisTasks, SmartLedger
+from action_lifecycle.fleet.backends.redis.connection import PASSWORD, USERNAME
 from action_lifecycle.fleet.consumer import OperationConsumer, submit
 from action_lifecycle.fleet.loop_thread import end
-from action_lifecycle.fleet.redis.connection import connect, PASSWORD, USERNAME
 import pytest
 import redis
 
@@ -76,10 +76,10 @@ def run(server, work_or_works, until, *texts, name=''):
     works = work_or_works if isinstance(work_or_works, list) else [work_or_works]
 
     async def main():
-        client = connect(server.url)
-        traces = [await submit(client, 'requests', {'text': text}) for text in texts]
+        ledger = RedisLedger(server.url)
+        traces = [await submit(ledger, 'requests', {'text': text}) for text in texts]
         workers = [asyncio.ensure_future(OperationConsumer(
-            client, 'requests', 'robots', work, name=name, min_idle=IDLE).run()) for work in works]
+            ledger, 'requests', 'robots', work, name=name, min_idle=IDLE).run()) for work in works]
         deadline = time.monotonic() + 20
         while not until():
             assert time.monotonic() < deadline, {
@@ -88,7 +88,7 @@ def run(server, work_or_works, until, *texts, name=''):
                 assert not worker.done(), worker.exception()
             await asyncio.sleep(0.02)
         await end(*workers)
-        await client.connection_pool.disconnect()
+        await ledger.close()
         return traces
     return asyncio.run(main())
 
@@ -383,11 +383,11 @@ def test_user_of_the_example_may_do_all_that_a_robot_does_and_no_more(redis_serv
         assert (await ledger.cursor()).seq == 0
         assert await ledger.apply([]) == 0
         assert await ledger.trim(time.time()) == 0
-        client = connect(redis_server.url)
+        client = ledger.redis
         work = Work()
-        trace = await submit(client, 'flows', {'text': 'motion'})
+        trace = await submit(ledger, 'flows', {'text': 'motion'})
         worker = asyncio.ensure_future(OperationConsumer(
-            client, 'flows', 'robots', work, name='robot7', min_idle=IDLE).run())
+            ledger, 'flows', 'robots', work, name='robot7', min_idle=IDLE).run())
         deadline = time.monotonic() + 10
         while not await client.exists(f'sg:result:{{{trace}}}'):
             assert time.monotonic() < deadline and not worker.done()
@@ -397,7 +397,6 @@ def test_user_of_the_example_may_do_all_that_a_robot_does_and_no_more(redis_serv
             await client.hset('al:{robot8}:meta', 'seq', 1)
         with pytest.raises(redis.exceptions.NoPermissionError):
             await client.flushall()
-        await client.connection_pool.disconnect()
         await ledger.close()
     asyncio.run(main())
     tasks = SmartLedger('42_7', RedisTasks(redis_server.url))

@@ -19,8 +19,8 @@ from __future__ import annotations
 import threading
 import time
 
+from action_lifecycle.fleet.backends.redis.connection import connect
 from action_lifecycle.fleet.loop_thread import LoopThread
-from action_lifecycle.fleet.redis.connection import connect
 
 
 def test_thread_ends_what_talks_to_the_server_at_any_moment(redis_server):

@@ -21,14 +21,14 @@ import inspect
 import time
 import zlib
 
-from action_lifecycle.fleet import checkpoints
-from action_lifecycle.fleet.checkpoints import (
-    CheckpointError,
+from action_lifecycle.fleet import (
+    checkpoints,
+    OperationStateMachine,
     recover_checkpoint,
     write_checkpoint_and_transition,
 )
+from action_lifecycle.fleet.checkpoints import CheckpointError
 from action_lifecycle.fleet.operation_states import OperationState, predecessors
-from action_lifecycle.fleet.operations import OperationStateMachine
 import pytest
 import redis.asyncio
 

@@ -21,13 +21,8 @@ import subprocess
 import sys
 
 from action_lifecycle.cli import main
-from action_lifecycle.fleet.redis.connection import LedgerError
-from action_lifecycle.fleet.redis.ledger import (
-    LedgerRefused,
-    REBUILDING,
-    RedisLedger,
-    RedisReader,
-)
+from action_lifecycle.fleet import LedgerError, LedgerRefused, RedisLedger, RedisReader
+from action_lifecycle.fleet.backends.redis.ledger import REBUILDING
 import pytest
 
 from .test_changed_keys import change, content, EVENTS, META, OPEN, SUBJECTS

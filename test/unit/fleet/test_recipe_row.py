@@ -20,8 +20,8 @@ import json
 from pathlib import Path
 import time
 
+from action_lifecycle.fleet import RedisLedger
 from action_lifecycle.fleet.loop_thread import LoopThread
-from action_lifecycle.fleet.redis.ledger import RedisLedger
 from action_lifecycle.fleet.sync import Synchronizer
 from action_lifecycle.journal import Entry, Journal
 

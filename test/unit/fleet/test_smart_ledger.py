@@ -23,8 +23,7 @@ import threading
 import time
 
 from action_lifecycle import lifecycle_hooks as hooks
-from action_lifecycle.fleet.redis.connection import LedgerError
-from action_lifecycle.fleet.redis.tasks import RedisTasks
+from action_lifecycle.fleet import LedgerError, RedisTasks
 from action_lifecycle.fleet.smart_ledger import MemoryTasks, Owner, SmartLedger
 from action_lifecycle.lifecycle.states import ActionState, LedgerTaskStatus
 import pytest

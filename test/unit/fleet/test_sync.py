@@ -28,20 +28,13 @@ import time
 
 from action_lifecycle.engine import load_graph
 from action_lifecycle.engine.resources import config_file
+from action_lifecycle.fleet import LedgerError, RedisLedger, RedisReader
+from action_lifecycle.fleet.backends.redis.connection import PASSWORD, PASSWORD_FILE, USERNAME
+from action_lifecycle.fleet.ledger import check_url
 from action_lifecycle.fleet.loop_thread import LoopThread
-from action_lifecycle.fleet.redis.connection import (
-    check_url,
-    LedgerError,
-    PASSWORD,
-    PASSWORD_FILE,
-    USERNAME,
-)
-from action_lifecycle.fleet.redis.ledger import LedgerRefused, RedisLedger, RedisReader
 from action_lifecycle.fleet.sync import Synchronizer
 from action_lifecycle.journal import Entry, Journal, SystemClock, verify_journal
 from action_lifecycle.journal.projection import Projection
-from hypothesis import given, HealthCheck, settings
-from hypothesis import strategies as st
 import pytest
 
 from .redis_server import SERVER
@@ -144,28 +137,6 @@ def test_rows_arrive_unchanged_and_answers_are_the_same(journal, sync, redis_ser
     assert reader.last_seq() == journal.last_seq()
     assert redis_server.client.zcard('al:{robot}:open') == 3
     reader.close()
-
-
-def test_batch_is_skipped_where_known_and_refused_with_a_gap(journal, redis_server):
-    write(journal, 0, 2)
-    rows = list(journal.rows())
-    assert apply(redis_server, rows[:3]) == 3
-    assert apply(redis_server, rows[:5]) == 5
-    assert apply(redis_server, rows[:2]) == 5
-    with pytest.raises(LedgerRefused, match='row 7 does not follow row 5'):
-        apply(redis_server, rows[6:])
-    with pytest.raises(LedgerRefused, match='another journal'):
-        apply(redis_server, [rows[5]._replace(prev_hash='x')])
-    assert redis_server.client.xlen('al:{robot}:events') == 5
-
-
-def test_action_from_a_state_it_is_not_in_is_refused_as_a_whole(journal, redis_server):
-    write(journal, 0, 1, steps=1)
-    journal.append(Entry('transition', 'flow', 'b', 1, 'start', 'assigned', 'in_progress'))
-    journal.append(Entry('transition', 'flow', 'a0', 1, 'verified', 'pending', 'completed'))
-    with pytest.raises(LedgerRefused, match="row 4: the action is in state 'in_progress'"):
-        apply(redis_server, list(journal.rows()))
-    assert redis_server.client.keys('*') == []
 
 
 @pytest.mark.parametrize('hurt', ['kill', 'pause', 'readonly', 'memory', 'script'])
@@ -335,61 +306,6 @@ def test_server_is_reached_by_tls_and_only_if_its_certificate_is_right(tmp_path)
     finally:
         process.kill()
         process.communicate()
-
-
-STEPS = st.lists(st.tuples(st.sampled_from('fg'), st.sampled_from('abc'), st.booleans()),
-                 max_size=40)
-
-
-@settings(max_examples=25,
-          suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(steps=STEPS, compact=st.booleans())
-def test_any_history_gives_the_same_answers_from_journal_and_ledger(
-        redis_server, tmp_path_factory, steps, compact):
-    redis_server.client.flushall()
-    states = {}
-    with Journal(tmp_path_factory.mktemp('answers') / 'journal') as journal:
-        for flow_id, action_id, fails in steps:
-            source = states.get((flow_id, action_id), 'assigned')
-            if source == 'terminated':
-                event, target, data = 'reassign', 'assigned', {}
-            elif source == 'error' or (source == 'completed' and not fails):
-                event, target = 'terminate', 'terminated'
-                data = {'outcome': 'failed' if source == 'error' else 'succeeded'}
-            elif fails and source not in ('assigned', 'completed'):
-                event, target, data = 'fail', 'error', {'error_code': 'REFUTED'}
-            else:
-                event, target = next((event, target) for event, start, target in WALK
-                                     if start == source)
-                data = {'outcome': 'succeeded'} if event == 'terminate' else {}
-            journal.append(Entry('transition', flow_id, action_id, 1, event, source, target,
-                                 data=data, final=target == 'terminated'))
-            states[flow_id, action_id] = target
-        if compact:
-            journal.compact(synced_to=journal.last_seq())
-        snapshot = journal.snapshot()
-        rows = list(journal.rows())
-        if rows:
-            apply(redis_server, rows, through=snapshot.data['through'] if snapshot else 0)
-        graph = load_graph(config_file('graphs/action.yaml'))
-        reader = RedisReader(redis_server.url)
-        here, there = Projection(journal, graph), Projection(reader, graph)
-
-        def told(action):
-            return action and (action.flow_id, action.action_id, action.state, action.outcome,
-                               action.attempt, action.error_code, action.seq)
-        for filters in ({}, {'flow_id': 'f'}, {'states': ['error', 'completed']},
-                        {'outcomes': ['succeeded']}, {'open_only': True}):
-            assert [told(one) for one in here.find(**filters)] == [
-                told(one) for one in there.find(**filters)]
-        for flow_id in ('', 'f', 'g'):
-            for action_id in 'abc':
-                assert told(here.get(flow_id, action_id)) == told(there.get(flow_id, action_id))
-                query = {'flow_id': flow_id or None, 'action_id': action_id, 'after': 2,
-                         'limit': 3}
-                assert list(journal.rows(**query)) == list(reader.rows(**query))
-        assert reader.last_seq() == journal.last_seq()
-        reader.close()
 
 
 def test_wall_clock_that_is_set_back_an_hour_changes_nothing(sync, redis_server, tmp_path):

@@ -21,20 +21,19 @@ writers one wins, and an expired trace is not created again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import json
-import secrets
+import logging
 import time
 from typing import Any
-import uuid
 
-from . import operation_states
-from .operation_states import OperationState, predecessors
-from .redis.connection import script_text
-from .redis.keys import checkpoint, result, trace
+from .connection import explained, script_text
+from .keys import checkpoint, result, trace
+from ... import operation_states
+from ...checkpoints import Checkpoint, FIELDS, pack, TTL, unpack
+from ...operation_states import OperationState, predecessors
 
-TTL = 86_400
-"""Lifetime (s) of a trace and its checkpoint."""
+_LOG = logging.getLogger(__name__)
 
 
 class OperationStateMachine:
@@ -75,12 +74,66 @@ class OperationStateMachine:
         Returns False and changes nothing if the trace is missing, the target unknown, or the
         transition not allowed.
         """
-        return (await move(self._redis, trace_id, target_state, metadata))[2] == 1
+        return (await _move(self._redis, trace_id, target_state, metadata))[2] == 1
 
 
-async def move(
+async def write_checkpoint_and_transition(
+    redis: Any, trace_id: str, gather_output: Mapping[str, Any], target_state: str,
+    script_sha: str = '',
+) -> list[int]:
+    """
+    Write a checkpoint and move the operation to `target_state`, atomically in one round trip.
+
+    Returns three numbers: new fields, 1 if the time to live was set, 1 if the operation was moved;
+    all are 0 if the trace is missing or the move is not allowed. `script_sha` is ignored. Raises
+    CheckpointError if the content is not JSON or too big.
+    """
+    return await _move(redis, trace_id, target_state, saved=gather_output)
+
+
+async def recover_checkpoint(redis: Any, trace_id: str) -> dict[str, Any] | None:
+    """Return the content of the last checkpoint of an operation, None if it is unusable."""
+    found = await _read_checkpoint(redis, trace_id)
+    return None if found is None else found.content
+
+
+class RedisOperations:
+    """The operations of a RedisLedger; `redis` is a `redis.asyncio.Redis`."""
+
+    def __init__(self, redis: Any) -> None:
+        self._redis = redis
+        self._machine = OperationStateMachine(redis)
+
+    async def receive(self, trace_id: str, metadata: Mapping[str, Any]) -> bool:
+        with explained():
+            return await self._machine.receive(trace_id, metadata)
+
+    async def trace(self, trace_id: str) -> Mapping[str, str]:
+        with explained():
+            found: dict[str, str] = await self._redis.hgetall(trace(trace_id))
+        return found
+
+    async def move(
+        self, trace_id: str, target: OperationState, metadata: Mapping[str, Any] | None = None, *,
+        saved: Mapping[str, Any] | None = None, fence: str = '', outcome: str | None = None,
+    ) -> bool:
+        with explained():
+            return (await _move(self._redis, trace_id, target.value, metadata, saved=saved,
+                                fence=fence, outcome=outcome))[2] == 1
+
+    async def checkpoint(self, trace_id: str) -> Checkpoint | None:
+        with explained():
+            return await _read_checkpoint(self._redis, trace_id)
+
+    async def renew(self, trace_id: str) -> None:
+        with explained():
+            for key in trace(trace_id), checkpoint(trace_id):
+                await self._redis.expire(key, TTL)  # does not create missing keys
+
+
+async def _move(
     redis: Any, trace_id: str, target_state: str, metadata: Mapping[str, Any] | None = None, *,
-    saved: Sequence[Any] = (), fence: str = '', outcome: str | None = None,
+    saved: Mapping[str, Any] | None = None, fence: str = '', outcome: str | None = None,
 ) -> list[int]:
     """
     Change the state of an operation, with a checkpoint and a result, atomically in one round trip.
@@ -93,20 +146,24 @@ async def move(
     except (ValueError, AttributeError):
         return [0, 0, 0]
     fields = _texts(metadata)
+    content = [] if saved is None else [one for pair in pack(saved).items() for one in pair]
     arguments = [' '.join(sorted(one.value for one in predecessors()[target])), target.value,
-                 fence, len(fields), len(saved), TTL, *fields, *saved]
+                 fence, len(fields), len(content), TTL, *fields, *content]
     if outcome is not None:
         arguments.append(outcome)
     answer: list[int] = await redis.register_script(script_text('transition'))(
         keys=[trace(trace_id), checkpoint(trace_id), result(trace_id)], args=arguments)
+    if content and answer[2]:
+        _LOG.info('checkpoint_saved: %s, %d of %d bytes', trace_id, content[-1], content[-3])
     return answer
 
 
-def uuid7() -> str:
-    """Return a new trace id: a UUIDv7, which sorts by its creation time (ms)."""
-    number = int(time.time() * 1000) << 80 | secrets.randbits(80)
-    number = number & ~(0xF << 76) | 0x7 << 76
-    return uuid.UUID(int=number & ~(0x3 << 62) | 0x2 << 62).hex
+async def _read_checkpoint(redis: Any, trace_id: str) -> Checkpoint | None:
+    found = unpack(trace_id, await redis.execute_command(
+        'HMGET', checkpoint(trace_id), *FIELDS, NEVER_DECODE=True))
+    if found is not None:
+        _LOG.info('checkpoint_recovered: %s, %.0f s old', trace_id, time.time() - found.stamp)
+    return found
 
 
 def _texts(metadata: Mapping[str, Any] | None) -> list[Any]:

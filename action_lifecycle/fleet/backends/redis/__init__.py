@@ -13,3 +13,9 @@
 # limitations under the License.
 
 """The ledger of the fleet in Redis."""
+
+from .ledger import RedisLedger
+from .reader import RedisReader
+from .tasks import RedisTasks
+
+__all__ = ['RedisLedger', 'RedisReader', 'RedisTasks']

@@ -16,13 +16,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import json
 from typing import Any
 
 from .connection import connect_blocking, explained, script_text
 from .keys import session_history, session_lease, session_tasks
-from ..smart_ledger import Happening, Lease, Task
-from ...lifecycle.states import LedgerTaskStatus
+from ...smart_ledger import Happening, Lease, Task
+from ....lifecycle.states import LedgerTaskStatus
 
 KEEP = 30 * 86_400
 """Lifetime (s) of the keys of a session after its last change."""
@@ -56,11 +57,9 @@ class RedisTasks:
 
     def lease(self, session: str, task_id: str) -> Lease | None:
         with explained():
-            claimant, holder, token, until = self._redis.hmget(
-                session_lease(session, task_id), ['claimant', 'holder', 'token', 'until'])
-            if holder is None or _server_time(self._redis) >= int(until) / 1000:
-                return None
-        return Lease(claimant, holder, int(token))
+            found = self._redis.hgetall(session_lease(session, task_id))
+            valid = valid_lease(found, self._redis.time())
+        return None if valid is None else valid[0]
 
     def tasks(self, session: str) -> dict[str, Task]:
         with explained():
@@ -88,7 +87,13 @@ class RedisTasks:
             return int(self._script(keys=keys, args=[what, task_id, *values, KEEP]))
 
 
-def _server_time(client: Any) -> float:
-    seconds, microseconds = client.time()
-    now: float = seconds + microseconds * 1e-6
-    return now
+def valid_lease(
+    found: Mapping[str, str], now: tuple[int, int]
+) -> tuple[Lease, float] | None:
+    """Return a claim and the time (s) until it lapses; `now`: the server's time (s, µs)."""
+    if 'holder' not in found:
+        return None
+    left = int(found['until']) / 1000 - now[0] - now[1] * 1e-6
+    if left <= 0:
+        return None
+    return Lease(found['claimant'], found['holder'], int(found['token'])), left

@@ -22,41 +22,36 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import os
 import shlex
-from typing import Any, NamedTuple
+from typing import Any
 
-from .connection import (
-    connect,
-    connect_blocking,
-    explained,
-    LedgerError,
-    script_text,
-    TIMEOUT,
+from .connection import check_url, connect, explained, script_text, TIMEOUT
+from .keys import (
+    robot_events,
+    robot_meta,
+    robot_open,
+    robot_pattern,
+    robot_subject,
+    session_lease,
 )
-from .keys import robot_events, robot_meta, robot_open, robot_pattern, robot_subject
-from ...journal.compaction import SNAPSHOT
-from ...journal.row import Row
+from .operations import RedisOperations
+from .reader import RedisReader
+from .requests import RedisRequests, submit
+from .tasks import RedisTasks, valid_lease
+from ...errors import LedgerRefused
+from ...ledger import Cursor, REFUSALS, register_ledger, RETENTION
+from ...smart_ledger import Lease
+from ....journal.compaction import SNAPSHOT
+from ....journal.row import Row
 
-RETENTION = 30 * 86_400.0
-"""Time (s) for which ended actions and their rows are kept."""
-
-PAGE = 500
 TRIMMED = 1000  # rows per script, since a script blocks the server
 REMOVED = 500  # keys at once
 REBUILDING = 'rebuilding'
 """Value of the cursor's `seq` while the keys of a robot are removed."""
-_COLUMN_TYPES: dict[str, Any] = {
-    'seq': int, 'attempt': int, 'final': lambda text: text == '1',
-    'ros_time': lambda text: float(text) if text else None, 'boot_time': float, 'wall_time': float}
-
 _REFUSALS = {
-    'gap': 'row {what} does not follow row {found}, the last one that the ledger has',
-    'chain': 'row {what} does not follow the row before it in the ledger (hash {found}): the '
-             'ledger holds another journal',
-    'state': "row {what}: the action is in state '{found}' in the ledger, not where the row "
-             'comes from',
+    **REFUSALS,
     'type': 'key {what} is of type {found}, expected {expected}: something else wrote to it; '
             '{anew}',
     'meta': "key {what} has seq '{found}', expected a number: something else wrote to it; {anew}",
@@ -71,23 +66,14 @@ _REFUSALS = {
 }
 
 
-class LedgerRefused(LedgerError):
-    """The ledger refused a batch of rows; nothing was written."""
-
-
-class Cursor(NamedTuple):
-    """The last row of the ledger: its number (0: none) and its hash."""
-
-    seq: int
-    hash: str  # noqa: A003
-
-
+@register_ledger('redis')
+@register_ledger('rediss')
+@register_ledger('unix')
 class RedisLedger:
     """
     The ledger of `robot` in the Redis at `url`; for one asyncio event loop.
 
-    Every call raises LedgerError if the server can't be reached or refuses. `retention` in s.
-    `journal`: path of the journal for messages.
+    `timeout`: that of the server, in s.
     """
 
     def __init__(
@@ -98,6 +84,7 @@ class RedisLedger:
         self._url = url
         self._journal = str(journal)
         self.redis = connect(url, timeout=timeout)
+        self.operations = RedisOperations(self.redis)
         self._retention = retention
         self._keys = robot_events(robot), robot_meta(robot), robot_open(robot)
         # redis-py sends the digest of a script, and its text if the server does not have it.
@@ -106,29 +93,22 @@ class RedisLedger:
             self.redis.register_script(script_text('robot') + script_text(name))
             for name in ('apply', 'cursor', 'trim'))
 
-    async def cursor(self, subjects: Iterable[str] = ()) -> Cursor:
-        """
-        Return the cursor of the ledger.
+    @staticmethod
+    def check_url(url: str) -> str:
+        return check_url(url)
 
-        Raises LedgerRefused if something else has changed the ledger: a key of a wrong type, a
-        stream with a wrong end or lost entries, or a missing key of the open `subjects`.
-        """
+    async def cursor(self, subjects: Iterable[str] = ()) -> Cursor:
         seq, last_hash = await self._run(self._cursor, subjects, [])
         return Cursor(int(seq), last_hash)
 
-    def anew(self) -> str:
-        """Return a text on how to rebuild the ledger from the journal."""
+    def rebuild_hint(self) -> str:
         command = shlex.join(['action_lifecycle', 'ledger', 'rebuild', self._journal,
                               '--url', self._url, '--robot', self.robot])
         return (f"to fill the ledger of robot '{self.robot}' from its journal again, run "
                 f'`{command}`')
 
     async def clear(self) -> int:
-        """
-        Remove all keys of the robot; returns their number.
-
-        Until all keys are removed, rows are refused.
-        """
+        """Remove all keys of the robot; returns their number."""
         with explained():
             gone = int(await self._fence(keys=[self._keys[1]], args=[REBUILDING]))
             keys: list[str] = []
@@ -147,12 +127,6 @@ class RedisLedger:
     async def apply(
         self, rows: Sequence[Row], *, through: int = 0, swallowed: Iterable[str] = ()
     ) -> int:
-        """
-        Apply rows, in order; returns the number of the last row that the ledger then has.
-
-        Up to row `through`, the journal was compacted and there may be gaps; `swallowed`: keys of
-        open subjects that have no rows left there. Raises LedgerRefused.
-        """
         keys = [*(self.subject(row) for row in rows), *swallowed]
         values: list[Any] = [through, int(self._retention), len(rows)]
         for row in rows:
@@ -172,7 +146,7 @@ class RedisLedger:
                 answer = REBUILDING
             raise LedgerRefused(f"ledger of robot '{self.robot}': " + _REFUSALS[answer].format(
                 what=what, found=found, expected=expected, meta=self._keys[1],
-                open=self._keys[2], anew=self.anew()))
+                open=self._keys[2], anew=self.rebuild_hint()))
         return told
 
     def subject(self, row: Row) -> str:
@@ -182,87 +156,29 @@ class RedisLedger:
         return robot_subject(self.robot, row.kind, row.flow_id, row.action_id)
 
     async def open_subjects(self) -> list[str]:
-        """Return the keys of all open subjects."""
         with explained():
             return list(await self.redis.zrange(self._keys[2], 0, -1))
 
     async def trim(self, now: float) -> int:
-        """
-        Remove at most TRIMMED of the oldest rows; returns their number. `now` in s since 1970.
-
-        Only rows older than the retention time and than the first row of any open subject go.
-        """
         told = await self._run(self._trim, (), [repr(now - self._retention), TRIMMED])
         return int(told[0])
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self.redis.connection_pool.disconnect()
-
-
-class RedisReader:
-    """
-    Reads the ledger with the interface of JournalReader that a Projection needs.
-
-    Calls block and raise LedgerError if the server can't be reached.
-    """
-
-    def __init__(self, url: str, robot: str = 'robot') -> None:
-        self._redis = connect_blocking(url)
-        self._robot = robot
-
-    def last_seq(self) -> int:
-        """Return the sequence number of the last row, 0 if there is none."""
-        key = robot_meta(self._robot)
+    async def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
         with explained():
-            found = self._redis.hget(key, 'seq') or '0'
-        if not found.isdecimal():
-            raise LedgerError(
-                f"ledger of robot '{self._robot}': key {key} has seq '{found}', expected a "
-                'number: it is being rebuilt, or something else wrote to it')
-        return int(found)
+            found = await self.redis.hgetall(session_lease(session, task_id))
+            return valid_lease(found, await self.redis.time())
 
-    def rows(
-        self, *, flow_id: str | None = None, action_id: str | None = None,
-        kind: str | None = None, after: int = 0, limit: int | None = None,
-    ) -> Iterator[Row]:
-        """Yield the matching rows with a sequence number above `after`, in order."""
-        wanted = {name: value for name, value in (
-            ('flow_id', flow_id), ('action_id', action_id), ('kind', kind)) if value is not None}
-        while True:
-            with explained():
-                page = self._redis.xrange(robot_events(self._robot), f'{after + 1}-0', count=PAGE)
-            for entry, fields in page:
-                row = self._row(entry, fields)
-                after = row.seq
-                if any(fields[name] != value for name, value in wanted.items()):
-                    continue
-                if limit is not None:
-                    limit -= 1
-                    if limit < 0:
-                        return
-                yield row
-            if len(page) < PAGE:
-                return
+    async def submit(self, stream: str, fields: Mapping[str, str]) -> str:
+        return await submit(self.redis, stream, fields)
 
-    def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
-        """Yield the rows above `after`, in order; raises LedgerError at one that is damaged."""
-        for row in self.rows(after=after, limit=limit):
-            if fault := row.fault():
-                raise LedgerError(f"ledger of robot '{self._robot}': row {row.seq} {fault}")
-            yield row
+    def requests(self, stream: str, group: str, worker: str, min_idle: float) -> RedisRequests:
+        return RedisRequests(self.redis, stream, group, worker, min_idle)
 
-    def _row(self, entry: str, fields: Mapping[str, str]) -> Row:
-        try:
-            row = Row._make(
-                _COLUMN_TYPES.get(name, str)(fields[name]) for name in Row._fields)
-            if entry == f'{row.seq}-0':
-                return row
-        except (KeyError, ValueError):
-            pass
-        raise LedgerError(f'ledger: entry {entry} of key {robot_events(self._robot)} is no row of '
-                          'a journal: something else has written it')
+    def tasks(self) -> RedisTasks:
+        return RedisTasks(self._url)
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._redis.connection_pool.disconnect()
+    def reader(self) -> RedisReader:
+        return RedisReader(self._url, self.robot)
+
+    async def close(self) -> None:
+        await self.redis.connection_pool.disconnect()

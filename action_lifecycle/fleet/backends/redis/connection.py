@@ -32,7 +32,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...engine.errors import LifecycleError, nearest
+from ...errors import LedgerError, LedgerUnavailable
+from ....engine.errors import nearest
 
 SCHEMES = ('redis', 'rediss', 'unix')
 TIMEOUT = 2.0
@@ -43,10 +44,6 @@ PASSWORD = 'ACTION_LEDGER_REDIS_PASSWORD'
 PASSWORD_FILE = 'ACTION_LEDGER_REDIS_PASSWORD_FILE'
 
 
-class LedgerError(LifecycleError):
-    """The ledger can't be reached or used; the message says which one and why."""
-
-
 def server_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
     """Return the exceptions for a server that is away or refuses, and `others`."""
     import redis  # here, since a robot without a ledger does not need its 11 MB
@@ -55,11 +52,11 @@ def server_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Convert the errors of redis-py and the system to LedgerErrors."""
+    """Convert the errors of redis-py and the system to LedgerUnavailable."""
     try:
         yield
     except server_errors() as error:
-        raise LedgerError(f'ledger: {str(error) or type(error).__name__}') from error
+        raise LedgerUnavailable(f'ledger: {str(error) or type(error).__name__}') from error
 
 
 def check_url(url: str) -> str:

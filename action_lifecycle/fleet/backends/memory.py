@@ -1,0 +1,382 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+A ledger in the memory of this process, for tests and examples; it keeps every request.
+
+All ledgers with the same URL, `memory://NAME`, share one storage. It can be used from several
+threads and event loops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+import json
+import os
+import threading
+import time
+from typing import Any, NamedTuple
+
+from ..checkpoints import Checkpoint, FIELDS, pack, TTL, unpack
+from ..errors import LedgerError, LedgerRefused
+from ..ledger import Cursor, REFUSALS, register_ledger, RETENTION
+from ..operation_states import OperationState, predecessors
+from ..smart_ledger import Lease, MemoryTasks
+from ...journal.compaction import SNAPSHOT
+from ...journal.row import Row
+
+POLL = 0.01  # polling period (s) of a worker that waits for a request
+WAIT = 1.0  # maximum time (s) of such a wait
+
+
+class _Robot:
+    """The rows of one robot; `last`: the last row of each subject, `opened`: its first one."""
+
+    def __init__(self) -> None:
+        self.cursor = Cursor(0, '')
+        self.rows: list[Row] = []
+        self.last: dict[str, Row] = {}
+        self.opened: dict[str, int] = {}
+
+
+class _Trace(NamedTuple):
+    """An operation with the fields of its checkpoint; `until`: end of its lifetime."""
+
+    fields: dict[str, str]
+    saved: dict[str, Any]
+    until: float
+
+
+class _Held(NamedTuple):
+    """A request that a worker took `tries` times; `since`: its last renewal."""
+
+    worker: str
+    tries: int
+    since: float
+
+
+class _Stream:
+    """The requests of a stream, its dead letters, and what its groups have taken, by name."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Mapping[str, str]] = {}
+        self.last = (0, 0)
+        self.groups: dict[str, dict[str, _Held | None]] = {}
+        self.dead: list[dict[str, Any]] = []
+
+
+class _Storage:
+    """All that is shared at one URL; `lock` is held during each change."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.robots: dict[str, _Robot] = {}
+        self.traces: dict[str, _Trace] = {}
+        self.results: dict[str, str] = {}
+        self.streams: dict[str, _Stream] = {}
+        self.tasks = MemoryTasks()
+
+
+_STORAGES: dict[str, _Storage] = {}
+
+
+@register_ledger('memory')
+class MemoryLedger:
+    """The ledger of `robot` in the storage of `url`; see `Ledger`."""
+
+    def __init__(
+        self, url: str, robot: str = 'robot', *, retention: float = RETENTION,
+        journal: str | os.PathLike[str] = 'JOURNAL',
+    ) -> None:
+        self.robot = robot
+        self.storage = _STORAGES.setdefault(self.check_url(url), _Storage())
+        self.operations = _Operations(self.storage)
+        self._retention = retention
+
+    @staticmethod
+    def check_url(url: str) -> str:
+        if '@' in url or '?' in url:
+            raise LedgerError(f'ledger URL: expected memory://NAME, got {url.split("@")[-1]!r}')
+        return url
+
+    @property
+    def _of_robot(self) -> _Robot:
+        return self.storage.robots.setdefault(self.robot, _Robot())
+
+    async def cursor(self, subjects: Iterable[str] = ()) -> Cursor:
+        return self._of_robot.cursor
+
+    async def apply(
+        self, rows: Sequence[Row], *, through: int = 0, swallowed: Iterable[str] = ()
+    ) -> int:
+        with self.storage.lock:
+            kept = self._of_robot
+            anchoring = kept.cursor.seq < through
+            new = self._new_rows(rows, through)
+            for row in new:
+                kept.rows.append(row)
+                kept.cursor = Cursor(row.seq, row.hash)
+                if subject := self.subject(row):
+                    kept.last[subject] = row
+                    if row.final:
+                        kept.opened.pop(subject, None)
+                    else:
+                        kept.opened.setdefault(subject, row.seq)
+            for subject in swallowed if anchoring else ():
+                kept.last.pop(subject, None)
+                kept.opened.pop(subject, None)
+            return kept.cursor.seq
+
+    def _new_rows(self, rows: Sequence[Row], through: int) -> list[Row]:
+        """Return the rows that the ledger does not have; raises LedgerRefused."""
+        kept = self._of_robot
+        seq, last_hash = kept.cursor
+        anchoring = seq < through
+        states = {name: row.to_state for name, row in kept.last.items()}
+        new = []
+        for row in rows:
+            if row.seq <= seq:
+                continue
+            if row.seq == seq + 1:
+                if row.prev_hash != last_hash:
+                    raise self._refused('chain', row, last_hash)
+            elif not (seq < through and row.seq <= through + 1):
+                raise self._refused('gap', row, seq)
+            subject = self.subject(row)
+            state = states.get(subject, row.from_state)
+            if row.kind == 'transition' and not anchoring and row.from_state != 'assigned' \
+                    and state != row.from_state:
+                raise self._refused('state', row, state)
+            states[subject] = row.to_state
+            seq, last_hash = row.seq, row.hash
+            new.append(row)
+        return new
+
+    def _refused(self, why: str, row: Row, found: object) -> LedgerRefused:
+        return LedgerRefused(f"ledger of robot '{self.robot}': "
+                             + REFUSALS[why].format(what=row.seq, found=found))
+
+    def subject(self, row: Row) -> str:
+        return '' if row.kind in ('note', SNAPSHOT) else repr(
+            (row.kind, row.flow_id, row.action_id))
+
+    async def open_subjects(self) -> list[str]:
+        return list(self._of_robot.opened)
+
+    async def trim(self, now: float) -> int:
+        with self.storage.lock:
+            kept = self._of_robot
+            first = min(kept.opened.values(), default=kept.cursor.seq)
+            gone = 0
+            for row in kept.rows:
+                if row.seq >= first or row.wall_time >= now - self._retention:
+                    break
+                gone += 1
+            for row in kept.rows[:gone]:
+                if kept.last.get(subject := self.subject(row)) is row:
+                    del kept.last[subject]
+            del kept.rows[:gone]
+            return gone
+
+    async def clear(self) -> int:
+        with self.storage.lock:
+            return len(self.storage.robots.pop(self.robot, _Robot()).rows) + 1
+
+    def rebuild_hint(self) -> str:
+        return f"to fill the ledger of robot '{self.robot}' again, call fleet.sync.rebuild"
+
+    async def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
+        return self.storage.tasks.valid_lease(session, task_id)
+
+    async def submit(self, stream: str, fields: Mapping[str, str]) -> str:
+        with self.storage.lock:
+            kept = self.storage.streams.setdefault(stream, _Stream())
+            kept.last = max((int(time.time() * 1000), 0), (kept.last[0], kept.last[1] + 1))
+            message_id = f'{kept.last[0]}-{kept.last[1]}'
+            kept.entries[message_id] = dict(fields)
+            return message_id
+
+    def requests(self, stream: str, group: str, worker: str, min_idle: float) -> _Requests:
+        return _Requests(self.storage, stream, group, worker, min_idle)
+
+    def tasks(self) -> MemoryTasks:
+        return self.storage.tasks
+
+    def reader(self) -> _Reader:
+        return _Reader(self.storage, self.robot)
+
+    async def close(self) -> None:
+        """Do nothing; the storage stays."""
+
+
+class _Reader:
+    def __init__(self, storage: _Storage, robot: str) -> None:
+        self._storage = storage
+        self._name = robot
+
+    @property
+    def _robot(self) -> _Robot:
+        return self._storage.robots.get(self._name) or _Robot()
+
+    def last_seq(self) -> int:
+        return self._robot.cursor.seq
+
+    def rows(
+        self, *, flow_id: str | None = None, action_id: str | None = None,
+        kind: str | None = None, after: int = 0, limit: int | None = None,
+    ) -> Iterator[Row]:
+        found = [row for row in list(self._robot.rows)
+                 if row.seq > after and flow_id in (None, row.flow_id)
+                 and action_id in (None, row.action_id) and kind in (None, row.kind)]
+        yield from found[:limit]
+
+    def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+        for row in self.rows(after=after, limit=limit):
+            if fault := row.fault():
+                raise LedgerError(f"ledger of robot '{self._name}': row {row.seq} {fault}")
+            yield row
+
+    def close(self) -> None:
+        """Do nothing; the storage stays."""
+
+
+class _Operations:
+    def __init__(self, storage: _Storage) -> None:
+        self._storage = storage
+
+    async def receive(self, trace_id: str, metadata: Mapping[str, Any]) -> bool:
+        with self._storage.lock:
+            if self._valid(trace_id) is not None:
+                return False
+            self._storage.traces[trace_id] = _Trace(
+                {**_strings(metadata), 'created_at': repr(time.time()), 'state': 'RECEIVED'}, {},
+                time.monotonic() + TTL)
+            return True
+
+    async def trace(self, trace_id: str) -> Mapping[str, str]:
+        found = self._valid(trace_id)
+        return {} if found is None else dict(found.fields)
+
+    async def move(
+        self, trace_id: str, target: OperationState, metadata: Mapping[str, Any] | None = None, *,
+        saved: Mapping[str, Any] | None = None, fence: str = '', outcome: str | None = None,
+    ) -> bool:
+        packed = {} if saved is None else pack(saved)
+        with self._storage.lock:
+            found = self._valid(trace_id)
+            if found is None or fence not in ('', found.fields.get('fence')) \
+                    or OperationState(found.fields['state']) not in predecessors()[target]:
+                return False
+            found.fields.update(_strings(metadata or {}), state=target.value)
+            found.saved.update(packed)
+            if outcome is not None:
+                self._storage.results.setdefault(trace_id, outcome)
+            return True
+
+    async def checkpoint(self, trace_id: str) -> Checkpoint | None:
+        found = self._valid(trace_id)
+        return None if found is None else unpack(
+            trace_id, [found.saved.get(name) for name in FIELDS])
+
+    async def renew(self, trace_id: str) -> None:
+        with self._storage.lock:
+            if (found := self._valid(trace_id)) is not None:
+                self._storage.traces[trace_id] = found._replace(until=time.monotonic() + TTL)
+
+    def _valid(self, trace_id: str) -> _Trace | None:
+        found = self._storage.traces.get(trace_id)
+        return found if found is not None and time.monotonic() < found.until else None
+
+
+class _Requests:
+    def __init__(
+        self, storage: _Storage, stream: str, group: str, worker: str, min_idle: float
+    ) -> None:
+        self._storage = storage
+        self._name = stream
+        self._group_name = group
+        self._worker = worker
+        self._min_idle = min_idle
+
+    @property
+    def _stream(self) -> _Stream:
+        return self._storage.streams.setdefault(self._name, _Stream())
+
+    @property
+    def _group(self) -> dict[str, _Held | None]:
+        """Return the requests of the group that were taken; None: done."""
+        return self._stream.groups.setdefault(self._group_name, {})
+
+    async def join(self) -> None:
+        """Do nothing; the group is created by its first use."""
+
+    async def retake(self) -> list[tuple[str, Mapping[str, str]]]:
+        with self._storage.lock:
+            return [self._taken(message_id) for message_id, held in self._group.items()
+                    if held is not None and held.worker == self._worker][:100]
+
+    async def take(self) -> list[tuple[str, Mapping[str, str]]]:
+        deadline = time.monotonic() + min(WAIT, self._min_idle / 2)
+        while not (taken := self._take()) and time.monotonic() < deadline:
+            await asyncio.sleep(POLL)
+        return taken
+
+    def _take(self) -> list[tuple[str, Mapping[str, str]]]:
+        now = time.monotonic()
+        with self._storage.lock:
+            group, entries = self._group, self._stream.entries
+            abandoned = (message_id for message_id, held in group.items()
+                         if held is not None and now - held.since >= self._min_idle)
+            new = (message_id for message_id in entries if message_id not in group)
+            return [self._taken(message_id) for message_id in islice(chain(abandoned, new), 1)]
+
+    def _taken(self, message_id: str) -> tuple[str, Mapping[str, str]]:
+        held = self._group.get(message_id)
+        self._group[message_id] = _Held(
+            self._worker, held.tries + 1 if held is not None else 1, time.monotonic())
+        return message_id, self._stream.entries.get(message_id, {})
+
+    async def tries(self, message_id: str) -> int:
+        held = self._group.get(message_id)
+        return held.tries if held is not None and held.worker == self._worker else 0
+
+    async def renew(self, message_id: str) -> bool:
+        with self._storage.lock:
+            held = self._group.get(message_id)
+            if held is None or held.worker != self._worker:
+                return False
+            self._group[message_id] = held._replace(since=time.monotonic())
+            return True
+
+    async def done(self, message_id: str) -> None:
+        with self._storage.lock:
+            self._group[message_id] = None
+
+    async def bury(self, message_id: str, letter: Mapping[str, Any]) -> bool:
+        with self._storage.lock:
+            if self._group.get(message_id) is None:
+                return False
+            self._group[message_id] = None
+            self._stream.dead.append(dict(letter))
+            return True
+
+    async def age(self, message_id: str) -> float:
+        return time.time() - int(message_id.partition('-')[0]) / 1000
+
+
+def _strings(metadata: Mapping[str, Any]) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else json.dumps(value)
+            for name, value in metadata.items()}

@@ -1,0 +1,99 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Reads the ledger of one robot in Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .connection import connect_blocking, explained
+from .keys import robot_events, robot_meta
+from ...errors import LedgerError
+from ....journal.row import Row
+
+PAGE = 500
+
+_COLUMN_TYPES: dict[str, Any] = {
+    'seq': int, 'attempt': int, 'final': lambda text: text == '1',
+    'ros_time': lambda text: float(text) if text else None, 'boot_time': float, 'wall_time': float}
+
+
+class RedisReader:
+    """
+    Reads the ledger with the interface of JournalReader that a Projection needs.
+
+    Calls block and raise LedgerError if the server can't be reached.
+    """
+
+    def __init__(self, url: str, robot: str = 'robot') -> None:
+        self._redis = connect_blocking(url)
+        self._robot = robot
+
+    def last_seq(self) -> int:
+        """Return the sequence number of the last row, 0 if there is none."""
+        key = robot_meta(self._robot)
+        with explained():
+            found = self._redis.hget(key, 'seq') or '0'
+        if not found.isdecimal():
+            raise LedgerError(
+                f"ledger of robot '{self._robot}': key {key} has seq '{found}', expected a "
+                'number: it is being rebuilt, or something else wrote to it')
+        return int(found)
+
+    def rows(
+        self, *, flow_id: str | None = None, action_id: str | None = None,
+        kind: str | None = None, after: int = 0, limit: int | None = None,
+    ) -> Iterator[Row]:
+        """Yield the matching rows with a sequence number above `after`, in order."""
+        wanted = {name: value for name, value in (
+            ('flow_id', flow_id), ('action_id', action_id), ('kind', kind)) if value is not None}
+        while True:
+            with explained():
+                page = self._redis.xrange(robot_events(self._robot), f'{after + 1}-0', count=PAGE)
+            for entry, fields in page:
+                row = self._row(entry, fields)
+                after = row.seq
+                if any(fields[name] != value for name, value in wanted.items()):
+                    continue
+                if limit is not None:
+                    limit -= 1
+                    if limit < 0:
+                        return
+                yield row
+            if len(page) < PAGE:
+                return
+
+    def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+        """Yield the rows above `after`, in order; raises LedgerError at one that is damaged."""
+        for row in self.rows(after=after, limit=limit):
+            if fault := row.fault():
+                raise LedgerError(f"ledger of robot '{self._robot}': row {row.seq} {fault}")
+            yield row
+
+    def _row(self, entry: str, fields: Mapping[str, str]) -> Row:
+        try:
+            row = Row._make(
+                _COLUMN_TYPES.get(name, str)(fields[name]) for name in Row._fields)
+            if entry == f'{row.seq}-0':
+                return row
+        except (KeyError, ValueError):
+            pass
+        raise LedgerError(f'ledger: entry {entry} of key {robot_events(self._robot)} is no row of '
+                          'a journal: something else has written it')
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._redis.connection_pool.disconnect()

@@ -1,0 +1,278 @@
+# Copyright 2026 action_lifecycle maintainers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The ledger that robots share: its protocol, and the registry of its backends.
+
+To add a backend, write one module in `fleet/backends/`, or one module of another package with an
+entry point of the group `action_lifecycle.ledgers`. Its name is the scheme of the URLs::
+
+    @register_ledger('sqlite')
+    class SqliteLedger:
+        ...  # the methods of `Ledger`
+
+`open_ledger('sqlite:///path', robot)` then returns it. `backends/memory.py` is the smallest
+example. test/unit/fleet/test_contract.py tests what is guaranteed here.
+
+All methods raise `LedgerUnavailable` if the server can't be reached or reports an error. Then a
+change may have been made or not; all changes can be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+import os
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from .checkpoints import Checkpoint
+from .errors import LedgerError
+from .operation_states import OperationState
+from .smart_ledger import Lease, Tasks
+from ..engine.errors import nearest
+from ..engine.registry import Registry
+from ..journal.row import Row
+
+RETENTION = 30 * 86_400.0
+"""Time (s) for which ended actions and their rows are kept."""
+
+REFUSALS = {
+    'gap': 'row {what} does not follow row {found}, the last one that the ledger has',
+    'chain': 'row {what} does not follow the row before it in the ledger (hash {found}): the '
+             'ledger holds another journal',
+    'state': "row {what}: the action is in state '{found}' in the ledger, not where the row "
+             'comes from',
+}
+"""The reasons to refuse rows, with the number of the row and what the ledger has."""
+
+
+class Cursor(NamedTuple):
+    """The last row of the ledger: its number (0: none) and its hash."""
+
+    seq: int
+    hash: str  # noqa: A003
+
+
+class Rows(Protocol):
+    """Reads the rows of one robot, with the methods of JournalReader that a Projection needs."""
+
+    def last_seq(self) -> int:
+        """Return the sequence number of the last row, 0 if there is none."""
+
+    def rows(
+        self, *, flow_id: str | None = None, action_id: str | None = None,
+        kind: str | None = None, after: int = 0, limit: int | None = None,
+    ) -> Iterator[Row]:
+        """Yield the matching rows with a sequence number above `after`, in order."""
+
+    def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+        """Yield the rows above `after`, in order; raises LedgerError at one that is damaged."""
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
+class Operations(Protocol):
+    """
+    The states of operations on shared work, by trace id.
+
+    An operation and its checkpoint are removed `checkpoints.TTL` s after their last renewal.
+    """
+
+    async def receive(self, trace_id: str, metadata: Mapping[str, Any]) -> bool:
+        """Create an operation in state RECEIVED; False, and no change, if it exists already."""
+
+    async def trace(self, trace_id: str) -> Mapping[str, str]:
+        """Return the state (`state`) and the metadata of an operation; {} if it is missing."""
+
+    async def move(
+        self, trace_id: str, target: OperationState, metadata: Mapping[str, Any] | None = None, *,
+        saved: Mapping[str, Any] | None = None, fence: str = '', outcome: str | None = None,
+    ) -> bool:
+        """
+        Change the state, merge `metadata`, write the checkpoint `saved` and the result `outcome`.
+
+        All of it happens in one atomic step, or nothing: False if the operation is missing, the
+        transition is not allowed, or `fence` is given and is not the `fence` of the metadata. So
+        one of two concurrent writers wins, and the first result stays. Raises CheckpointError.
+        """
+
+    async def checkpoint(self, trace_id: str) -> Checkpoint | None:
+        """Return the last checkpoint; None if there is none, or it is damaged (then it logs)."""
+
+    async def renew(self, trace_id: str) -> None:
+        """Restart the lifetime of an operation and its checkpoint; does not create them."""
+
+
+class Requests(Protocol):
+    """
+    The requests of a stream, for one worker of a group.
+
+    A request is held by the worker that took it last, until it is done or buried. If that worker
+    does not renew it for `min_idle` s, another worker of the group may take it.
+    """
+
+    async def join(self) -> None:
+        """Create the group unless it exists; it begins with the first request of the stream."""
+
+    async def retake(self) -> list[tuple[str, Mapping[str, str]]]:
+        """Take the requests again that this worker holds, at most 100, in order."""
+
+    async def take(self) -> list[tuple[str, Mapping[str, str]]]:
+        """
+        Take one request, an abandoned one before a new one; waits for it about 1 s at most.
+
+        Returns its id and its fields, which are empty if it was removed from the stream.
+        """
+
+    async def tries(self, message_id: str) -> int:
+        """Return how often a request was taken; 0 if this worker does not hold it."""
+
+    async def renew(self, message_id: str) -> bool:
+        """Restart the idle time of a request; False if this worker does not hold it."""
+
+    async def done(self, message_id: str) -> None:
+        """Remove a request from the group; no worker takes it again."""
+
+    async def bury(self, message_id: str, letter: Mapping[str, Any]) -> bool:
+        """Do the same and add a dead letter, in one step; False if no worker holds the request."""
+
+    async def age(self, message_id: str) -> float:
+        """Return the time (s) since a request was submitted, by the clock of the ledger."""
+
+
+class Ledger(Protocol):
+    """
+    What a robot shares with its fleet; for one asyncio event loop.
+
+    `retention`: time (s) for which ended actions and their rows are kept. `journal`: path of the
+    robot's journal, for messages. Nothing is sent before the first call.
+    """
+
+    robot: str
+
+    def __init__(
+        self, url: str, robot: str = 'robot', *, retention: float = RETENTION,
+        journal: str | os.PathLike[str] = 'JOURNAL',
+    ) -> None:
+        """Prepare the connection; raises LedgerError for a bad URL."""
+
+    @staticmethod
+    def check_url(url: str) -> str:
+        """Return `url`; raises LedgerError if this backend can't use it or it has a password."""
+
+    # The rows of this robot's journal
+
+    async def cursor(self, subjects: Iterable[str] = ()) -> Cursor:
+        """
+        Return the cursor; raises LedgerRefused if something else has changed the ledger.
+
+        `subjects`: names of open subjects that are checked, too.
+        """
+
+    async def apply(
+        self, rows: Sequence[Row], *, through: int = 0, swallowed: Iterable[str] = ()
+    ) -> int:
+        """
+        Apply all rows, in order, or none; returns the number of the last row of the ledger.
+
+        Rows that the ledger has are skipped, so a batch can be repeated. Raises LedgerRefused for
+        a gap, a broken hash chain, or a transition that does not start in the action's state. Up
+        to row `through` the journal was compacted: there may be gaps, and the open subjects
+        `swallowed` have no rows there any more and end.
+        """
+
+    def subject(self, row: Row) -> str:
+        """Return the name of the action, flow or other thing that a row is about."""
+
+    async def open_subjects(self) -> list[str]:
+        """Return the names of all subjects whose last row is not final."""
+
+    async def trim(self, now: float) -> int:
+        """
+        Remove some of the oldest rows; returns their number. `now` in s since 1970.
+
+        Only rows older than the retention time and than the first row of any open subject go.
+        """
+
+    async def clear(self) -> int:
+        """Remove everything about the robot; meanwhile rows are refused. Returns a number > 0."""
+
+    def rebuild_hint(self) -> str:
+        """Return a text on how to rebuild the ledger from the journal."""
+
+    # What robots share
+
+    @property
+    def operations(self) -> Operations:
+        """Return the operations of the fleet."""
+
+    async def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
+        """Return the valid claim of a task and the time (s) until it lapses, or None."""
+
+    async def submit(self, stream: str, fields: Mapping[str, str]) -> str:
+        """Add a request to a stream; returns its id. Ids are ordered."""
+
+    def requests(self, stream: str, group: str, worker: str, min_idle: float) -> Requests:
+        """Return the requests of a stream for a worker; `min_idle` in s."""
+
+    def tasks(self) -> Tasks:
+        """Return the tasks of sessions; its calls block."""
+
+    def reader(self) -> Rows:
+        """Return a reader of this robot's rows; its calls block."""
+
+    async def close(self) -> None:
+        """Close the connections."""
+
+
+LEDGERS: Registry[type[Ledger]] = Registry('action_lifecycle.ledgers', 'unknown scheme')
+"""The backends, by the scheme of their URLs."""
+
+register_ledger = LEDGERS.register
+"""Return a decorator that registers a class as the backend for a scheme of URLs."""
+
+
+def open_ledger(
+    url: str, robot: str = 'robot', *, retention: float = RETENTION,
+    journal: str | os.PathLike[str] = 'JOURNAL',
+) -> Ledger:
+    """Return the ledger of `robot` at `url`; raises LedgerError for a bad URL."""
+    return _backend(url)(url, robot, retention=retention, journal=journal)
+
+
+def check_url(url: str) -> str:
+    """Return `url`; raises LedgerError if no backend can use it or it has a password."""
+    return _backend(url).check_url(url)
+
+
+def _backend(url: str) -> type[Ledger]:
+    _import_backends()
+    scheme = urlsplit(url).scheme
+    if scheme not in LEDGERS.names():
+        names = [name for name in LEDGERS.names() if name != 'memory']  # robots can't share it
+        raise LedgerError(f"ledger URL {scheme + '://…'!r}: expected one of "
+                          + ', '.join(f'{name}://' for name in names) + nearest(scheme, names))
+    return LEDGERS.find(scheme)
+
+
+@cache
+def _import_backends() -> None:
+    """Import the modules of `fleet/backends/`, which register their classes."""
+    for module in iter_modules([str(Path(__file__).parent / 'backends')]):
+        import_module(f'.backends.{module.name}', __package__)
