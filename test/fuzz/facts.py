@@ -21,6 +21,7 @@ from typing import Any
 
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.world import parse_facts, WorldModel
+from action_lifecycle.world.reducers import REDUCERS
 
 from .case import Case
 from .expressions import expression, NAMES
@@ -37,9 +38,8 @@ TYPES = (
     'sensor_msgs/msg/Range', 'trajectory_msgs/msg/JointTrajectory', 'nav_msgs/msg/Path',
     'test_msgs/msg/Arrays', 'test_msgs/msg/UnboundedSequences', 'test_msgs/msg/MultiNested',
     'test_msgs/msg/WStrings', 'sensor_msgs/msg/Imu', 'nav_msgs/msg/OccupancyGrid')
-_REDUCERS = ('latest', 'min', 'max', 'mean', 'median', 'norm', 'std', 'sum', 'count', 'any', 'all')
-_OVER_TIME = ('latest', 'min', 'max', 'mean', 'median', 'std', 'sum', 'count', 'any', 'all',
-              'rate', 'age')
+_REDUCERS = tuple(name for name, reducer in REDUCERS.items() if reducer.elements)
+_OVER_TIME = tuple(name for name, reducer in REDUCERS.items() if reducer.window)
 
 
 def topic_fact(rng: random.Random, type_name: str, topic: str) -> dict[str, Any]:
