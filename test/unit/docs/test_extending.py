@@ -16,19 +16,26 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
 from collections.abc import Iterator
 import math
 from pathlib import Path
+import re
 import sys
 import textwrap
+from types import SimpleNamespace
 from typing import Any
 
 from action_lifecycle.engine import load_graph, StateHandler
 from action_lifecycle.engine.document import parse_document
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.engine.states import REGISTRY
+from action_lifecycle.fleet import open_ledger
+from action_lifecycle.fleet.ledger import LEDGERS
 from action_lifecycle.flow import parse_flow
 from action_lifecycle.flow.schema import flow_schema
+from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.lifecycle.verifiers import VERIFIERS
 from action_lifecycle.world import parse_facts
@@ -43,7 +50,7 @@ from .pages import blocks, ROOT
 from ..flow.robot import Clock, Process, Robot
 
 PAGE = ROOT / 'docs' / 'extending.md'
-REGISTRIES = (REDUCERS, FUNCTIONS, VERIFIERS, REGISTRY)
+REGISTRIES = (REDUCERS, FUNCTIONS, VERIFIERS, REGISTRY, LEDGERS)
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +87,8 @@ def installed(folder: Path) -> None:
     """Make the page's examples a package with the entry points that the page gives."""
     lines, *_ = section('An entry point')
     for heading, module in (('A reducer', 'facts'), ('A function of conditions', 'facts'),
-                            ('A verifier kind', 'verifiers'), ('A typed state', 'states')):
+                            ('A verifier kind', 'verifiers'), ('A typed state', 'states'),
+                            ('A ledger backend', 'ledgers')):
         with (folder / 'my_robot' / f'{module}.py').open('a') as file:
             file.writelines(text for language, text in section(heading) if language == 'python')
     names: dict[str, Any] = {}
@@ -106,6 +114,7 @@ def test_parts_of_a_package_are_found_by_their_entry_points(
     verifier = flow(fragments['A verifier kind'])
     assert parse_flow(verifier, 'f.yaml').actions['pick'].verify[0].by == 'weight'
     load_graph(fragments['A typed state'])
+    assert type(open_ledger('recorded://cell')).__name__ == 'RecordedLedger'
     for load in (lambda: parse_facts(fragments['A reducer'].replace('spread', 'odd')),
                  lambda: compile_expression('odd(7)', ()),
                  lambda: parse_flow(verifier.replace('by: weight', 'by: odd'), 'f.yaml'),
@@ -197,3 +206,41 @@ def test_a_typed_state() -> None:
     _, graph = run('A typed state')
     handler = StateHandler(graph=load_graph(graph))
     assert handler.get_initial_state().run({}) == 'Good morning'
+
+
+def test_a_ledger_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run('A ledger backend')
+    monkeypatch.chdir(tmp_path)
+    with Journal(tmp_path / 'journal') as journal:
+        for event in ('one', 'two', 'three'):
+            journal.append(Entry('note', 'flow', event=event, final=True))
+        rows = list(journal.rows())
+    ledger = open_ledger('recorded://cell', 'robot7')
+    assert asyncio.run(ledger.apply(rows[:2])) == 2
+    assert asyncio.run(ledger.apply(rows)) == 3  # two of them once more
+    assert (tmp_path / 'robot7.txt').read_text() == '1 one\n2 two\n3 three\n'
+    assert [row.event for row in ledger.reader().rows()] == ['one', 'two', 'three']
+
+
+def test_a_field_of_a_message() -> None:
+    (_, field), (_, conversion) = section('A field of ActionStateChange')
+    names: dict[str, Any] = {'event': SimpleNamespace(), 'data': {'controller_said': 'SUCCEEDED'}}
+    exec(conversion, names)
+    assert set(vars(names['event'])) == fields(field)
+    assert names['event'].controller_said == 'SUCCEEDED'
+
+
+def test_each_field_of_a_change_is_filled() -> None:
+    message = (ROOT / 'action_lifecycle_msgs/msg/ActionStateChange.msg').read_text()
+    module = ast.parse((ROOT / 'action_lifecycle/ros/conversions/status.py').read_text())
+    function = next(node for node in module.body
+                    if isinstance(node, ast.FunctionDef) and node.name == 'change_to')
+    filled = {name for node in ast.walk(function) if isinstance(node, ast.Assign)
+              for target in node.targets
+              for name in re.findall(r'event\.(\w+)', ast.unparse(target))}
+    assert filled == fields(message)
+
+
+def fields(message: str) -> set[str]:
+    """Return the names of the fields of a message definition."""
+    return set(re.findall(r'^[\w/\[\]]+ +(\w+)', message, re.MULTILINE))
