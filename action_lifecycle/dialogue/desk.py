@@ -61,8 +61,8 @@ class Request:
     expired: Callable[[], None]
 
 
-class Listener(Protocol):
-    """A listener to the questions and answers of one flow."""
+class Listener:
+    """A listener to the questions and answers of one flow; by default it does nothing."""
 
     def asked(self, request: Request, again: bool) -> None:
         """Handle a question; `again`: it was asked before a restart."""
@@ -127,9 +127,7 @@ class OperatorDesk:
             self._timers[request.id] = self.clock.call_later(
                 max(0.0, question.timeout - passed), lambda: self._time_is_up(request))
         self.changed()
-        listener = self._listener(request)
-        if listener is not None:
-            listener.asked(request, before is not None)
+        self._listener(request).asked(request, before is not None)
         return _Asked(self, request.id)
 
     def _new(
@@ -172,9 +170,7 @@ class OperatorDesk:
 
     def _answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
         self._close(request, _how_it_ended(request.id, answer, actor))
-        listener = self._listener(request)
-        if listener is not None:
-            listener.answered(request, answer, actor, comment)
+        self._listener(request).answered(request, answer, actor, comment)
         if answer:
             request.answer(answer, actor)
         else:
@@ -196,12 +192,11 @@ class OperatorDesk:
         if request is not None:
             self._close(request, (ErrorCode.NOT_ALLOWED, f"request '{request_id}' was withdrawn: "
                                   'nobody waits for the answer any more'))
-            listener = self._listener(request)
-            if listener is not None:
-                listener.withdrawn(request)
+            self._listener(request).withdrawn(request)
 
-    def _listener(self, request: Request) -> Listener | None:
-        return self.listeners.of(request.question.flow_id) if self.listeners is not None else None
+    def _listener(self, request: Request) -> Listener:
+        found = self.listeners.of(request.question.flow_id) if self.listeners is not None else None
+        return found or Listener()
 
     def _close(self, request: Request, how: tuple[ErrorCode, str]) -> None:
         self.open.pop(request.id)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import logging
 from typing import Any
 
-from .desk import NOBODY, OperatorDesk, Request
+from .desk import Listener, NOBODY, OperatorDesk, Request
 from .dialogue import Dialogue, DialogueEntry, MAX_ENTRIES, Persistence
 from .hooks import find_hooks
 from ..engine import Machine
@@ -34,7 +34,7 @@ EVENT = 'dialogue'
 """Event of the journal notes with entries."""
 
 
-class FlowDialogue:
+class FlowDialogue(Listener):
     """
     The dialogue of one flow, on the graph `dialogue.yaml`.
 

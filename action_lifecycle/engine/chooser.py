@@ -32,6 +32,7 @@ from typing import Any, Protocol
 
 from .errors import LifecycleError
 from .graph import Transition
+from .json_schema import object_schema
 
 _LOG = logging.getLogger(__name__)
 
@@ -141,12 +142,7 @@ def follow(
 
 def one_of(field: str, names: Sequence[str]) -> dict[str, Any]:
     """Return the JSON Schema of an object with one field, whose value is one of `names`."""
-    return {
-        'type': 'object',
-        'properties': {field: {'type': 'string', 'enum': list(names)}},
-        'required': [field],
-        'additionalProperties': False,
-    }
+    return object_schema({field: {'type': 'string', 'enum': list(names)}})
 
 
 def chosen_name(answer: Any, field: str) -> str | None:

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 import json
 from pathlib import Path
 import subprocess
@@ -38,6 +38,15 @@ _SLOW = ('$ref', '$dynamicRef', 'pattern', 'patternProperties', 'uniqueItems')
 
 class SchemaError(LifecycleError):
     """A JSON Schema is not usable."""
+
+
+def object_schema(
+    properties: Mapping[str, Any], required: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return the schema of an object with these properties only; by default all are required."""
+    return {'type': 'object', 'properties': dict(properties),
+            'required': list(properties if required is None else required),
+            'additionalProperties': False}
 
 
 def check_schema(schema: Any) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 from .edits import VERBS
 from .forms import FIELDS
 from .spec import FlowSpec
+from ..engine.json_schema import object_schema
 from ..engine.models import json_schema
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.verifiers import VERIFIERS
@@ -67,9 +68,7 @@ def edit_schema() -> dict[str, Any]:
         'remove': names, 'independ': _by_name(names), 'clear': {'const': True},
         'depend': _by_name(flow[definitions]['Action']['properties']['after'])}
     return {'title': 'FlowEdit', 'type': 'array', 'items': {'anyOf': [
-        {'type': 'object', 'properties': {
-            verb: {**values.get(verb, _by_name(action)), 'title': said}},
-         'required': [verb], 'additionalProperties': False}
+        object_schema({verb: {**values.get(verb, _by_name(action)), 'title': said}})
         for verb, said in VERBS.items()]}, definitions: flow[definitions]}
 
 

@@ -31,7 +31,7 @@ import random
 from typing import Any
 
 from ..engine.errors import LifecycleError
-from ..engine.json_schema import schema_faults
+from ..engine.json_schema import object_schema, schema_faults
 
 URL, MODEL, KEY = 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'OPENAI_API_KEY'
 """The environment variables of the endpoint, the model's name and the key."""
@@ -118,9 +118,7 @@ class LanguageModel:
         messages = [_message(item) for item in
                     (context if isinstance(context, list) else [context])]
         if json_schema is None:
-            answer = await self.ask(messages, {
-                'type': 'object', 'properties': {'answer': {'type': 'string'}},
-                'required': ['answer'], 'additionalProperties': False})
+            answer = await self.ask(messages, object_schema({'answer': {'type': 'string'}}))
             return {'role': 'assistant', 'content': answer['answer']}
         return await self.ask(messages, json_schema)
 

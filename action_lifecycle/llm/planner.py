@@ -27,6 +27,7 @@ from typing import Any
 
 from .model import as_json, LanguageModel
 from ..engine.errors import LifecycleError
+from ..engine.json_schema import object_schema
 from ..flow.edits import parse_edit
 from ..flow.flow import Flow
 from ..flow.loading import parse_flow
@@ -103,8 +104,9 @@ class ModelPlanner:
     async def plan(self, request: PlanRequest, context: Sequence[Any] = ()) -> PlanAnswer:
         """Return the plan; raises `ModelError`. `context`: results of tools."""
         answer = await self._model.ask(
-            _messages(request, context),
-            _schema('edit_yaml' if request.flow_yaml else 'flow_yaml'),
+            _messages(request, context), object_schema({
+                name: {'type': 'string'}
+                for name in ('edit_yaml' if request.flow_yaml else 'flow_yaml', 'message')}),
             lambda answer: _faults(answer, request))
         return PlanAnswer(**answer)
 
@@ -126,12 +128,6 @@ def _messages(request: PlanRequest, context: Sequence[Any]) -> list[dict[str, st
 
 def _fact(name: str, kinds: Mapping[str, str]) -> str:
     return f'{name} ({kinds[name]})' if kinds.get(name) else name
-
-
-def _schema(field_name: str) -> dict[str, Any]:
-    return {'type': 'object', 'additionalProperties': False,
-            'required': [field_name, 'message'],
-            'properties': {field_name: {'type': 'string'}, 'message': {'type': 'string'}}}
 
 
 def _faults(answer: Mapping[str, Any], request: PlanRequest) -> list[str]:

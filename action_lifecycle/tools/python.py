@@ -23,6 +23,7 @@ import types
 import typing
 from typing import Any
 
+from ..engine.json_schema import object_schema
 from ..engine.tool_state import ToolError
 
 _SIMPLE = {bool: 'boolean', int: 'integer', float: 'number', str: 'string', dict: 'object',
@@ -53,8 +54,7 @@ def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
             raise ToolError(f"tool '{function.__name__}', '{name}': {error}") from None
         if parameter.default is parameter.empty:
             required.append(name)
-    return {'type': 'object', 'properties': properties, 'required': required,
-            'additionalProperties': False}
+    return object_schema(properties, required)
 
 
 def schema_of_hint(hint: Any) -> dict[str, Any]:
