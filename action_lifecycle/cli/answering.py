@@ -29,7 +29,7 @@ from .arguments import who
 from .client import accepted, Client, connect
 from .exits import DONE, NotThere
 from .node_data import question_data
-from .table import print_json, print_rows
+from .table import is_simulated, print_json, print_rows
 from ..ros.conversions.basic import to_seconds
 from ..ros.qos import state_qos
 
@@ -37,8 +37,6 @@ TOPIC_TYPE = 'action_lifecycle_msgs/msg/OperatorRequestArray'
 TOPIC, SERVICE = '/operator_requests', '/respond'
 LOOK = 0.2
 """Interval (s) at which the graph is searched for nodes that ask."""
-SIMULATED = 1e8
-"""A deadline (s) up to this value is simulated time, a later one is wall time."""
 
 
 class Question(NamedTuple):
@@ -92,7 +90,7 @@ class Questions:
         deadline = to_seconds(request.deadline)
         if not deadline:
             return None
-        if deadline > SIMULATED:
+        if not is_simulated(deadline):
             return deadline - time.time()
         node = self.client.node
         if not node.get_parameter('use_sim_time').value:

@@ -31,6 +31,8 @@ import textwrap
 from typing import Any
 
 Command = Callable[[argparse.Namespace], int]
+NODE = 'action_lifecycle'
+"""Name of the action node."""
 
 
 def add_verb(

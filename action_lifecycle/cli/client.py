@@ -23,15 +23,18 @@ import sys
 import time
 from typing import Any
 
+from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode
 from action_lifecycle_msgs.srv import GetHistory
 from lifecycle_msgs.srv import GetState
 import rclpy
+from rclpy.action import ActionClient
 from rclpy.exceptions import InvalidNamespaceException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from .arguments import NODE
 from .exits import NotThere
 from ..engine.errors import LifecycleError
 from ..ros.qos import state_qos
@@ -147,6 +150,20 @@ class Client:
         self.until_heard(name.rpartition('/')[0], wait)
         answer = self.call(service, name, request, wait, again=False)
         return accepted(answer) if check else answer
+
+    def flow_action(self, wait: float) -> ActionClient:
+        """Return a client of the action node's `execute_flow`, once they know each other."""
+        action = ActionClient(self.node, ExecuteFlow, f'{NODE}/execute_flow')
+        name = self.node.resolve_service_name(f'{NODE}/execute_flow')
+        self.until(action.server_is_ready, wait, f"the action '{name}' is not there", name)
+        self.until_heard(NODE, wait)
+        return action
+
+    def send(self, action: ActionClient, goal: Any, wait: float, *feedback: Any) -> Any:
+        """Send a goal and return its handle, which may be that of a rejected goal."""
+        sent = action.send_goal_async(goal, *feedback)
+        self.until(sent.done, wait, 'the goal was not answered')
+        return sent.result()
 
     def history(
         self, node: str, wait: float, flow_id: str, action_id: str = '', after: int = 0,

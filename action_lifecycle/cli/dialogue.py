@@ -57,7 +57,7 @@ def show_dialogue(options: argparse.Namespace) -> int:
         at = time.strftime('%H:%M:%S', time.localtime(entry.stamp))
         line = Text(f'{at}  ')
         line.append(f'{entry.actor:<9}  ', STYLES.get(entry.actor, ''))
-        line.append(printable(entry.text, len(entry.text)).replace('\n', '\n' + ' ' * 21))
+        line.append(printable(entry.text).replace('\n', '\n' + ' ' * 21))
         out.print(line, soft_wrap=True)
     return DONE
 

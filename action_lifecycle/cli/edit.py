@@ -21,9 +21,8 @@ from pathlib import Path
 import sys
 from typing import Any
 
-from .arguments import add_actor, add_nodes, add_verb, who
+from .arguments import add_actor, add_nodes, add_verb, NODE, who
 from .exits import DONE
-from .orders import NODE
 from ..engine.errors import LifecycleError
 
 

@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Mapping
 import contextlib
 import json
@@ -31,23 +30,20 @@ from typing import Any
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode, FlowStatus
 from action_lifecycle_msgs.srv import ListActions
-from rclpy.action import ActionClient
-from rich.box import ASCII, HEAVY_HEAD
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from .arguments import requester
+from .arguments import NODE, requester
 from .client import Client, connect
 from .exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from .observing import Observer
-from .orders import NODE
 from .progress import Progress
-from .table import at_clock, attempts_table, console, live_table, waits_for
+from .summary import from_actions, sum_up
+from .table import console, live_table, waits_for
 from ..engine.document import parse_document
 from ..engine.errors import DocumentError, LifecycleError
 from ..flow.loading import load_flow
-from ..flow.metrics import metrics_table
 from ..ros.qos import event_qos
 
 CANCEL_TIME = 10.0
@@ -63,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     with connect(options.namespace) as client:
         following = _Following(client, out, options)
         result = following.follow(goal, steps)
-        _sum_up(out, options, result, following.finish(result))
+        sum_up(out, options, result, following.finish(result))
     if result.error_code == ErrorCode.NONE:
         return DONE
     if result.error_code in (ErrorCode.FLOW_INVALID, ErrorCode.FLOW_CYCLE,
@@ -117,7 +113,7 @@ class _Following:
         self.console = out
         self.wait = options.wait
         self.plain = options.plain or not out.is_terminal
-        self.action = ActionClient(client.node, ExecuteFlow, f'{NODE}/execute_flow')
+        self.action: Any = None
         self.observer = Observer(client)
         self.progress = Progress(verbose=options.verbose)
         self.changes: list[Any] = []
@@ -134,10 +130,7 @@ class _Following:
     def follow(self, goal: ExecuteFlow.Goal, steps: Mapping[str, int]) -> ExecuteFlow.Result:
         """Send the goal and return its result; `steps`: number of motion steps by action id."""
         self.observer.steps = steps
-        name = self.client.node.resolve_topic_name(f'{NODE}/execute_flow')
-        self.client.until(self.action.server_is_ready, self.wait,
-                          f"the action '{name}' is not there", name)
-        self.client.until_heard(NODE, self.wait)
+        self.action = self.client.flow_action(self.wait)
         old = signal.signal(signal.SIGINT, self._interrupted)
         try:
             with contextlib.ExitStack() as stack:
@@ -149,9 +142,7 @@ class _Following:
             signal.signal(signal.SIGINT, old)
 
     def _until_result(self, goal: ExecuteFlow.Goal) -> ExecuteFlow.Result:
-        sent = self.action.send_goal_async(goal, self._feedback)
-        self.client.until(sent.done, self.wait, 'the goal was not answered')
-        handle = sent.result()
+        handle = self.client.send(self.action, goal, self.wait, self._feedback)
         if not handle.accepted:
             return ExecuteFlow.Result(
                 error_code=ErrorCode.NOT_READY,
@@ -237,7 +228,7 @@ class _Following:
             return None
         actions = self.client.call(ListActions, f'{NODE}/list_actions', ListActions.Request(
             flow_id=self.flow_id, limit=1000), self.wait).actions
-        return _from_actions(self.flow_id, actions)
+        return from_actions(self.flow_id, actions)
 
     def _servers(self) -> set[str]:
         """Return the DDS ids of the server's endpoints; they change when the server restarts."""
@@ -322,71 +313,3 @@ class _Following:
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         self.interrupts += 1
-
-
-def _from_actions(flow_id: str, actions: list[Any]) -> ExecuteFlow.Result:
-    """Return the result of a flow from the outcomes of its actions in the journal."""
-    outcomes = Counter(action.state.outcome for action in actions)
-    if not actions or outcomes['']:
-        raise NotThere(f'{NODE} does not go on with the flow {flow_id}; '
-                       f'`list --flow {flow_id}` shows what the journal has of it')
-    succeeded = outcomes['succeeded']
-    code = ErrorCode.NONE if succeeded + outcomes['skipped'] == len(actions) else \
-        ErrorCode.CANCELED if outcomes['canceled'] else \
-        ErrorCode.FLOW_PARTIALLY_FAILED if succeeded else ErrorCode.FLOW_FAILED
-    return ExecuteFlow.Result(
-        flow_id=flow_id, state=FlowStatus.FAIL if code else FlowStatus.FINISH, error_code=code,
-        error_msg='; '.join(f'{action.action_id}: {action.error_msg}' for action in actions
-                            if action.state.outcome in ('failed', 'canceled')),
-        summary_json=json.dumps({
-            'total': len(actions),
-            **{name: outcomes[name] for name in ('succeeded', 'failed', 'canceled', 'skipped')},
-            'recovered': sum(action.attempt > 1 and action.state.outcome == 'succeeded'
-                             for action in actions),
-            'unverified': sum(action.state.outcome == 'succeeded' and not action.evidence
-                              for action in actions)}))
-
-
-def _sum_up(
-    console: Console, options: argparse.Namespace, result: ExecuteFlow.Result, changes: list[Any],
-) -> None:
-    summary = json.loads(result.summary_json or '{}')
-    if options.json:
-        Path(options.json).write_text(json.dumps(
-            {'flow_id': result.flow_id, 'state': result.state, 'error_code': result.error_code,
-             'error_msg': result.error_msg, **summary}, indent=2) + '\n', encoding='utf-8')
-    if 'job' in summary:
-        _print_job(console, summary['job'])
-    elif changes:
-        console.print(attempts_table(changes, ASCII if options.plain else HEAVY_HEAD))
-    if 'total' in summary:
-        _print_summary(console, summary, result.error_code == ErrorCode.NONE)
-    if result.error_msg:
-        console.print(Text(result.error_msg, 'bold red'), soft_wrap=True)
-
-
-def _print_job(console: Console, job: dict[str, Any]) -> None:
-    following = job['next']
-    if job['clock'] == 'wall' and following is not None:
-        following = at_clock(following)
-    when = f'next at {following}' if following is not None else 'no further time'
-    console.print(Text(f"scheduled as job {job['id']} ({job['schedule']}), {when} "
-                       f"by the {job['clock']} clock", 'green'), soft_wrap=True)
-
-
-def _print_summary(console: Console, summary: dict[str, Any], good: bool) -> None:
-    if summary.get('metrics'):
-        console.print(Text(metrics_table(summary['metrics'])), soft_wrap=True)
-    recipe = summary.get('recipe')
-    if recipe and 'file' in recipe:
-        console.print(Text(f"recipe {recipe['name']}: {recipe['file']}", 'green'), soft_wrap=True)
-    elif recipe:
-        console.print(Text(f"no recipe {recipe['name']}: {recipe['why_not']}", 'yellow'),
-                      soft_wrap=True)
-    console.print(Text(
-        f"verified {summary['succeeded'] - summary['unverified']} of {summary['total']}, "
-        f"recovered {summary['recovered']}, failed {summary['failed']}, "
-        f"skipped {summary['skipped']}, canceled {summary['canceled']}, "
-        f"unverified: {summary['unverified']}"
-        + (f"   ({summary['duration']:.1f} s)" if 'duration' in summary else ''),
-        'bold green' if good else 'bold red'))

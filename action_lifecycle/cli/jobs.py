@@ -19,9 +19,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .arguments import add_json, add_nodes, add_verb
+from .arguments import add_json, add_nodes, add_verb, NODE
 from .exits import DONE
-from .orders import NODE
 
 
 def add_parser(commands: Any) -> None:

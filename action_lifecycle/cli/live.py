@@ -25,10 +25,10 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from .arguments import NODE
 from .client import connect
 from .exits import DONE
 from .observing import Observer
-from .orders import NODE
 from .table import console, live_table
 from ..ros.qos import state_qos
 

@@ -26,7 +26,7 @@ import sys
 from .exits import BAD_INPUT, DONE, INTERRUPTED, NOT_THERE, NotThere
 from ..engine.errors import DocumentError, LifecycleError
 
-MODULES = ('run', 'watch', 'status', 'orders', 'edit', 'operator', 'safety', 'jobs', 'records',
+MODULES = ('run', 'status', 'orders', 'edit', 'operator', 'safety', 'jobs', 'records',
            'dialogue', 'journal', 'ledger', 'files')
 """The modules with an `add_parser` function, in the order in which `--help` lists their verbs."""
 

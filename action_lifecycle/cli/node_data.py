@@ -28,8 +28,8 @@ from action_lifecycle_msgs.msg import (
     SafetyState,
 )
 
+from .arguments import NODE
 from .client import Client
-from .orders import NODE
 from ..lifecycle.states import ErrorCode
 from ..lifecycle.words import printable
 from ..ros.conversions.basic import to_code, to_seconds
@@ -57,7 +57,7 @@ def safety_line(data: dict[str, Any]) -> str:
     """Return a safety state as one line of text."""
     words = data['state']
     if data['reason'] and data['state'] != 'READY':
-        words += f": {printable(data['reason'], len(data['reason']))}"
+        words += f": {printable(data['reason'])}"
     if data['locked_resources']:
         words += f"; locked: {', '.join(data['locked_resources'])}"
     return words

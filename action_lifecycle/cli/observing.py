@@ -26,9 +26,9 @@ from action_lifecycle_msgs.msg import OperatorRequestArray, SafetyState, WorldSt
 from rclpy.qos import QoSProfile
 from rich.text import Text
 
+from .arguments import NODE
 from .client import Client
 from .node_data import safety_data, safety_line
-from .orders import NODE
 from .table import fact_text
 from ..lifecycle.words import printable
 from ..nodes.world_client import OF_MOTION

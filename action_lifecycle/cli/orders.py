@@ -19,11 +19,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .arguments import add_actor, add_nodes, add_verb, who
+from .arguments import add_actor, add_nodes, add_verb, NODE, who
 from .exits import DONE
 from ..engine.errors import LifecycleError
 
-NODE = 'action_lifecycle'
 STOPPING = 60.0
 """Maximum time (s) for a canceled flow to stop: the largest valid `stop_timeout`."""
 
@@ -104,20 +103,15 @@ def _cancel_flow(client: Any, options: argparse.Namespace, flow_id: str) -> None
     """Cancel a flow through a goal that follows it, and wait until it has stopped."""
     from action_lifecycle_msgs.action import ExecuteFlow
     from action_lifecycle_msgs.msg import ErrorCode
-    from rclpy.action import ActionClient
 
     from .client import accepted
     from .exits import NotThere
-    action = ActionClient(client.node, ExecuteFlow, f'{NODE}/execute_flow')
-    name = client.node.resolve_service_name(f'{NODE}/execute_flow')
-    client.until(action.server_is_ready, options.wait, f"the action '{name}' is not there", name)
-    client.until_heard(NODE, options.wait)
-    sent = action.send_goal_async(ExecuteFlow.Goal(flow_id=flow_id, requester=who(options)))
-    client.until(sent.done, options.wait, 'the goal was not answered')
-    if not sent.result().accepted:
+    handle = client.send(client.flow_action(options.wait), ExecuteFlow.Goal(
+        flow_id=flow_id, requester=who(options)), options.wait)
+    if not handle.accepted:
         raise NotThere(f'{NODE} is not active')
-    sent.result().cancel_goal_async()
-    ended = sent.result().get_result_async()
+    handle.cancel_goal_async()
+    ended = handle.get_result_async()
     client.until(ended.done, STOPPING + options.wait,
                  f'flow {flow_id} is canceled, but was not seen to stop')
     result = ended.result().result

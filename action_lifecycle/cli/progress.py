@@ -16,26 +16,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 import json
 from typing import Any
 
-from .table import evidence_text
+from .table import Attempt
 from ..ros.conversions.basic import to_seconds
 
 QUIET = ('start', 'request_verification', 'motion_done', 'confirmed', 'verified')
 """Events of the normal course of an action; printed only when verbose."""
-
-
-@dataclass
-class _Attempt:
-    """What the controller and the sensors reported in one attempt."""
-
-    began: float
-    controller: str = ''
-    sensors: str = ''
-    evidence: str = ''
-    error: str = ''
 
 
 class Progress:
@@ -47,7 +35,7 @@ class Progress:
 
     def __init__(self, *, verbose: bool = False) -> None:
         self.verbose = verbose
-        self._attempts: dict[tuple[str, int], _Attempt] = {}
+        self._attempts: dict[tuple[str, int], tuple[float, Attempt]] = {}  #: with its start (s)
         self._taken: set[int] = set()
 
     def misses(self, change: Any) -> bool:
@@ -59,35 +47,26 @@ class Progress:
         if change.seq in self._taken:
             return ''
         self._taken.add(change.seq)
-        attempt = self._note(change)
+        began, attempt = self._attempts.setdefault(
+            (change.action_id, change.attempt), (to_seconds(change.stamp), Attempt()))
+        attempt.take(change)
         if change.to_state == 'terminated':
-            return self._ended(change, attempt)
+            return _ended(change, attempt, to_seconds(change.stamp) - began)
         if change.event in QUIET and not self.verbose:
             return ''
         return line(change)
 
-    def _note(self, change: Any) -> _Attempt:
-        data = json.loads(change.data_json or '{}')
-        attempt = self._attempts.setdefault(
-            (change.action_id, change.attempt), _Attempt(to_seconds(change.stamp)))
-        attempt.controller = data.get('controller_said', attempt.controller)
-        attempt.sensors = data.get('sensors_said', attempt.sensors)
-        if change.evidence:
-            attempt.evidence = evidence_text(change.evidence)
-        if change.to_state == 'error':
-            attempt.error = change.cause
-        return attempt
 
-    def _ended(self, change: Any, attempt: _Attempt) -> str:
-        head = f'{change.action_id:<16} #{change.attempt} {change.outcome}'
-        if change.outcome != 'succeeded':
-            why = attempt.error or change.cause
-            return head + (f'  ({why})' if why else '')
-        said = [f'controller: {attempt.controller}'] if attempt.controller else []
-        said += [f'sensors: {attempt.sensors}'] if attempt.sensors else []
-        said += [attempt.evidence] if attempt.evidence else []
-        return f'{head} after {max(0.0, to_seconds(change.stamp) - attempt.began):.1f} s' + (
-            f"  ({'; '.join(said)})" if said else '')
+def _ended(change: Any, attempt: Attempt, took: float) -> str:
+    """Return the line of the end of an action; `took`: s since the start of its attempt."""
+    head = f'{change.action_id:<16} #{change.attempt} {change.outcome}'
+    if change.outcome != 'succeeded':
+        why = attempt.error or change.cause
+        return head + (f'  ({why})' if why else '')
+    said = [f'controller: {attempt.controller}'] if attempt.controller else []
+    said += [f'sensors: {attempt.sensors}'] if attempt.sensors else []
+    said += [attempt.evidence] if attempt.evidence else []
+    return f'{head} after {max(0.0, took):.1f} s' + (f"  ({'; '.join(said)})" if said else '')
 
 
 def line(change: Any) -> str:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-import time
 from typing import Any
 
 from .arguments import add_journal, add_json, add_nodes, add_verb
@@ -30,8 +29,6 @@ SHOWN = {'flow': 'flow_id', 'action': 'action_id', 'state': 'state', 'outcome': 
 """Columns of the table of actions, and their keys in the data."""
 ON_THE_WAY = ('in_progress', 'executing_motion', 'sensor_confirm',
               'status_verification_requested', 'pending', 'completed')
-SIMULATED = 1e8
-"""A time stamp (s) up to this value is simulated time, a later one is wall time."""
 KNOWN = 500
 """Maximum number of actions whose names are compared with a mistyped name."""
 
@@ -148,24 +145,16 @@ def show_history(options: argparse.Namespace) -> int:
 def _print_changes(changes: list[dict[str, Any]], *, of_flow: bool) -> None:
     from rich.text import Text
 
-    from .table import arrow, console
+    from .table import arrow, console, date_of
     from ..lifecycle.words import printable
     out = console()
     for change in changes:
         about = f"{change['flow_id']}/{change['action_id']}" if of_flow else change['flow_id']
-        line = (f"{_date(change['time'])}  #{change['seq']} {about} attempt {change['attempt']}: "
-                f"{change['from']} {arrow()} {change['to']}"
+        line = (f"{date_of(change['time'])}  #{change['seq']} {about} "
+                f"attempt {change['attempt']}: {change['from']} {arrow()} {change['to']}"
                 + (f" ({change['outcome']})" if change['outcome'] else ''))
         why = _why(change['cause'], change['actor'])
-        out.print(Text(line + (f'   {printable(why, len(why))}' if why else '')), soft_wrap=True)
-
-
-def _date(stamp: float) -> str:
-    """Return ROS time (s) as a local date; simulated time in seconds."""
-    if stamp < SIMULATED:
-        return f'{stamp:12.3f} s'
-    return time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(stamp)) \
-        + f'.{int(stamp % 1 * 1000):03d}'
+        out.print(Text(line + (f'   {printable(why)}' if why else '')), soft_wrap=True)
 
 
 def _unknown(options: argparse.Namespace, flow_id: str, name: str) -> NotThere:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The parser of the verb `run`."""
+"""The parsers of the verbs that show a running flow: run, watch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .arguments import add_nodes, add_verb, lazily
 
 
 def add_parser(commands: Any) -> None:
-    """Add the verb."""
+    """Add the verbs."""
     run = add_verb(
         commands, 'run', lazily('following', 'run'), help='run a flow and show its progress',
         example='run my_flow.yaml -p force=8.0\nrun --request "put all parts away"')
@@ -46,4 +46,10 @@ def add_parser(commands: Any) -> None:
     run.add_argument('-v', '--verbose', action='store_true',
                      help='with --plain: a line for each change of state')
     run.add_argument('--json', metavar='FILE', help='write the summary to this file')
-    add_nodes(run)
+
+    watch = add_verb(
+        commands, 'watch', lazily('live', 'watch'), help='show flows and actions live',
+        example='watch --namespace robot1\nwatch --flow pick-1f2e3d4c')
+    watch.add_argument('--flow', default='', metavar='FLOW_ID', help='only this flow')
+    for parser in (run, watch):
+        add_nodes(parser)

@@ -20,9 +20,8 @@ import argparse
 import time
 from typing import Any
 
-from .arguments import add_json, add_nodes, add_verb
+from .arguments import add_json, add_nodes, add_verb, NODE
 from .exits import DONE, NotThere
-from .orders import NODE
 from ..engine.errors import nearest
 
 NODES = ('world_model_bridge', 'ledger', NODE)

@@ -17,10 +17,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 import json
 import os
 import sys
+import time
 from typing import Any, Protocol
 
 from rich.box import Box, HEAVY_HEAD
@@ -76,6 +78,19 @@ def print_rows(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
     for row in rows:
         table.add_row(*(Text(printable(str(cell), LONGEST)) for cell in row))
     console().print(table)
+
+
+def is_simulated(stamp: float) -> bool:
+    """Whether a ROS time (s) is simulated time; wall time counts from 1970."""
+    return stamp <= 1e8
+
+
+def date_of(stamp: float) -> str:
+    """Return ROS time (s) as a local date; simulated time in seconds."""
+    if is_simulated(stamp):
+        return f'{stamp:12.3f} s'
+    return time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(stamp)) \
+        + f'.{int(stamp % 1 * 1000):03d}'
 
 
 def at_clock(seconds: float | None, clock: str = 'wall') -> str:
@@ -136,34 +151,43 @@ def attempts_table(changes: Iterable[Any], box: Box = HEAVY_HEAD) -> Table:
     for name in ('action', 'attempt', 'the controller said', 'the sensors said', 'evidence',
                  'outcome'):
         table.add_column(name, overflow='fold', justify='right' if name == 'attempt' else 'left')
-    for (action_id, number), attempt in _attempts(changes).items():
-        outcome = attempt['outcome']
-        table.add_row(
-            action_id, str(number), Text(attempt['controller']),
-            Text(attempt['sensors'], _SENSORS.get(attempt['sensors'], 'yellow')),
-            Text(attempt['evidence']), Text(outcome, _STYLES.get(outcome, '')))
+    attempts: dict[str, dict[int, Attempt]] = {}
+    for change in changes:
+        attempts.setdefault(change.action_id, {}).setdefault(
+            change.attempt, Attempt()).take(change)
+    for action_id, numbered in attempts.items():
+        for number, attempt in sorted(numbered.items()):
+            table.add_row(
+                action_id, str(number), Text(attempt.controller),
+                Text(attempt.sensors, _SENSORS.get(attempt.sensors, 'yellow')),
+                Text(attempt.seen), Text(attempt.outcome, _STYLES.get(attempt.outcome, '')))
     return table
 
 
-def _attempts(changes: Iterable[Any]) -> dict[tuple[str, int], dict[str, str]]:
-    """Group the changes by action and attempt."""
-    attempts: dict[tuple[str, int], dict[str, str]] = {}
-    order: list[str] = []
-    for change in changes:
-        if change.action_id not in order:
-            order.append(change.action_id)
-        attempt = attempts.setdefault((change.action_id, change.attempt), {
-            'controller': '', 'sensors': '', 'evidence': '', 'outcome': ''})
+@dataclass
+class Attempt:
+    """What the controller and the sensors reported in one attempt of an action."""
+
+    controller: str = ''
+    sensors: str = ''
+    evidence: str = ''
+    seen: str = ''  #: the evidence, or the cause of a failure without evidence
+    error: str = ''
+    outcome: str = ''
+
+    def take(self, change: Any) -> None:
+        """Add what an ActionStateChange reports."""
         data = json.loads(change.data_json or '{}')
-        attempt['controller'] = data.get('controller_said', attempt['controller'])
-        attempt['sensors'] = data.get('sensors_said', attempt['sensors'])
+        self.controller = data.get('controller_said', self.controller)
+        self.sensors = data.get('sensors_said', self.sensors)
         if change.evidence:
-            attempt['evidence'] = evidence_text(change.evidence)
-        if change.event == 'fail' and not change.evidence:
-            attempt['evidence'] = change.cause
-        attempt['outcome'] = change.outcome or (
-            'error' if change.to_state == 'error' else attempt['outcome'])
-    return dict(sorted(attempts.items(), key=lambda item: (order.index(item[0][0]), item[0][1])))
+            self.evidence = self.seen = evidence_text(change.evidence)
+        elif change.event == 'fail':
+            self.seen = change.cause
+        if change.to_state == 'error':
+            self.error = change.cause
+        self.outcome = change.outcome or (
+            'error' if change.to_state == 'error' else self.outcome)
 
 
 def evidence_text(evidence: Sequence[Any]) -> str:

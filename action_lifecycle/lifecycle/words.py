@@ -31,10 +31,10 @@ def has_controls(text: str) -> bool:
     return _CONTROLS.search(text) is not None
 
 
-def printable(text: str, longest: int) -> str:
+def printable(text: str, longest: int | None = None) -> str:
     """Return a text cut to `longest` characters, with U+FFFD for control characters."""
     text = _CONTROLS.sub('\ufffd', text)
-    return text if len(text) <= longest else text[:longest - 1] + '…'
+    return text if longest is None or len(text) <= longest else text[:longest - 1] + '…'
 
 
 def joined(*parts: str) -> str:

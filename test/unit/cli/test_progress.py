@@ -25,7 +25,7 @@ import pytest
 msg = pytest.importorskip('action_lifecycle_msgs.msg')
 progress = pytest.importorskip('action_lifecycle.cli.progress')
 observing = pytest.importorskip('action_lifecycle.cli.observing')
-following = pytest.importorskip('action_lifecycle.cli.following')
+summaries = pytest.importorskip('action_lifecycle.cli.summary')
 
 HEALTHY = [('start', 'assigned', 'in_progress'), ('execute', 'in_progress', 'executing_motion'),
            ('motion_done', 'executing_motion', 'sensor_confirm'),
@@ -170,7 +170,7 @@ def status(outcome: str, **fields: Any) -> Any:
 def test_a_flow_that_ended_unheard_is_summed_up_by_its_actions(
     outcomes: list[str], code: str
 ) -> None:
-    result = following._from_actions('f', [
+    result = summaries.from_actions('f', [
         status(outcome, attempt=2, error_msg='slipped') for outcome in outcomes])
     assert result.error_code == getattr(msg.ErrorCode, code)
     summary = json.loads(result.summary_json)
@@ -180,5 +180,5 @@ def test_a_flow_that_ended_unheard_is_summed_up_by_its_actions(
 
 def test_a_flow_that_is_open_and_not_gone_on_with_is_told() -> None:
     for actions in ([], [msg.ActionStatus()]):
-        with pytest.raises(following.NotThere, match='does not go on with the flow f'):
-            following._from_actions('f', actions)
+        with pytest.raises(summaries.NotThere, match='does not go on with the flow f'):
+            summaries.from_actions('f', actions)

@@ -79,7 +79,7 @@ def test_a_command_alone_on_its_domain_does_not_find_itself(
 @pytest.mark.parametrize(('following', 'said'), [
     (None, 'no further time by the wall clock'), (5.0, 'next at 1970-01-0')])
 def test_a_job_that_never_comes_again_is_told_in_words(following: float | None, said: str) -> None:
-    run = pytest.importorskip('action_lifecycle.cli.following')
+    run = pytest.importorskip('action_lifecycle.cli.summary')
     from rich.console import Console
     console = Console(record=True, width=200)
     run._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall', 'next': following})
@@ -87,14 +87,14 @@ def test_a_job_that_never_comes_again_is_told_in_words(following: float | None, 
 
 
 def test_the_next_time_of_a_job_has_its_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    following = pytest.importorskip('action_lifecycle.cli.following')
+    summary = pytest.importorskip('action_lifecycle.cli.summary')
     from rich.console import Console
     monkeypatch.setenv('TZ', 'UTC-02:30')  # the sign is that of POSIX
     time.tzset()
     try:
         console = Console(record=True, width=200)
-        following._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall',
-                                       'next': 86400.0})
+        summary._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall',
+                                     'next': 86400.0})
     finally:
         monkeypatch.undo()
         time.tzset()

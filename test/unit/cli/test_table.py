@@ -111,13 +111,13 @@ def test_colors_are_for_terminals_and_not_where_nobody_wants_them(
 def test_lines_for_programs_have_a_table_of_plain_characters(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    following = pytest.importorskip('action_lifecycle.cli.following')
+    summary = pytest.importorskip('action_lifecycle.cli.summary')
     execute_flow = pytest.importorskip('action_lifecycle_msgs.action').ExecuteFlow
     changes = [msg.ActionStateChange(flow_id='f', action_id='pick', attempt=1, event='terminate',
                                      to_state='terminated', outcome='succeeded')]
     for plain in (True, False):
         stream = io.StringIO()
         monkeypatch.setattr('sys.stdout', stream)
-        following._sum_up(table.console(), Namespace(json=None, plain=plain),
+        summary.sum_up(table.console(), Namespace(json=None, plain=plain),
                           execute_flow.Result(flow_id='f'), changes)
         assert 'pick' in stream.getvalue() and stream.getvalue().isascii() is plain
