@@ -26,7 +26,7 @@ from typing import Any, Optional, Union
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
-from .models import json_schema, StrictModel
+from .models import field_names, json_schema, StrictModel
 from .states import REGISTRY, State
 
 Names = Union[StrictStr, list[StrictStr]]
@@ -90,8 +90,8 @@ class GraphModel(StrictModel):
     invariants: dict[str, InvariantModel] = Field(default_factory=dict)
 
 
-TOP_FIELDS = ('description', 'initial', 'fields', 'states', 'transitions', 'invariants')
-STATE_FIELDS = ('description', 'type', 'final', 'enter', 'exit', 'transition')
+TOP_FIELDS = field_names(GraphModel)
+STATE_FIELDS = field_names(StateModel)
 
 
 def graph_schema(types: Mapping[str, type[State]] = REGISTRY) -> dict[str, Any]:

@@ -126,8 +126,10 @@ def by_matplotlib(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.
     for geom in range(model.ngeom):
         rotation, middle = data.geom_xmat[geom].reshape(3, 3), data.geom_xpos[geom]
         colour = model.geom_rgba[geom, :3]
-        for corners, normal in _faces(model.geom_type[geom], model.geom_size[geom]):
-            corners, normal = corners @ rotation.T + middle, rotation @ normal
+        for face in _faces(model.geom_type[geom], model.geom_size[geom]):
+            corners = face @ rotation.T + middle
+            normal = np.cross(corners[1] - corners[0], corners[2] - corners[1])
+            normal /= np.linalg.norm(normal)
             if normal @ (corners[0] - eye) >= 0.0:
                 continue
             shade = 0.5 + 0.5 * max(0.0, float(normal @ LIGHT))
@@ -148,44 +150,28 @@ def by_matplotlib(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.
     return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
 
 
-def _faces(kind: int, size: Array) -> list[tuple[Array, Array]]:
-    """Return corners (n, 3) and outward normal (3,) of each face of a geom, in its own frame."""
-    shapes = mujoco.mjtGeom
-    if kind == shapes.mjGEOM_PLANE:
-        return _side(np.array((0.0, 0.0, 1.0)), np.array((*size[:2], 0.0)), 0.2)
-    if kind == shapes.mjGEOM_BOX:
-        return [face for axis in range(3) for sign in (1.0, -1.0)
-                for face in _side(sign * np.eye(3)[axis], size, PATCH)]
-    radius, half = size[:2]
-    turns = np.linspace(0.0, 2.0 * math.pi, ROUND, endpoint=False)
-    circle = np.stack((radius * np.cos(turns), radius * np.sin(turns), half + 0.0 * turns), axis=1)
-    faces = [(circle, np.array((0.0, 0.0, 1.0))),
-             (circle * (1, 1, -1), np.array((0.0, 0.0, -1.0)))]
-    rows = max(1, math.ceil(2 * half / PATCH))
-    for number in range(ROUND):
-        first, second = circle[number, :2], circle[(number + 1) % ROUND, :2]
-        normal = np.array((*(first + second), 0.0))
-        for low, high in zip(*(lambda z: (z[:-1], z[1:]))(np.linspace(-half, half, rows + 1))):
-            faces.append((np.array([(*first, low), (*second, low), (*second, high),
-                                    (*first, high)]), normal / np.linalg.norm(normal)))
-    return faces
+def _faces(kind: int, size: Array) -> list[Array]:
+    """Return the corners (n, 3) of each face of a geom, counterclockwise, in its own frame."""
+    outline = np.array(((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))) * size[:2]
+    if kind == mujoco.mjtGeom.mjGEOM_PLANE:
+        return _patches(np.pad(outline, ((0, 0), (0, 1))), 0.2)
+    half = size[2]
+    if kind != mujoco.mjtGeom.mjGEOM_BOX:  # a cylinder
+        turns = np.linspace(0.0, 2.0 * math.pi, ROUND, endpoint=False)
+        outline, half = size[0] * np.stack((np.cos(turns), np.sin(turns)), axis=1), size[1]
+    low, high = (np.pad(outline, ((0, 0), (0, 1)), constant_values=z) for z in (-half, half))
+    sides = [np.array((low[at - 1], low[at], high[at], high[at - 1])) for at in range(len(low))]
+    return [patch for face in (low[::-1], high, *sides)
+            for patch in (_patches(face, PATCH) if len(face) == 4 else [face])]
 
 
-def _side(normal: Array, size: Array, patch: float) -> list[tuple[Array, Array]]:
-    """Return the side of a box that looks along `normal`, in patches; `size`: half edges."""
-    axis = int(np.argmax(np.abs(normal)))
-    across, up = (other for other in range(3) if other != axis)
-    lines = [np.linspace(-size[other], size[other], max(1, math.ceil(2 * size[other] / patch)) + 1)
-             for other in (across, up)]
-    faces = []
-    for left, right in zip(lines[0][:-1], lines[0][1:]):
-        for low, high in zip(lines[1][:-1], lines[1][1:]):
-            corners = np.empty((4, 3))
-            corners[:, axis] = normal[axis] * size[axis]
-            corners[:, across] = left, right, right, left
-            corners[:, up] = low, low, high, high
-            faces.append((corners, normal))
-    return faces
+def _patches(corners: Array, most: float) -> list[Array]:
+    """Return a parallelogram in patches with sides of at most `most` (m)."""
+    corner, across, up = corners[0], corners[1] - corners[0], corners[3] - corners[0]
+    columns, rows = (max(1, math.ceil(np.linalg.norm(side) / most)) for side in (across, up))
+    patch = np.array((0.0 * up, across / columns, across / columns + up / rows, up / rows))
+    return [corner + column / columns * across + row / rows * up + patch
+            for column in range(columns) for row in range(rows)]
 
 
 def main(arguments: list[str]) -> int:
