@@ -38,7 +38,7 @@ from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.sim import messages
 from action_lifecycle.sim.cell import Cell, TICK
 from action_lifecycle.sim.motion import ACTIVE, GoalRejected, SUCCEEDED
-from action_lifecycle.world import Condition, FactSet, Outcome, Result, WorldModel
+from action_lifecycle.world import Condition, FactSet, WatchOutcome, WatchResult, WorldModel
 from action_lifecycle.world.evidence import plain
 
 STEP = TICK * 1e-9  # s
@@ -73,7 +73,7 @@ class CellWorld:
         self, request: ConfirmRequest, result: Callable[[Confirmation], None]
     ) -> Any:
         """Ask the world model; see `lifecycle.ports.World`."""
-        def answered(answer: Result) -> None:
+        def answered(answer: WatchResult) -> None:
             verdict = answer.outcome.name.lower()
             result(Confirmation(
                 verdict, [entry.as_dict() for entry in answer.evidence],
@@ -157,7 +157,7 @@ class CellMotion:
                               max(stopped.hold, self.request.stop_timeout))
         self.world.model.confirm(
             [condition], self.world.clock.time, lambda answer: self._end(
-                'failed', code, reason, stopped=answer.outcome is Outcome.CONFIRMED),
+                'failed', code, reason, stopped=answer.outcome is WatchOutcome.CONFIRMED),
             after=self.world.clock.time, names=self.request.parameters)
 
     def _end(self, outcome: str, code: ErrorCode = ErrorCode.NONE, reason: str = '',

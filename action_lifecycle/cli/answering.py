@@ -39,7 +39,7 @@ LOOK = 0.2
 """Interval (s) at which the graph is searched for nodes that ask."""
 
 
-class Question(NamedTuple):
+class OpenQuestion(NamedTuple):
     """An open question and the node that asks it."""
 
     asker: str
@@ -79,9 +79,9 @@ class Questions:
         """Return the number of nodes that publish questions."""
         return len(self._topics)
 
-    def open(self) -> list[Question]:  # noqa: A003
+    def open(self) -> list[OpenQuestion]:  # noqa: A003
         """Return the open questions, the oldest first."""
-        found = [Question(asker, request) for asker, requests in self._open.items()
+        found = [OpenQuestion(asker, request) for asker, requests in self._open.items()
                  for request in requests]
         return sorted(found, key=lambda item: (item.request.stamp.sec, item.request.stamp.nanosec))
 
@@ -99,20 +99,20 @@ class Questions:
         return deadline - now if now else None
 
     def answer(
-        self, question: Question, answer: str, actor: str, comment: str, wait: float
+        self, question: OpenQuestion, answer: str, actor: str, comment: str, wait: float
     ) -> Any:
         """Send an answer; returns the response of the node that asked."""
         return self.client.call(Respond, question.asker + SERVICE, Respond.Request(
             id=question.request.id, answer=answer, actor=actor, comment=comment), wait,
             again=False)
 
-    def fitting(self, options: argparse.Namespace) -> list[Question]:
+    def fitting(self, options: argparse.Namespace) -> list[OpenQuestion]:
         """Return the open questions that match --id, --flow and --action, the oldest first."""
         return [question for question in self.open() if question.request.id.startswith(options.id)
                 and options.flow in ('', question.request.flow_id)
                 and options.action in ('', question.request.action_id)]
 
-    def wait_for(self, options: argparse.Namespace) -> list[Question]:
+    def wait_for(self, options: argparse.Namespace) -> list[OpenQuestion]:
         """Wait for matching questions and return them; an empty list after `--wait` seconds."""
         end = time.monotonic() + options.wait
         while time.monotonic() < end:

@@ -28,7 +28,7 @@ from action_lifecycle_msgs.msg import OperatorRequest
 from rich.panel import Panel
 from rich.text import Text
 
-from .answering import answer_one, list_questions, Question, Questions, split_answer
+from .answering import answer_one, list_questions, OpenQuestion, Questions, split_answer
 from .arguments import who
 from .client import connect
 from .exits import DONE, NotThere
@@ -93,7 +93,7 @@ class Terminal:
         self.actor = actor
         self.console = console()
         self.lines = _Lines()
-        self.shown: Question | None = None
+        self.shown: OpenQuestion | None = None
         self.later: set[str] = set()  #: ids of postponed questions
         self.answered: set[str] = set()  #: ids; kept until the node closes the question
         self.warned = math.inf  #: s left at the last warning
@@ -150,14 +150,14 @@ class Terminal:
         else:
             self._warn(self.shown)
 
-    def _warn(self, question: Question) -> None:
+    def _warn(self, question: OpenQuestion) -> None:
         """Warn when little time is left, once for each limit in `WARN_AT`."""
         left = self.questions.left(question.request)
         if left is not None and any(left <= limit < self.warned for limit in WARN_AT):
             self.warned = left
             self._say(f'{max(left, 0.0):.0f} s left', 'yellow')
 
-    def _show(self, question: Question, count: int) -> None:
+    def _show(self, question: OpenQuestion, count: int) -> None:
         request = question.request
         left = self.questions.left(request)
         self.warned = math.inf if left is None else left

@@ -38,7 +38,15 @@ from ..ros.lifecycle_node import ManagedNode
 from ..ros.motion_client import GoalEnd, MotionClient, MotionGoal
 from ..ros.timers import sleep, Timeout
 from ..ros.types import action_class
-from ..world import Evidence, Outcome, Result, Safety, SafetyStatus, Verdict, WorldModel
+from ..world import (
+    Evidence,
+    Safety,
+    SafetyStatus,
+    TruthValue,
+    WatchOutcome,
+    WatchResult,
+    WorldModel,
+)
 
 POLL = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal
 
@@ -175,7 +183,7 @@ class BridgeMotion:
             if trouble is None:
                 return True
             if trouble.state is Safety.STOPPED or node.steady() >= limit:
-                self._fail(trouble.code, trouble.told)
+                self._fail(trouble.code, trouble.message)
                 return False
             waits = f'waits for READY: {trouble.reason}'
             if self.progress.state != waits:
@@ -275,12 +283,12 @@ class BridgeMotion:
         def stop_unless_ready() -> None:
             trouble = self._bridge.safety_trouble()
             if trouble is not None:
-                self.stop(trouble.code, trouble.told)
+                self.stop(trouble.code, trouble.message)
 
         self._bridge.note_motion()
         trouble = self._bridge.safety_trouble()
         if trouble is not None and trouble.state is Safety.STOPPED:
-            self.stop(trouble.code, trouble.told)
+            self.stop(trouble.code, trouble.message)
         elif trouble is not None:
             patience = max(step.server_timeout for step in self.request.steps)
             self._unguarded = Timeout(self._bridge.node, patience, stop_unless_ready)
@@ -321,8 +329,8 @@ class BridgeMotion:
             await self._known
             watch.cancel()
 
-    def _violated(self, result: Result) -> None:
-        broken = [entry for entry in result.evidence if entry.verdict is not Verdict.TRUE]
+    def _violated(self, result: WatchResult) -> None:
+        broken = [entry for entry in result.evidence if entry.verdict is not TruthValue.TRUE]
         self.stop(ErrorCode.MAINTAIN_VIOLATED,
                   'not maintained: ' + in_words(broken, self._bridge.topics), result.evidence)
 
@@ -370,7 +378,7 @@ class BridgeMotion:
         watch.cancel()
         if result is None:
             return False, in_words(watch.evidence(node.now()), self._bridge.topics)
-        return result.outcome is Outcome.CONFIRMED, in_words(
+        return result.outcome is WatchOutcome.CONFIRMED, in_words(
             result.evidence, self._bridge.topics)
 
     # -- helpers

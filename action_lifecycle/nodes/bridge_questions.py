@@ -41,7 +41,7 @@ from ..ros.conversions.motion import (
 )
 from ..ros.lifecycle_node import ManagedNode
 from ..ros.timers import sleep
-from ..world import Evidence, Outcome, Result
+from ..world import Evidence, WatchOutcome, WatchResult
 from ..world.watches import combined, Watch
 
 LONGEST_EVALUATE = 10.0  #: s
@@ -88,7 +88,7 @@ class ConditionServer:
                 self._node, handle, self._open, lambda: self._feedback_of(watch))
             if handle.is_cancel_requested:
                 _once(answered, None)
-            result: Result | None = await answered
+            result: WatchResult | None = await answered
             watch.cancel()
         except LifecycleError as error:
             handle.abort()
@@ -114,7 +114,7 @@ class ConditionServer:
         return confirmation_to(Confirmation(
             verdict, [entry.as_dict() for entry in result.evidence],
             CONFIRM_CODES.get(verdict, ErrorCode.NONE),
-            '' if result.outcome is Outcome.CONFIRMED else in_words(
+            '' if result.outcome is WatchOutcome.CONFIRMED else in_words(
                 result.evidence, self._facts.names)), self._facts.names)
 
     def _feedback_of(self, watch: Watch) -> ConfirmOutcome.Feedback:
@@ -152,7 +152,7 @@ class ConditionServer:
             model.until_known(conditions, self._node.now(), lambda result: _once(
                 answered, result), names=parameters)
             self._facts.changed()
-            result: Result = await answered
+            result: WatchResult = await answered
         finally:
             release()
         response.verdict = int(combined(entry.verdict for entry in result.evidence))

@@ -103,13 +103,13 @@ class Guard:
         """Publish the state on ~/safety."""
         self._publisher.publish(msg.SafetyState(
             stamp=to_time(self._node.now()), state=int(self.status.state),
-            error_code=int(self.status.code), reason=self.status.told,
+            error_code=int(self.status.code), reason=self.status.message,
             topic=self.status.topic))
 
     def health(self) -> Health:
         """Return the state for the diagnostics."""
         status, troubles = self.status, self._troubles()
-        level, message = _LEVELS[status.state], status.told or status.state.name.lower()
+        level, message = _LEVELS[status.state], status.message or status.state.name.lower()
         message += self._why_unseen()
         if troubles and level == OK:
             level, message = WARN, troubles[0]
@@ -184,7 +184,7 @@ class Guard:
 
     def _log(self) -> None:
         status, logger = self.status, self._node.get_logger()
-        text = f'safety: {status.state.name}' + (f': {status.told}' if status.told else '')
+        text = f'safety: {status.state.name}' + (f': {status.message}' if status.message else '')
         if status.state is Safety.STOPPED:
             logger.error(text)
         else:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from ..lifecycle.words import value_in_words
-from ..world import Evidence, FactValue, Validity, Verdict
+from ..world import Evidence, FactValue, TruthValue, Validity
 
 
 class Topics(dict[str, str]):
@@ -30,12 +30,13 @@ class Topics(dict[str, str]):
         self.why = why
 
 
-_IS = {Verdict.TRUE: 'is true', Verdict.FALSE: 'is false', Verdict.UNKNOWN: 'is not known'}
+_IS = {TruthValue.TRUE: 'is true', TruthValue.FALSE: 'is false',
+       TruthValue.UNKNOWN: 'is not known'}
 
 
 def in_words(evidence: Iterable[Evidence], topics: Topics) -> str:
     """Describe the evidence of conditions in words, those that are not true first."""
-    entries = sorted(evidence, key=lambda entry: entry.verdict is Verdict.TRUE)
+    entries = sorted(evidence, key=lambda entry: entry.verdict is TruthValue.TRUE)
     return '; '.join(
         f'{entry.condition}: {entry.expression} {_IS[entry.verdict]} ('
         + (', '.join(_fact_in_words(fact, entry.stamp, topics) for fact in entry.facts)

@@ -126,7 +126,7 @@ class WorldModelBridge(ManagedNode):
     def _stop(self, status: SafetyStatus) -> None:
         """Stop all motions, as safety has become STOPPED."""
         if self._motions is not None:
-            self._motions.stop_all(status.code, status.told)
+            self._motions.stop_all(status.code, status.message)
             self.update_diagnostics()
 
     def _clear_stop(

@@ -14,8 +14,8 @@
 
 """The world model: facts from sensor topics, conditions on them, evidence; without ROS."""
 
-from .conditions import compile_condition, Outcome, Result
-from .evidence import Evidence, FactValue, Validity, Verdict
+from .conditions import compile_condition, WatchOutcome, WatchResult
+from .evidence import Evidence, FactValue, TruthValue, Validity
 from .facts import FactSet, load_facts, parse_facts
 from .facts_file import FactsFile
 from .functions import register_function
@@ -27,7 +27,8 @@ from .stop_file import StopFile
 from ..lifecycle.ports import Condition
 
 __all__ = [
-    'Condition', 'Evidence', 'FactSet', 'FactValue', 'FactsFile', 'Kind', 'Outcome', 'Result',
-    'Safety', 'SafetyMonitor', 'SafetyStatus', 'StopFile', 'Validity', 'Verdict', 'WorldModel',
-    'compile_condition', 'load_facts', 'parse_facts', 'register_function', 'register_reducer',
+    'Condition', 'Evidence', 'FactSet', 'FactValue', 'FactsFile', 'Kind', 'Safety',
+    'SafetyMonitor', 'SafetyStatus', 'StopFile', 'TruthValue', 'Validity', 'WatchOutcome',
+    'WatchResult', 'WorldModel', 'compile_condition', 'load_facts', 'parse_facts',
+    'register_function', 'register_reducer',
 ]

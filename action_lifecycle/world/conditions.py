@@ -30,7 +30,7 @@ from ..engine.errors import DocumentError, Fault
 from ..lifecycle.ports import Condition
 
 
-class Outcome(IntEnum):
+class WatchOutcome(IntEnum):
     """The outcome of a watch; 1 to 4 are the numbers of ConfirmOutcome."""
 
     CONFIRMED = 1
@@ -42,10 +42,10 @@ class Outcome(IntEnum):
 
 
 @dataclass(frozen=True)
-class Result:
+class WatchResult:
     """The result of a watch."""
 
-    outcome: Outcome
+    outcome: WatchOutcome
     evidence: tuple[Evidence, ...]
     stamp: float  #: ROS time in s
 

@@ -32,19 +32,19 @@ class Validity(IntEnum):
     STALE = 2  #: the newest sample is older than max_age
 
 
-class Verdict(IntEnum):
-    """The verdict of a condition; the numbers are those of action_lifecycle_msgs/Evidence."""
+class TruthValue(IntEnum):
+    """The truth value of a condition; the numbers are those of action_lifecycle_msgs/Evidence."""
 
     UNKNOWN = 0  #: a fact is missing or stale
     TRUE = 1
     FALSE = 2
 
     @staticmethod
-    def of(value: Any) -> Verdict:
+    def of(value: Any) -> TruthValue:
         """Return the verdict of an expression's value (None: unknown)."""
         if value is None:
-            return Verdict.UNKNOWN
-        return Verdict.TRUE if value else Verdict.FALSE
+            return TruthValue.UNKNOWN
+        return TruthValue.TRUE if value else TruthValue.FALSE
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Evidence:
 
     condition: str
     expression: str
-    verdict: Verdict
+    verdict: TruthValue
     stamp: float  #: ROS time (s) of the evaluation
     held: float  #: time (s) for which it has been true without interruption
     facts: tuple[FactValue, ...] = ()

@@ -33,8 +33,8 @@ import itertools
 import math
 from typing import Any, TypeVar
 
-from .conditions import compile_condition, compile_over, Result
-from .evidence import Evidence, FactValue, Verdict
+from .conditions import compile_condition, compile_over, WatchResult
+from .evidence import Evidence, FactValue, TruthValue
 from .facts import (
     ConstantFact,
     DerivedFact,
@@ -59,7 +59,7 @@ from ..engine.errors import DocumentError, Fault
 from ..lifecycle.ports import Condition
 
 JUMP = 0.1  #: s; if time jumps back by more, all samples are dropped
-OnResult = Callable[[Result], None]
+OnResult = Callable[[WatchResult], None]
 OnUpdate = Callable[[Watch], None]
 WatchT = TypeVar('WatchT', bound=Watch)
 
@@ -176,7 +176,7 @@ class WorldModel:
     def evaluate(
         self, conditions: Iterable[Condition], now: float,
         names: Mapping[str, Any] | None = None,
-    ) -> tuple[Verdict, tuple[Evidence, ...]]:
+    ) -> tuple[TruthValue, tuple[Evidence, ...]]:
         """Evaluate conditions once; returns the combined verdict and the evidence of each."""
         self.advance(now)
         judged = self._compile(conditions, names)
@@ -250,7 +250,7 @@ class WorldModel:
                  if part.name in self.facts}
         topics = self.facts.topics(facts)
 
-        def forget(result: Result) -> None:
+        def forget(result: WatchResult) -> None:
             self._forget(topics, number)
             on_result(result)
 

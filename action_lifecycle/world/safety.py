@@ -65,7 +65,7 @@ class SafetyStatus:
     topic: str = ''
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """Return the reason; for a stop, with what to do about it."""
         latched = '; latched: check the robot, then call clear_stop with an actor'
         return self.reason + (latched if self.state is Safety.STOPPED else '')

@@ -27,13 +27,13 @@ from collections.abc import Callable, Sequence
 import math
 from typing import Any
 
-from .conditions import Outcome, Result
-from .evidence import Evidence, Validity, Verdict
+from .conditions import WatchOutcome, WatchResult
+from .evidence import Evidence, TruthValue, Validity
 from .expressions import Expression
 from .sources import DerivedSource, Source
 from ..lifecycle.ports import Condition
 
-_VERDICTS = {None: Verdict.UNKNOWN, True: Verdict.TRUE, False: Verdict.FALSE}
+_VERDICTS = {None: TruthValue.UNKNOWN, True: TruthValue.TRUE, False: TruthValue.FALSE}
 
 
 class Judged:
@@ -46,7 +46,7 @@ class Judged:
         self.condition = condition
         self.expression = expression
         self.parts = tuple(parts)
-        self.verdict = Verdict.UNKNOWN
+        self.verdict = TruthValue.UNKNOWN
         self.since = math.inf  #: time of the last change of the verdict
 
     def judge(self, now: float, after: float) -> bool:
@@ -83,9 +83,9 @@ class Judged:
         max_age = self.condition.max_age
         return Evidence(
             self.condition.name, self.condition.expression, self.verdict, now,
-            now - self.since if self.verdict is Verdict.TRUE else 0.0,
+            now - self.since if self.verdict is TruthValue.TRUE else 0.0,
             tuple(part.describe(now, after, max_age) for part in seen.values()),
-            self.expression.error if self.verdict is Verdict.UNKNOWN else '')
+            self.expression.error if self.verdict is TruthValue.UNKNOWN else '')
 
 
 class Watch:
@@ -97,7 +97,7 @@ class Watch:
 
     def __init__(
         self, conditions: Sequence[Judged], now: float, after: float,
-        on_result: Callable[[Result], None], on_update: Callable[[Watch], None] | None,
+        on_result: Callable[[WatchResult], None], on_update: Callable[[Watch], None] | None,
     ) -> None:
         self.conditions = conditions
         self.start = now
@@ -118,7 +118,7 @@ class Watch:
         """Return the evidence of all conditions."""
         return tuple(judged.evidence(now, self.after) for judged in self.conditions)
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> TruthValue:
         """Return the combined verdict of all conditions."""
         return combined(judged.verdict for judged in self.conditions)
 
@@ -128,7 +128,7 @@ class Watch:
         self.after = min(self.after, now)
         self.due = now
         for judged in self.conditions:
-            judged.verdict, judged.since = Verdict.UNKNOWN, math.inf
+            judged.verdict, judged.since = TruthValue.UNKNOWN, math.inf
 
     def begin_anew(self, now: float) -> None:
         """Restart the hold times at `now`, since earlier samples may be missing."""
@@ -142,14 +142,14 @@ class Watch:
         outcome = self.decide(now)
         if outcome is not None:
             self.open = False
-            self._on_result(Result(outcome, self.evidence(now), now))
+            self._on_result(WatchResult(outcome, self.evidence(now), now))
             return
         if changed:
             self.due = self.next_due(now)
         if self._on_update is not None:
             self._on_update(self)
 
-    def decide(self, now: float) -> Outcome | None:
+    def decide(self, now: float) -> WatchOutcome | None:
         """Return the outcome, None while there is none."""
         raise NotImplementedError
 
@@ -172,48 +172,48 @@ class Confirm(Watch):
 
     def begin_anew(self, now: float) -> None:
         for judged in self.conditions:
-            if judged.verdict is Verdict.TRUE:
+            if judged.verdict is TruthValue.TRUE:
                 judged.since = now
 
-    def decide(self, now: float) -> Outcome | None:
+    def decide(self, now: float) -> WatchOutcome | None:
         missing = [judged for judged in self.conditions if not self._held(judged, now)]
         if not missing:
-            return Outcome.CONFIRMED
+            return WatchOutcome.CONFIRMED
         limits = [self.start + judged.condition.within for judged in self.conditions]
         late = [judged for judged in missing if now >= self.start + judged.condition.within]
         if not late or now not in limits:  # decide at limits only: it may hold at the next one
             return None
-        if any(judged.verdict is Verdict.FALSE for judged in late):
-            return Outcome.REFUTED
-        if any(judged.verdict is Verdict.UNKNOWN and judged.stale(now, self.after)
+        if any(judged.verdict is TruthValue.FALSE for judged in late):
+            return WatchOutcome.REFUTED
+        if any(judged.verdict is TruthValue.UNKNOWN and judged.stale(now, self.after)
                for judged in late):
-            return Outcome.STALE
-        return Outcome.TIMED_OUT
+            return WatchOutcome.STALE
+        return WatchOutcome.TIMED_OUT
 
     def limit(self, judged: Judged, now: float) -> float:
         limit = super().limit(judged, now)
-        if judged.verdict is Verdict.TRUE:
+        if judged.verdict is TruthValue.TRUE:
             return min(limit, _later(judged.since + judged.condition.hold, now))
         return limit
 
     @staticmethod
     def _held(judged: Judged, now: float) -> bool:
-        return judged.verdict is Verdict.TRUE and now >= judged.since + judged.condition.hold
+        return judged.verdict is TruthValue.TRUE and now >= judged.since + judged.condition.hold
 
 
 class Maintain(Watch):
     """Ends when a condition is false, or unknown for longer than its `within`."""
 
-    def decide(self, now: float) -> Outcome | None:
+    def decide(self, now: float) -> WatchOutcome | None:
         for judged in self.conditions:
-            if judged.verdict is Verdict.FALSE or (
-                    judged.verdict is Verdict.UNKNOWN
+            if judged.verdict is TruthValue.FALSE or (
+                    judged.verdict is TruthValue.UNKNOWN
                     and now >= judged.since + judged.condition.within):
-                return Outcome.VIOLATED
+                return WatchOutcome.VIOLATED
         return None
 
     def limit(self, judged: Judged, now: float) -> float:
-        if judged.verdict is Verdict.UNKNOWN:
+        if judged.verdict is TruthValue.UNKNOWN:
             return _later(judged.since + judged.condition.within, now)
         return math.inf
 
@@ -221,19 +221,19 @@ class Maintain(Watch):
 class UntilKnown(Watch):
     """Ends when no condition is unknown, or at their `within`."""
 
-    def decide(self, now: float) -> Outcome | None:
-        if all(judged.verdict is not Verdict.UNKNOWN
+    def decide(self, now: float) -> WatchOutcome | None:
+        if all(judged.verdict is not TruthValue.UNKNOWN
                or now >= self.start + judged.condition.within for judged in self.conditions):
-            return Outcome.JUDGED
+            return WatchOutcome.JUDGED
         return None
 
 
-def combined(verdicts: Any) -> Verdict:
+def combined(verdicts: Any) -> TruthValue:
     """Return the verdict of the conjunction of conditions."""
     found = set(verdicts)
-    if Verdict.FALSE in found:
-        return Verdict.FALSE
-    return Verdict.UNKNOWN if Verdict.UNKNOWN in found else Verdict.TRUE
+    if TruthValue.FALSE in found:
+        return TruthValue.FALSE
+    return TruthValue.UNKNOWN if TruthValue.UNKNOWN in found else TruthValue.TRUE
 
 
 def _later(time: float, now: float) -> float:

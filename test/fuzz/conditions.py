@@ -23,7 +23,7 @@ from typing import Any
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.world import Condition, parse_facts, WorldModel
 from action_lifecycle.world.conditions import compile_condition
-from action_lifecycle.world.evidence import FactValue, Validity, Verdict
+from action_lifecycle.world.evidence import FactValue, TruthValue, Validity
 from action_lifecycle.world.expressions import AnyName, compile_expression
 from action_lifecycle.world.kinds import Kind
 
@@ -78,7 +78,7 @@ class Conditions(Case):
             found = compiled.evaluate([entry.get(name) for name in compiled.names])
             if wanted:
                 assert found is None or found is True or found is False, repr(found)
-                Verdict.of(found)
+                TruthValue.of(found)
             else:
                 fact = FactValue('x', found, 0.0, '', Validity.VALID)
                 fact.numbers()

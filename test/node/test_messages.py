@@ -33,7 +33,7 @@ from action_lifecycle.ros.conversions.evidence import (
 )
 from action_lifecycle.ros.conversions.status import change_to
 from action_lifecycle.world import Evidence as WorldEvidence
-from action_lifecycle.world import FactValue, Validity, Verdict
+from action_lifecycle.world import FactValue, TruthValue, Validity
 from action_lifecycle_msgs.msg import ActionStateChange, Evidence, Fact
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,6 +126,6 @@ def test_what_makes_no_sense_in_evidence_is_unknown() -> None:
 
 def test_no_number_in_evidence_is_minus_zero() -> None:
     fact = FactValue('gap', -0.0, 1.0, '/joint_states', Validity.VALID, 'm')
-    words = in_words([WorldEvidence('confirm', 'gap > 1', Verdict.FALSE, 1.0, 0.0, (fact,))],
+    words = in_words([WorldEvidence('confirm', 'gap > 1', TruthValue.FALSE, 1.0, 0.0, (fact,))],
                      Topics({}, lambda topic: ''))
     assert words == 'confirm: gap > 1 is false (gap 0 m)'

@@ -20,7 +20,7 @@ import os
 import time
 from typing import Any
 
-from action_lifecycle.cli.answering import Question, Questions, split_answer
+from action_lifecycle.cli.answering import OpenQuestion, Questions, split_answer
 from action_lifecycle.cli.terminal import _Lines, Terminal
 from action_lifecycle_msgs.msg import OperatorRequest
 from action_lifecycle_msgs.srv import Respond
@@ -68,22 +68,22 @@ class Asked:
     """Open questions without nodes; `time_left` is what each of them has."""
 
     def __init__(self) -> None:
-        self.open: dict[str, Question] = {}
+        self.open: dict[str, OpenQuestion] = {}
         self.answers: list[tuple[str, str, str]] = []
         self.time_left: float | None = None
 
     def ask(self, name: str) -> None:
-        self.open[name] = Question('/node', OperatorRequest(
+        self.open[name] = OpenQuestion('/node', OperatorRequest(
             id=name, flow_id='f', action_id=name, question=f'{name}?',
             options=['yes', 'not yet', 'no']))
 
-    def fitting(self, options: Any) -> list[Question]:
+    def fitting(self, options: Any) -> list[OpenQuestion]:
         return list(self.open.values())
 
     def left(self, request: Any) -> float | None:
         return self.time_left
 
-    def answer(self, question: Question, answer: str, actor: str, comment: str, wait: float
+    def answer(self, question: OpenQuestion, answer: str, actor: str, comment: str, wait: float
                ) -> Any:
         self.answers.append((question.request.id, answer, comment))
         return Respond.Response(accepted=True)

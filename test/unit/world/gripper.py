@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from action_lifecycle.world import Condition, Outcome, parse_facts, Result, WorldModel
+from action_lifecycle.world import Condition, parse_facts, WatchOutcome, WatchResult, WorldModel
 
 from . import messages
 
@@ -46,13 +46,13 @@ class Answers:
     """Collects results."""
 
     def __init__(self) -> None:
-        self.results: list[Result] = []
+        self.results: list[WatchResult] = []
 
-    def __call__(self, result: Result) -> None:
+    def __call__(self, result: WatchResult) -> None:
         self.results.append(result)
 
     @property
-    def outcome(self) -> Outcome | None:
+    def outcome(self) -> WatchOutcome | None:
         assert len(self.results) <= 1
         return self.results[0].outcome if self.results else None
 

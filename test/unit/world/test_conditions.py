@@ -22,10 +22,10 @@ from typing import Any
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.world import (
     Condition,
-    Outcome,
     parse_facts,
+    TruthValue,
     Validity,
-    Verdict,
+    WatchOutcome,
     WorldModel,
 )
 from action_lifecycle.world.values import Parameters
@@ -41,10 +41,10 @@ def test_confirmed_with_evidence(model: WorldModel) -> None:
     gap(model, 0.02, 1.15)
     assert answers.outcome is None
     gap(model, 0.02, 1.3)
-    assert answers.outcome == Outcome.CONFIRMED
+    assert answers.outcome == WatchOutcome.CONFIRMED
     evidence = answers.results[0].evidence[0]
     assert answers.results[0].stamp == pytest.approx(1.25)  # when the hold was through
-    assert evidence.verdict == Verdict.TRUE and evidence.held == pytest.approx(0.2)
+    assert evidence.verdict == TruthValue.TRUE and evidence.held == pytest.approx(0.2)
     assert evidence.as_dict()['facts'] == [
         {'name': 'gap_mm', 'stamp': 1.15, 'topic': '', 'validity': 'valid', 'unit': 'mm',
          'numbers': [20.0]},
@@ -61,21 +61,21 @@ def test_a_sample_stamped_before_the_end_of_the_motion_never_confirms(model: Wor
         gap(model, 0.02, min(1.0, 0.9 + step / 50), received=1.0 + step / 10)
     assert answers.outcome is None
     model.advance(2.0)
-    assert answers.outcome in (Outcome.TIMED_OUT, Outcome.STALE)
+    assert answers.outcome in (WatchOutcome.TIMED_OUT, WatchOutcome.STALE)
 
 
 def test_a_silent_topic_is_unknown_not_true(model: WorldModel) -> None:
     never = confirm(model, 'gap > 0.01', 1.0)
     negated = confirm(model, 'not (gap > 0.01)', 1.0)
     model.advance(2.0)
-    assert never.outcome == negated.outcome == Outcome.TIMED_OUT
+    assert never.outcome == negated.outcome == WatchOutcome.TIMED_OUT
 
 
 def test_fresh_and_false_is_refuted(model: WorldModel) -> None:
     answers = confirm(model, 'gap > 0.01', 1.0, after=1.0)
     gap(model, 0.001, 1.9)
     model.advance(2.0)
-    assert answers.outcome == Outcome.REFUTED
+    assert answers.outcome == WatchOutcome.REFUTED
     assert answers.results[0].evidence[0].facts[0].value == 0.001
 
 
@@ -83,7 +83,7 @@ def test_a_topic_that_falls_silent_is_stale(model: WorldModel) -> None:
     answers = confirm(model, 'gap > 0.01', 1.0, after=1.0, hold=0.6)
     gap(model, 0.02, 1.1)
     model.advance(2.0)
-    assert answers.outcome == Outcome.STALE
+    assert answers.outcome == WatchOutcome.STALE
     assert answers.results[0].evidence[0].facts[0].validity == Validity.STALE
 
 
@@ -92,7 +92,7 @@ def test_true_too_late_for_the_hold_times_out(model: WorldModel) -> None:
     gap(model, 0.02, 1.8)
     gap(model, 0.02, 1.95)
     model.advance(2.0)
-    assert answers.outcome == Outcome.TIMED_OUT
+    assert answers.outcome == WatchOutcome.TIMED_OUT
 
 
 @pytest.mark.parametrize('breaker', ['false', 'unknown', 'stale'])
@@ -110,16 +110,16 @@ def test_false_unknown_and_stale_reset_the_hold(model: WorldModel, breaker: str)
     assert answers.outcome is None
     for stamp in (1.55, 1.6, 1.65, 1.71):
         gap(model, 0.02, stamp)
-    assert answers.outcome == Outcome.CONFIRMED
+    assert answers.outcome == WatchOutcome.CONFIRMED
     assert answers.results[0].stamp == pytest.approx(1.7)
 
 
 def test_judged_at_once_when_within_is_zero(model: WorldModel) -> None:
-    assert confirm(model, 'gap > 0.01', 1.0, within=0).outcome == Outcome.TIMED_OUT
+    assert confirm(model, 'gap > 0.01', 1.0, within=0).outcome == WatchOutcome.TIMED_OUT
     gap(model, 0.02, 1.0)
-    assert confirm(model, 'gap > 0.01', 1.1, within=0).outcome == Outcome.CONFIRMED
-    assert confirm(model, 'gap > 0.03', 1.1, within=0).outcome == Outcome.REFUTED
-    assert confirm(model, 'gap > 0.01', 1.6, within=0).outcome == Outcome.STALE
+    assert confirm(model, 'gap > 0.01', 1.1, within=0).outcome == WatchOutcome.CONFIRMED
+    assert confirm(model, 'gap > 0.03', 1.1, within=0).outcome == WatchOutcome.REFUTED
+    assert confirm(model, 'gap > 0.01', 1.6, within=0).outcome == WatchOutcome.STALE
 
 
 @pytest.mark.parametrize('ask', ['evaluate', 'confirm', 'maintain', 'until_known'])
@@ -127,13 +127,14 @@ def test_a_parameter_may_be_a_list_of_numbers(model: WorldModel, ask: str) -> No
     condition = Condition('c', 'norm(home - target) < 0.01', within=1.0)
     names = {'target': [1.0, 0, 0]}
     if ask == 'evaluate':
-        assert model.evaluate([condition], 1.0, names)[0] is Verdict.TRUE
+        assert model.evaluate([condition], 1.0, names)[0] is TruthValue.TRUE
         return
     answers = Answers()
     getattr(model, ask)([condition], 1.0, answers, names=names)
     model.advance(1.5)
     assert answers.outcome in (
-        {'confirm': Outcome.CONFIRMED, 'maintain': None, 'until_known': Outcome.JUDGED}[ask],)
+        {'confirm': WatchOutcome.CONFIRMED, 'maintain': None,
+         'until_known': WatchOutcome.JUDGED}[ask],)
 
 
 @pytest.mark.parametrize(('value', 'why'), [
@@ -143,7 +144,7 @@ def test_a_parameter_without_a_value_is_named_only_where_an_expression_reads_it(
     model: WorldModel, value: Any, why: str,
 ) -> None:
     names = {'target': value, 'most': 2}
-    assert model.evaluate([Condition('c', 'norm(home) < most')], 1.0, names)[0] is Verdict.TRUE
+    assert model.evaluate([Condition('c', 'norm(home) < most')], 1.0, names)[0] is TruthValue.TRUE
     with pytest.raises(DocumentError, match=f"parameter 'target' has no value.*{why}") as caught:
         model.confirm([Condition('c', 'norm(home - target) < most')], 1.0, Answers(), names=names)
     assert caught.value.faults[0].column == 13
@@ -167,7 +168,7 @@ def test_several_conditions_must_be_true_together(model: WorldModel) -> None:
     model.advance(1.6)
     assert answers.outcome is None  # b is through, a is false again
     gap(model, 0.02, 1.7)
-    assert answers.outcome == Outcome.CONFIRMED
+    assert answers.outcome == WatchOutcome.CONFIRMED
     assert [entry.condition for entry in answers.results[0].evidence] == ['a', 'b']
 
 
@@ -178,14 +179,14 @@ def test_the_earliest_within_decides(model: WorldModel) -> None:
                   1.0, answers)
     assert model.next_deadline() == 1.5
     model.advance(1.5)
-    assert answers.outcome == Outcome.REFUTED
+    assert answers.outcome == WatchOutcome.REFUTED
 
 
 def test_a_late_caller_gets_the_answer_of_the_time_that_was_due(model: WorldModel) -> None:
     answers = confirm(model, 'gap > 0.01', 1.0, hold=0.2, within=1.0)
     gap(model, 0.02, 1.1)
     gap(model, 0.001, 5.0)  # nobody called advance in between
-    assert answers.outcome == Outcome.CONFIRMED
+    assert answers.outcome == WatchOutcome.CONFIRMED
     assert answers.results[0].stamp == pytest.approx(1.3)
 
 
@@ -195,7 +196,7 @@ def test_a_hold_that_is_judged_late_begins_anew() -> None:
     model.confirm([Condition('a', 'present', 0.4, 0.8)], 1.0, missed := Answers())
     model.confirm([Condition('a', 'present', 0.4, 3.0)], 1.0, held := Answers())
     model.advance(1.44)  # 40 ms late
-    assert missed.outcome == held.outcome == Outcome.CONFIRMED
+    assert missed.outcome == held.outcome == WatchOutcome.CONFIRMED
 
     model.confirm([Condition('a', 'present', 0.4, 0.8)], 2.0, missed := Answers())
     model.confirm([Condition('a', 'present', 0.4, 3.0)], 2.0, held := Answers())
@@ -204,11 +205,11 @@ def test_a_hold_that_is_judged_late_begins_anew() -> None:
     model.ingest('present', messages.flag(False), 2.601)
     model.ingest('present', messages.flag(True), 2.602)
     model.advance(2.8)
-    assert missed.outcome == Outcome.TIMED_OUT
+    assert missed.outcome == WatchOutcome.TIMED_OUT
     model.advance(3.001)
     assert held.outcome is None
     model.advance(3.003)
-    assert held.outcome == Outcome.CONFIRMED
+    assert held.outcome == WatchOutcome.CONFIRMED
 
 
 def test_time_that_was_up_before_it_was_noticed_confirms_nothing() -> None:
@@ -216,7 +217,7 @@ def test_time_that_was_up_before_it_was_noticed_confirms_nothing() -> None:
     model.ingest('present', messages.flag(True), 1.0)
     model.confirm([Condition('a', 'present', 0.4, 0.8)], 1.0, answers := Answers())
     model.ingest('present', messages.flag(True), 5.0)  # nobody called advance in between
-    assert answers.outcome == Outcome.TIMED_OUT
+    assert answers.outcome == WatchOutcome.TIMED_OUT
     assert answers.results[0].stamp == pytest.approx(1.8)
 
 
@@ -236,7 +237,7 @@ def test_maintain_answers_at_the_first_violation(model: WorldModel) -> None:
     gap(model, 0.02, 1.4)
     assert answers.outcome is None
     gap(model, 0.005, 1.41)
-    assert answers.outcome == Outcome.VIOLATED
+    assert answers.outcome == WatchOutcome.VIOLATED
     assert answers.results[0].stamp == 1.41
 
 
@@ -247,9 +248,9 @@ def test_maintain_tolerates_unknown_for_its_within_only(model: WorldModel) -> No
     model.advance(1.69)
     assert answers.outcome is None
     model.advance(1.71)
-    assert answers.outcome == Outcome.VIOLATED
+    assert answers.outcome == WatchOutcome.VIOLATED
     assert answers.results[0].stamp == pytest.approx(1.7)
-    assert answers.results[0].evidence[0].verdict == Verdict.UNKNOWN
+    assert answers.results[0].evidence[0].verdict == TruthValue.UNKNOWN
 
 
 def test_waiting_until_facts_are_known(model: WorldModel) -> None:
@@ -257,11 +258,11 @@ def test_waiting_until_facts_are_known(model: WorldModel) -> None:
     model.until_known([Condition('a', 'gap > 0.1', within=1.0)], 1.0, answers)
     model.until_known([Condition('a', 'near > 0.1', within=1.0)], 1.0, late)
     gap(model, 0.02, 1.2)
-    assert answers.outcome == Outcome.JUDGED
-    assert answers.results[0].evidence[0].verdict == Verdict.FALSE
+    assert answers.outcome == WatchOutcome.JUDGED
+    assert answers.results[0].evidence[0].verdict == TruthValue.FALSE
     model.advance(2.0)
-    assert late.outcome == Outcome.JUDGED
-    assert late.results[0].evidence[0].verdict == Verdict.UNKNOWN
+    assert late.outcome == WatchOutcome.JUDGED
+    assert late.results[0].evidence[0].verdict == TruthValue.UNKNOWN
 
 
 def test_a_window_holds_nothing_from_before_the_motion(model: WorldModel) -> None:
@@ -269,7 +270,7 @@ def test_a_window_holds_nothing_from_before_the_motion(model: WorldModel) -> Non
         gap(model, 0.05, 1.0 + step / 10)
     answers = confirm(model, 'mean_gap < 0.02', 1.4, after=1.4)
     gap(model, 0.01, 1.5)
-    assert answers.outcome == Outcome.CONFIRMED
+    assert answers.outcome == WatchOutcome.CONFIRMED
 
 
 def test_conditions_with_faulty_numbers_are_refused(model: WorldModel) -> None:
@@ -293,6 +294,6 @@ def test_500_questions_about_200_facts_on_50_topics() -> None:
             value = 1.0 if topic % 2 else 0.0
             model.ingest(f't{topic}', messages.flag(value), step * 0.02 + topic * 1e-4)
     outcomes = [answer.outcome for answer in answers]
-    assert outcomes.count(Outcome.CONFIRMED) == 250 and outcomes.count(None) == 250
+    assert outcomes.count(WatchOutcome.CONFIRMED) == 250 and outcomes.count(None) == 250
     model.advance(11.0)
-    assert {answer.outcome for answer in answers} == {Outcome.CONFIRMED, Outcome.STALE}
+    assert {answer.outcome for answer in answers} == {WatchOutcome.CONFIRMED, WatchOutcome.STALE}

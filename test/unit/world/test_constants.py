@@ -29,7 +29,7 @@ from action_lifecycle.world import (
     parse_facts,
     Safety,
     SafetyMonitor,
-    Verdict,
+    TruthValue,
     WorldModel,
 )
 from action_lifecycle.world.kinds import Kind
@@ -57,7 +57,7 @@ class Types:
                 }[type_name]
 
 
-def judge(text: str, facts: FactSet, **parameters: Any) -> Verdict:
+def judge(text: str, facts: FactSet, **parameters: Any) -> TruthValue:
     model = WorldModel(facts)
     model.ingest('battery', messages.Message(status=4), 1.0)
     model.ingest('robot', messages.Message(mode=7), 1.0)
@@ -65,11 +65,12 @@ def judge(text: str, facts: FactSet, **parameters: Any) -> Verdict:
 
 
 @pytest.mark.parametrize(('text', 'verdict'), [
-    ('power == FULL', Verdict.TRUE), ('power == Battery_FULL', Verdict.TRUE),
-    ('robot in [NORMAL, Robot_ERROR]', Verdict.TRUE), ('robot == Battery_ERROR', Verdict.FALSE),
-    ('power == 4', Verdict.TRUE),  # the fact, not the constant of its name
-    ("NAME == 'b'", Verdict.TRUE), ('pi > 3.1', Verdict.TRUE)])
-def test_a_constant_stands_for_its_number(text: str, verdict: Verdict) -> None:
+    ('power == FULL', TruthValue.TRUE), ('power == Battery_FULL', TruthValue.TRUE),
+    ('robot in [NORMAL, Robot_ERROR]', TruthValue.TRUE),
+    ('robot == Battery_ERROR', TruthValue.FALSE),
+    ('power == 4', TruthValue.TRUE),  # the fact, not the constant of its name
+    ("NAME == 'b'", TruthValue.TRUE), ('pi > 3.1', TruthValue.TRUE)])
+def test_a_constant_stands_for_its_number(text: str, verdict: TruthValue) -> None:
     assert judge(text, parse_facts(FACTS, field_kind=Types())) is verdict
 
 
@@ -79,7 +80,7 @@ def test_a_constant_with_two_meanings_is_refused_with_both() -> None:
     with pytest.raises(DocumentError, match=told) as caught:
         judge('robot == ERROR', facts)
     assert caught.value.faults[0].column == 10
-    assert judge('robot == ERROR', facts, ERROR=7) is Verdict.TRUE
+    assert judge('robot == ERROR', facts, ERROR=7) is TruthValue.TRUE
     with pytest.raises(DocumentError, match=f"fact 'failed': {told}"):
         parse_facts(f'{FACTS}  failed: {{expression: robot == ERROR}}\n', field_kind=Types())
 

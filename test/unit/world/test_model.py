@@ -22,10 +22,10 @@ import math
 from action_lifecycle.engine.errors import DocumentError
 from action_lifecycle.world import (
     Condition,
-    Outcome,
     parse_facts,
+    TruthValue,
     Validity,
-    Verdict,
+    WatchOutcome,
     WorldModel,
 )
 from hypothesis import given, settings
@@ -96,12 +96,12 @@ def test_a_fact_that_is_not_finite_decides_nothing(
         text = f'{read} {sign} {bound}'
         verdict, evidence = model.evaluate(
             [Condition('c', f'not ({text})' if denied else text)], 1.0)
-        assert verdict == Verdict.UNKNOWN, text
+        assert verdict == TruthValue.UNKNOWN, text
         assert all(fact.validity == Validity.UNKNOWN for fact in evidence[0].facts)
     answers = Answers()
     model.confirm([Condition('c', 'number > 0.5', 0.0, 0.5, 0.0)], 1.0, answers, after=0.0)
     model.advance(1.5)
-    assert answers.outcome == Outcome.TIMED_OUT
+    assert answers.outcome == WatchOutcome.TIMED_OUT
 
 
 def test_what_an_infinite_element_leaves_finite_is_known() -> None:
@@ -113,10 +113,10 @@ def test_what_an_infinite_element_leaves_finite_is_known() -> None:
 
 
 @pytest.mark.parametrize(('text', 'verdict'), [
-    ('gap < inf', Verdict.TRUE), ('-inf < gap', Verdict.TRUE),
-    ('gap * 1e300 * 1e300 > 0.5', Verdict.UNKNOWN), ('min(gap, inf) < 1', Verdict.UNKNOWN)])
+    ('gap < inf', TruthValue.TRUE), ('-inf < gap', TruthValue.TRUE),
+    ('gap * 1e300 * 1e300 > 0.5', TruthValue.UNKNOWN), ('min(gap, inf) < 1', TruthValue.UNKNOWN)])
 def test_infinity_may_be_a_bound_but_no_result(
-    model: WorldModel, text: str, verdict: Verdict
+    model: WorldModel, text: str, verdict: TruthValue
 ) -> None:
     gap(model, 0.02, 1.0)
     model.ingest('joint_states', messages.joints(1.0, gripper=1e20), 1.0)
@@ -184,7 +184,7 @@ def test_poses_between_frames(model: WorldModel) -> None:
     answers = confirm(model, 'dist(tool, [1, 2, 0]) < 0.001', 1.0)
     model.ingest('/tf', messages.transforms(
         1.1, tool=('base', (2.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))), 1.2)
-    assert answers.outcome == Outcome.CONFIRMED
+    assert answers.outcome == WatchOutcome.CONFIRMED
     value = model.value('tool', 1.2)
     assert value.numbers() == pytest.approx([1.0, 2.0, 0.0]) and value.stamp == 1.1
     assert model.value('tool', 2.2).validity == Validity.STALE
@@ -201,7 +201,7 @@ def test_a_jump_back_in_time_voids_what_was_seen(model: WorldModel) -> None:
     model.advance(3.59)
     assert answers.outcome is None
     model.advance(3.7)
-    assert answers.outcome == Outcome.CONFIRMED
+    assert answers.outcome == WatchOutcome.CONFIRMED
 
 
 def test_an_expression_has_a_value_or_a_reason(model: WorldModel) -> None:

@@ -61,7 +61,8 @@ def test_who_begins_with_a_stop_stays_stopped_until_it_is_cleared(file: StopFile
     (estop,) = monitor.specs()
     monitor.ingest(estop, messages.flag(False), 1.0)  # all is well, and nobody has looked
     assert monitor.status.state == Safety.STOPPED
-    assert 'before the restart' in monitor.status.told and 'clear_stop' in monitor.status.told
+    assert 'before the restart' in monitor.status.message
+    assert 'clear_stop' in monitor.status.message
     monitor.ingest(estop, messages.flag(True), 1.1)
     assert 'says stop' in monitor.clear(1.1)
     for now in (1.4, 1.5, 1.6):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from action_lifecycle.world import Condition, Outcome, parse_facts, Result, WorldModel
+from action_lifecycle.world import Condition, parse_facts, WatchOutcome, WatchResult, WorldModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,7 +35,7 @@ SAMPLES = st.lists(  # ticks since the last sample, delay in ticks, value (NaN: 
 
 
 def obvious(samples: dict[int, tuple[int, float]], hold: int, within: int, after: int,
-            max_age: int) -> tuple[Outcome, int]:
+            max_age: int) -> tuple[WatchOutcome, int]:
     """Judge at every tick; `samples`: by tick of arrival, the tick of the stamp and the value."""
     newest: tuple[int, float] | None = None
     held = -1
@@ -52,13 +52,13 @@ def obvious(samples: dict[int, tuple[int, float]], hold: int, within: int, after
             verdicts.append((known, true, newest is not None and not fresh))
             held = (now if held < 0 else held) if true else -1
             if true and now >= held + hold:
-                return Outcome.CONFIRMED, now
+                return WatchOutcome.CONFIRMED, now
             if now == within and not arrival:
                 if known and not true:
-                    return Outcome.REFUTED, now
+                    return WatchOutcome.REFUTED, now
                 if not known and newest is not None and not fresh:
-                    return Outcome.STALE, now
-                return Outcome.TIMED_OUT, now
+                    return WatchOutcome.STALE, now
+                return WatchOutcome.TIMED_OUT, now
     raise AssertionError
 
 
@@ -75,7 +75,7 @@ def test_confirm_decides_as_the_slow_model_does(
         samples[tick] = (max(1, tick - delay), value)
     expected = obvious(samples, hold, within, after, max_age)
 
-    results: list[Result] = []
+    results: list[WatchResult] = []
     model = WorldModel(FACTS)
     model.confirm([Condition('c', 'x > 0.5', hold * TICK, within * TICK, max_age * TICK)], 0.0,
                   results.append, after=after * TICK)
