@@ -104,5 +104,6 @@ def take_message(subscription: Any) -> tuple[Any, dict[str, Any]] | None:
 
     rclpy has no counterpart of rclcpp's `Subscription::take`.
     """
-    with subscription.handle as handle:
+    handle = subscription.handle
+    with handle:  # __enter__ returns None
         return handle.take_message(subscription.msg_type, False)
