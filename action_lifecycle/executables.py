@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 The executables of the package. Each handles signals before it imports what it runs.
@@ -46,10 +35,10 @@ def _end(number: int, frame: FrameType | None) -> None:
     os._exit(0)
 
 
-action_lifecycle_node = _executable('action_lifecycle.nodes.action_lifecycle')
-world_model_bridge = _executable('action_lifecycle.nodes.world_model_bridge')
-language_model = _executable('action_lifecycle.nodes.language_model')
-ledger = _executable('action_lifecycle.nodes.ledger')
+action_lifecycle_node = _executable('action_lifecycle.nodes.action.node')
+world_model_bridge = _executable('action_lifecycle.nodes.bridge.node')
+language_model = _executable('action_lifecycle.nodes.agent.node')
+ledger = _executable('action_lifecycle.nodes.ledger.node')
 composed = _executable('action_lifecycle.nodes.composed')
 sim_cell = _executable('action_lifecycle.sim.node')
 sim_estop = _executable('action_lifecycle.sim.estop')

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 Action states by session and action id, for programs that execute the actions themselves.
@@ -29,8 +18,9 @@ import logging
 import os
 from typing import Any
 
-from .engine import LifecycleError, Machine, StateTransitionError
-from .engine.resources import packaged_graph
+from .documents.errors import LifecycleError, StateTransitionError
+from .graphs.machine import Machine
+from .graphs.packaged import packaged_graph
 from .journal.journal import Journal
 from .journal.sessions import SessionLedger, Sessions, step_to
 from .lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome

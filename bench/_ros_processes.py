@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The processes that bench/ros.py measures, and those it measures them against."""
 
@@ -73,11 +62,11 @@ def serve_times(
 
 def changing(folder: str) -> None:
     """Take actions through their states in the real node; `times` is by sequence number."""
-    from action_lifecycle.engine.resources import packaged_graph
+    from action_lifecycle.graphs.packaged import packaged_graph
     from action_lifecycle.lifecycle.action import Action
     from action_lifecycle.lifecycle.spec import ActionSpec
-    from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
-    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.nodes.action.node import ActionLifecycleNode
+    from action_lifecycle.ros.node.executor import make_executor
     import rclpy
     from rclpy.parameter import Parameter
     rclpy.init()
@@ -108,8 +97,8 @@ def changing(folder: str) -> None:
 
 def publishing() -> None:
     """Publish the same message with rclpy alone."""
-    from action_lifecycle.ros.executor import make_executor
-    from action_lifecycle.ros.qos import event_qos
+    from action_lifecycle.ros.interfaces.qos import event_qos
+    from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.msg import ActionStateChange
     import rclpy
     rclpy.init()
@@ -134,8 +123,8 @@ def publishing() -> None:
 
 def listening(*topics: str) -> None:
     """Subscribe to both; prints, for each topic, when which sequence number came."""
-    from action_lifecycle.ros.executor import make_executor
-    from action_lifecycle.ros.qos import event_qos
+    from action_lifecycle.ros.interfaces.qos import event_qos
+    from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.msg import ActionStateChange
     import rclpy
     rclpy.init()
@@ -160,7 +149,7 @@ def listening(*topics: str) -> None:
 
 def robot() -> None:
     """Serve motions of MOTION s, any number at once."""
-    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.ros.node.executor import make_executor
     from control_msgs.action import GripperCommand
     import rclpy
     from rclpy.action import ActionServer
@@ -192,7 +181,7 @@ def robot() -> None:
 
 def sensors() -> None:
     """Publish what confirms the robot's motions, and the e-stop, as drivers of their own do."""
-    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.ros.node.executor import make_executor
     import rclpy
     from rclpy.clock import Clock, ClockType
     from std_msgs.msg import Bool, Float64
@@ -210,7 +199,7 @@ def sensors() -> None:
 
 def bare(modules: str) -> None:
     """Be a node that imports the same messages and hears the same e-stop, and nothing else."""
-    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.ros.node.executor import make_executor
     import rclpy
     from std_msgs.msg import Bool
     for name in json.loads(modules):

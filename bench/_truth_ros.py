@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 One episode over DDS: the cell's node, the bridge and the action node, in one process.
@@ -29,12 +18,12 @@ import time
 from typing import Any
 
 from _truth_judge import draw, drawn_of, Episode, FACTS, FLOW, Judge, LONGEST
-from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
-from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
+from action_lifecycle.nodes.action.node import ActionLifecycleNode
+from action_lifecycle.nodes.bridge.node import WorldModelBridge
 from action_lifecycle.ros.conversions.basic import to_code
 from action_lifecycle.ros.conversions.evidence import evidence_from
-from action_lifecycle.ros.executor import make_executor
-from action_lifecycle.ros.qos import event_qos
+from action_lifecycle.ros.interfaces.qos import event_qos
+from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle.sim.node import CellNode, DRAWN
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStateChange

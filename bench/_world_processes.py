@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The processes that bench/world.py measures, and those it measures them against."""
 
@@ -100,7 +89,7 @@ def read_cloud(message: Any) -> float:
 
 def plain(topic: str, kind: str) -> None:
     """Subscribe with rclpy and read the value of each message."""
-    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.ros.node.executor import make_executor
     import rclpy
     rclpy.init()
     node = rclpy.create_node('plain')
@@ -119,8 +108,8 @@ def plain(topic: str, kind: str) -> None:
 
 def fact(topic: str, kind: str, folder: str) -> None:
     """Run the bridge with one fact that is always read."""
-    from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
-    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.nodes.bridge.node import WorldModelBridge
+    from action_lifecycle.ros.node.executor import make_executor
     import rclpy
     from rclpy.parameter import Parameter
     type_name = KINDS['joints' if kind == 'capped' else kind][0]
@@ -148,8 +137,8 @@ def fact(topic: str, kind: str, folder: str) -> None:
 
 def confirming(folder: str, bare: str) -> None:
     """Answer goals of ConfirmOutcome when a sample decides: the bridge, or a bare server."""
-    from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
-    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.nodes.bridge.node import WorldModelBridge
+    from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.action import ConfirmOutcome
     import rclpy
     from rclpy.action import ActionServer
@@ -190,7 +179,7 @@ def confirming(folder: str, bare: str) -> None:
 
 def canceling() -> None:
     """Send a goal when told to, and cancel it when a sample violates what is maintained."""
-    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.ros.node.executor import make_executor
     from control_msgs.action import GripperCommand
     import rclpy
     from rclpy.action import ActionClient
@@ -217,8 +206,8 @@ def canceling() -> None:
 
 def idle(folder: str, bare: str) -> None:
     """Do nothing: the bridge with an e-stop, or a bare node that subscribes to the same topic."""
-    from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
-    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.nodes.bridge.node import WorldModelBridge
+    from action_lifecycle.ros.node.executor import make_executor
     import rclpy
     from rclpy.parameter import Parameter
     from std_msgs.msg import Bool

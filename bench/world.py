@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 What facts, conditions and confirmations cost beside rclpy itself, as ratios measured in one run.
@@ -118,7 +107,7 @@ def condition_us() -> float:
 
 def confirm_latency(environment: dict[str, str], folder: str) -> float:
     """Return the time from the deciding sample to the result, over that of a bare server."""
-    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.action import ConfirmOutcome
     from action_lifecycle_msgs.msg import Condition
     import rclpy
@@ -164,7 +153,7 @@ def confirm_latency(environment: dict[str, str], folder: str) -> float:
 
 def cancel_latency(environment: dict[str, str], folder: str) -> tuple[float, float]:
     """Return the time from the violating sample to the cancel over a bare node's; longest (ms)."""
-    from action_lifecycle.ros.executor import make_executor
+    from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.action import ExecuteMotion
     from action_lifecycle_msgs.msg import Condition, Motion
     import rclpy

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 Tables of the documentation that are made from registries.
@@ -31,12 +20,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from action_lifecycle.engine.models import field_names  # noqa: E402
+from action_lifecycle.documents.models import field_names  # noqa: E402
 from action_lifecycle.lifecycle.spec import VerifySpec  # noqa: E402
 from action_lifecycle.lifecycle.verifiers import VERIFIERS  # noqa: E402
-from action_lifecycle.world.functions import FUNCTIONS  # noqa: E402
-from action_lifecycle.world.kinds import Kind, widest  # noqa: E402
-from action_lifecycle.world.reducers import REDUCERS  # noqa: E402
+from action_lifecycle.world.expressions.functions import FUNCTIONS  # noqa: E402
+from action_lifecycle.world.expressions.reducers import REDUCERS  # noqa: E402
+from action_lifecycle.world.expressions.value_types import Kind, widest  # noqa: E402
 
 
 def functions() -> str:

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The verbs validate, graph and schema: check files, draw them, print their JSON Schema."""
 
@@ -23,25 +12,26 @@ from pathlib import Path
 import sys
 
 from .exits import BAD_INPUT, DONE
-from .motions import motion_faults
-from ..engine import graph_schema, load_graph
-from ..engine.document import Document, read_document
-from ..engine.draw import render_graph
-from ..engine.errors import DocumentError, Fault, nearest
-from ..engine.models import field_names, json_schema, SCHEMA_DIALECT
-from ..engine.states import REGISTRY
-from ..flow.checks import check_names
-from ..flow.draw import render_flow
-from ..flow.edits import FlowEdit, parse_edit
-from ..flow.flow import Flow
-from ..flow.loading import load_flow
-from ..flow.recipe_file import read_recipe, RecipeSpec
-from ..flow.schema import edit_schema, flow_schema
-from ..flow.staging import check_edit
+from .running.motions import motion_faults
+from ..documents.errors import DocumentError, Fault
+from ..documents.models import field_names, json_schema, SCHEMA_DIALECT
+from ..documents.suggestions import nearest
+from ..documents.yaml_document import Document, read_document
+from ..flow.edits.edit_validation import check_edit
+from ..flow.files.checks import check_names
+from ..flow.files.drawing import render_flow
+from ..flow.files.edit import FlowEdit, parse_edit
+from ..flow.files.flow import Flow
+from ..flow.files.json_schema import edit_schema, flow_schema
+from ..flow.files.loader import load_flow
+from ..flow.recipes.recipe_file import read_recipe, RecipeSpec
+from ..graphs.drawing import render_graph
+from ..graphs.graph_file import graph_schema
+from ..graphs.loader import load_graph
+from ..graphs.state_types import REGISTRY
 from ..lifecycle.spec import ActionSpec
-from ..world import FactSet, load_facts
-from ..world.facts import any_field, FieldKind
-from ..world.facts_file import FactsFile
+from ..world.facts.facts import any_field, FactSet, FieldKind, load_facts
+from ..world.facts.facts_file import FactsFile
 
 
 def validate(options: argparse.Namespace) -> int:
@@ -121,7 +111,7 @@ def _unknown_fields(edit: FlowEdit) -> Iterator[Fault]:
 def _field_kind() -> FieldKind:
     """Return the look-up of message fields; without ROS, one that accepts any field."""
     try:
-        from ..ros.field_kinds import field_kind
+        from ..ros.interfaces.field_kinds import field_kind
     except ImportError:
         return any_field
     return field_kind

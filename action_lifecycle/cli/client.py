@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The ROS node of a command: service calls and latched topics, each with a time limit."""
 
@@ -36,8 +25,8 @@ from rclpy.signals import SignalHandlerOptions
 
 from .arguments import NODE
 from .exits import NotThere
-from ..engine.errors import LifecycleError
-from ..ros.qos import state_qos
+from ..documents.errors import LifecycleError
+from ..ros.interfaces.qos import state_qos
 
 TELL = 3.0
 """Wait (s) after which a message says what the command waits for."""

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The parser and exit codes of the console command; each verb has its own module."""
 
@@ -24,7 +13,7 @@ import os
 import sys
 
 from .exits import BAD_INPUT, DONE, INTERRUPTED, NOT_THERE, NotThere
-from ..engine.errors import DocumentError, LifecycleError
+from ..documents.errors import DocumentError, LifecycleError
 
 MODULES = ('run', 'status', 'orders', 'edit', 'operator', 'safety', 'jobs', 'records',
            'dialogue', 'journal', 'ledger', 'files')
@@ -69,7 +58,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument('--version', action='version', version=_version())
     commands = parser.add_subparsers(required=True, metavar='COMMAND')
     for name in MODULES:
-        importlib.import_module(f'.{name}', __package__).add_parser(commands)
+        importlib.import_module(f'.verbs.{name}', __package__).add_parser(commands)
     return parser
 
 

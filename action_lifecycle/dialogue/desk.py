@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 The open questions to people: each is asked once and answered once.
@@ -29,9 +18,11 @@ from typing import Any, Protocol
 import uuid
 
 from .questions import said_by_person, worded
-from ..engine.errors import LifecycleError, nearest
-from ..engine.models import read_back, StrictModel
-from ..journal import Entry, Journal, JournalError, Row
+from ..documents.errors import LifecycleError
+from ..documents.models import read_back, StrictModel
+from ..documents.suggestions import nearest
+from ..journal.journal import Journal
+from ..journal.row import Entry, JournalError, Row
 from ..lifecycle.ports import Clock, Handle, Question
 from ..lifecycle.states import ErrorCode
 

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 A dialogue: records what the user and the assistant say during the transitions of a machine.
@@ -31,10 +20,11 @@ from typing import Any, Literal, NamedTuple
 import jinja2
 
 from .text import as_text, presentable, verbatim
-from ..engine.errors import LifecycleError, nearest
-from ..engine.graph import Graph
-from ..flow.template_language import parsed
-from ..flow.templates import MAX_TEMPLATE, render, TemplateError
+from ..documents.errors import LifecycleError
+from ..documents.suggestions import nearest
+from ..documents.templates.language import parsed
+from ..documents.templates.template import MAX_TEMPLATE, render, TemplateError
+from ..graphs.graph import Graph
 
 MAX_ENTRY = 65_536
 """Maximum length of an entry, in characters."""

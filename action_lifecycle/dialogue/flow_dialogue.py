@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The dialogue of each flow: the robot's questions, people's answers, and the end."""
 
 from __future__ import annotations
@@ -23,11 +12,13 @@ from typing import Any
 from .desk import Listener, NOBODY, OperatorDesk, Request
 from .dialogue import Dialogue, DialogueEntry, MAX_ENTRIES, Persistence
 from .hooks import find_hooks
-from ..engine import Machine
-from ..engine.resources import packaged_graph
-from ..flow.extensions import Extension
-from ..flow.run import FlowRun
-from ..journal import Entry, Journal, JournalReader, Row
+from ..flow.run.flow_hooks import Extension
+from ..flow.run.flow_run import FlowRun
+from ..graphs.machine import Machine
+from ..graphs.packaged import packaged_graph
+from ..journal.journal import Journal
+from ..journal.reader import JournalReader
+from ..journal.row import Entry, Row
 from ..lifecycle.ports import Clock
 
 EVENT = 'dialogue'

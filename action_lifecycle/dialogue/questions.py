@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Fills in the texts of questions and checks answers."""
 
@@ -20,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .text import as_text
-from ..engine.errors import LifecycleError, nearest
-from ..flow.templates import render, TemplateError
-from ..journal import Journal, JournalError
+from ..documents.errors import LifecycleError
+from ..documents.suggestions import nearest
+from ..documents.templates.template import render, TemplateError
+from ..journal.journal import Journal
+from ..journal.row import JournalError
 from ..lifecycle.ports import Evidence, Question
-from ..lifecycle.words import describe, has_controls, printable, value_of
+from ..lifecycle.text_format import describe, has_controls, printable, value_of
 
 MAX_QUESTION = 4096
 """Maximum length of a question, in characters; longer ones are cut."""

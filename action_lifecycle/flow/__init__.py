@@ -1,27 +1,16 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Flows: acyclic graphs of actions; loading, running, editing and scheduling them."""
 
-from .edits import FlowEdit, parse_edit
-from .flow import Flow
-from .loading import load_flow, parse_flow
-from .metrics import FlowMetrics
+from .files.edit import FlowEdit, parse_edit
+from .files.flow import Flow
+from .files.loader import load_flow, parse_flow
 from .orchestrator import Orchestrator
-from .recipes import Recipe
-from .recorder import JournalRecorder
-from .run import FlowRun
+from .recipes.recipe import Recipe
+from .run.flow_run import FlowRun
+from .run.metrics import FlowMetrics
+from .run.recorder import JournalRecorder
 
 __all__ = [
     'Flow', 'FlowEdit', 'FlowMetrics', 'FlowRun', 'JournalRecorder', 'Orchestrator', 'Recipe',

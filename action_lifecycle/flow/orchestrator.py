@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The flows of a robot: commands from outside, edits, restart and shutdown."""
 
@@ -21,15 +10,16 @@ import re
 from typing import Any
 import uuid
 
-from .editing import Editor
-from .flow import Flow
-from .recorder import JournalRecorder
-from .restoring import restore_flows
-from .run import FlowRun
-from .runner import FlowRunner
-from .steering import Steering
-from .summary import why_failed
-from ..engine import Graph, LifecycleError, TransitionNotAllowed
+from .edits.editing import Editor
+from .files.flow import Flow
+from .planning.steering import Steering
+from .restart.restore import restore_flows
+from .run.flow_run import FlowRun
+from .run.flow_runner import FlowRunner
+from .run.recorder import JournalRecorder
+from .run.summary import why_failed
+from ..documents.errors import LifecycleError, TransitionNotAllowed
+from ..graphs.graph import Graph
 from ..lifecycle.action import Action
 from ..lifecycle.ports import Clock, Operator, Verifier, World
 

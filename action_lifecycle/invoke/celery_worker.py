@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 A Celery worker for tasks of invoker states: `python3 -m action_lifecycle.invoke.celery_worker`.
@@ -37,7 +26,7 @@ from .celery_app import LEASE, lease_key, QUEUE, SENT, TASK, worker_app
 from .jobs import Job, Outcome
 from .local import LocalEngine
 from .wire import pack, unpack
-from ..engine.errors import LifecycleError
+from ..documents.errors import LifecycleError
 from ..fleet.backends.redis.connection import server_errors
 
 BROKER = 'ACTION_LIFECYCLE_BROKER'

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The invoker: starts the work of a state and fires the event at its end."""
 
@@ -28,9 +17,10 @@ from .progress import Progress
 from .run import Run
 from .wire import pack, WireError
 from .work import read_work, Work, WorkError
-from ..engine.errors import nearest, TransitionNotAllowed
-from ..engine.graph import Graph, GraphState
-from ..engine.machine import Machine
+from ..documents.errors import TransitionNotAllowed
+from ..documents.suggestions import nearest
+from ..graphs.graph import Graph, GraphState
+from ..graphs.machine import Machine
 
 POLL = 'poll'
 """Name of the poll, which is possible while work runs; it is no event of the graph."""

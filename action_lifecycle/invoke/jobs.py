@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Jobs, and the queue from which every engine performs them."""
 
@@ -26,7 +15,7 @@ import time
 from typing import Any, NamedTuple, Optional, TYPE_CHECKING
 
 from .wire import pack, WireError
-from ..engine.errors import LifecycleError
+from ..documents.errors import LifecycleError
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # in typing from Python 3.11 on

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 A worker process of the local engine: performs one job at a time until its pipe is closed.
@@ -67,7 +56,9 @@ def _answer(message: bytes) -> bytes:
 def _perform(call: str, template: Any, names: dict[str, Any]) -> Any:
     argument = names['actor_input']
     if template is not None:
-        from ..flow.templates import render  # a worker without templates starts in half the time
+        from ..documents.templates.template import (
+            render,  # a worker without templates starts in half the time
+        )
         argument = render(template, names)
     if not call:
         return argument

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 The writer of the journal: one append-only SQLite file per robot, the source of truth.
@@ -32,16 +21,16 @@ import socket
 import sqlite3
 import threading
 
-from .barrier import BarrierThread
 from .clock import Clock, elapsed, SystemClock
 from .compaction import PLANNED, Removal, remove, SNAPSHOT
 from .durability import event_kind, EVENT_KINDS, power_kinds
-from .files import JournalFiles
 from .reader import explained, JournalReader, require_content
 from .row import damaged, Entry, JournalError, make_row, Row
-from .schema import COLUMNS, migrate, said, SQLITE_ERRORS, touch, transaction, version_of
-from .wal_checkpoint import CheckpointThread
-from ..engine.durable_file import sync_folder
+from .sqlite.barrier import BarrierThread
+from .sqlite.files import JournalFiles
+from .sqlite.schema import COLUMNS, migrate, said, SQLITE_ERRORS, touch, transaction, version_of
+from .sqlite.wal_checkpoint import CheckpointThread
+from ..documents.durable_file import sync_folder
 
 BUSY_S = 1.0  # maximum time (s) that an append waits for a foreign lock on the file
 BUSY_WRITE_AGAIN = 0.1  # maximum wait (s) for readers to end, after a failed sync
@@ -57,7 +46,7 @@ class Journal(JournalReader):
     """
     Opens the journal at `path` for writing and reading, and creates it if it does not exist.
 
-    `durability`: by kind of event (ledger/durability.py), 'process' or 'power'. A row with 'power'
+    `durability`: by kind of event (durability.py), 'process' or 'power'. A row with 'power'
     starts a sync in the background; to wait for it, use `barrier`.
 
     Raises JournalError if another writer has the file open (with its pid and host), or if the file

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 Actions by session, for callers that do the work themselves and only record its states.
@@ -31,8 +20,10 @@ from typing import Any, Protocol
 from .action_rows import entry_of, replay
 from .journal import Journal
 from .row import JournalError, Row
-from ..engine import Change, Graph, LifecycleError, Machine, StateTransitionError, Transition
-from ..engine.errors import nearest
+from ..documents.errors import LifecycleError, StateTransitionError
+from ..documents.suggestions import nearest
+from ..graphs.graph import Graph, Transition
+from ..graphs.machine import Change, Machine
 from ..lifecycle.action import Action
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 Combines the verdicts of several verifiers of one action, with their time limits.
@@ -27,8 +16,8 @@ from dataclasses import dataclass, field, replace
 
 from .ports import Clock, Evidence, Handle
 from .states import ErrorCode
+from .text_format import printable
 from .verifiers import Verdict, VERDICTS, Verifier, VerifyRequest, VerifySpec
-from .words import printable
 
 MAX_PENDING = 3
 """Maximum number of repeated requests to a verifier that answers pending."""

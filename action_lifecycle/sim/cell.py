@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The cell, stepped in-process: physics, controllers and sensors on one simulated clock."""
 
@@ -20,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 
-from action_lifecycle.engine.errors import LifecycleError, nearest
-from action_lifecycle.sim.controllers import (
+import numpy as np
+import numpy.typing as npt
+
+from .controllers import (
     ArmController,
     ArmMotion,
     GripperController,
@@ -30,11 +21,11 @@ from action_lifecycle.sim.controllers import (
     JOINTS,
     MAX_GAP,
 )
-from action_lifecycle.sim.messages import FollowJointTrajectoryGoal, GripperCommandGoal, Sample
-from action_lifecycle.sim.scene import build, CellConfig, mujoco, PARTS, POCKETS
-from action_lifecycle.sim.sensors import Sensors
-import numpy as np
-import numpy.typing as npt
+from .messages import FollowJointTrajectoryGoal, GripperCommandGoal, Sample
+from .scene import build, CellConfig, mujoco, PARTS, POCKETS
+from .sensors import Sensors
+from ..documents.errors import LifecycleError
+from ..documents.suggestions import nearest
 
 __all__ = ['PARTS', 'POCKETS', 'Cell', 'CellConfig', 'PartTruth']
 

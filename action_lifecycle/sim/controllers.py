@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 The two controllers of the cell, which behave like those of ros2_control: arm and gripper.
@@ -24,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 import math
 
-from action_lifecycle.engine.errors import nearest
-from action_lifecycle.sim.messages import (
+import numpy as np
+import numpy.typing as npt
+
+from .messages import (
     FollowJointTrajectoryGoal,
     FollowJointTrajectoryResult,
     GripperCommandGoal,
@@ -33,10 +24,9 @@ from action_lifecycle.sim.messages import (
     JointTolerance,
     to_seconds,
 )
-from action_lifecycle.sim.motion import ABORTED, ACTIVE, CANCELED, GoalRejected, Motion, SUCCEEDED
-from action_lifecycle.sim.trajectory import Trajectory
-import numpy as np
-import numpy.typing as npt
+from .motion import ABORTED, ACTIVE, CANCELED, GoalRejected, Motion, SUCCEEDED
+from .trajectory import Trajectory
+from ..documents.suggestions import nearest
 
 Array = npt.NDArray[np.float64]
 ArmMotion = Motion[FollowJointTrajectoryResult]

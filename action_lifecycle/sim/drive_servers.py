@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The action servers of the cell's two controllers."""
 
@@ -31,7 +20,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from .cell import Cell
 from .controllers import ArmController, GripperController, JOINTS
 from .motion import ABORTED, ACTIVE, CANCELED, GoalRejected, Motion, SUCCEEDED
-from ..ros.qos import state_qos
+from ..ros.interfaces.qos import state_qos
 
 RESULT_TIMEOUT = 3600  #: time (s) for which a result is kept
 

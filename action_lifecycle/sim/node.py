@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The cell as a ROS 2 node: the interfaces of real hardware, and a few switches for tests."""
 
@@ -38,8 +27,9 @@ from .drive_servers import ArmServer, GripperServer
 from .picture import PictureProcess
 from .ros_samples import SamplePublisher
 from .sensors import TOPICS
-from ..engine.errors import LifecycleError, nearest
-from ..ros.executor import make_executor
+from ..documents.errors import LifecycleError
+from ..documents.suggestions import nearest
+from ..ros.node.executor import make_executor
 
 BATCH = 8_000_000  #: ns of simulated time between two messages on /clock
 TURN = 0.016  #: s of wall time; a wake-up costs more than a batch, so each runs two batches

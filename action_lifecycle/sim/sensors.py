@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 The cell's sensors: encoders, force at the fingertips, part camera.
@@ -32,8 +21,11 @@ from __future__ import annotations
 
 from collections import deque
 
-from action_lifecycle.sim.controllers import JOINTS
-from action_lifecycle.sim.messages import (
+import numpy as np
+import numpy.typing as npt
+
+from .controllers import JOINTS
+from .messages import (
     Header,
     JointState,
     Pose,
@@ -45,9 +37,7 @@ from action_lifecycle.sim.messages import (
     Wrench,
     WrenchStamped,
 )
-from action_lifecycle.sim.scene import CellConfig, mujoco, PARTS
-import numpy as np
-import numpy.typing as npt
+from .scene import CellConfig, mujoco, PARTS
 
 Array = npt.NDArray[np.float64]
 

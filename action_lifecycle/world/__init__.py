@@ -1,29 +1,18 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The world model: facts from sensor topics, conditions on them, evidence; without ROS."""
 
-from .conditions import compile_condition, WatchOutcome, WatchResult
+from .condition import compile_condition, WatchOutcome, WatchResult
 from .evidence import Evidence, FactValue, TruthValue, Validity
-from .facts import FactSet, load_facts, parse_facts
-from .facts_file import FactsFile
-from .functions import register_function
-from .kinds import Kind
+from .expressions.functions import register_function
+from .expressions.reducers import register_reducer
+from .expressions.value_types import Kind
+from .facts.facts import FactSet, load_facts, parse_facts
+from .facts.facts_file import FactsFile
 from .model import WorldModel
-from .reducers import register_reducer
-from .safety import Safety, SafetyMonitor, SafetyStatus
-from .stop_file import StopFile
+from .safety.safety import Safety, SafetyMonitor, SafetyStatus
+from .safety.stop_file import StopFile
 from ..lifecycle.ports import Condition
 
 __all__ = [

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 The world model: takes samples and evaluates conditions; without threads, clock or ROS.
@@ -33,18 +22,10 @@ import itertools
 import math
 from typing import Any, TypeVar
 
-from .conditions import compile_condition, compile_over, WatchResult
+from .condition import compile_condition, compile_over, WatchResult
 from .evidence import Evidence, FactValue, TruthValue
-from .facts import (
-    ConstantFact,
-    DerivedFact,
-    FactSet,
-    TfFact,
-    TopicFact,
-)
-from .facts_file import TF_TOPICS
-from .frames import Frames
-from .sources import (
+from .expressions.constant_values import Parameters
+from .facts.fact_state import (
     AgeSource,
     ConstantSource,
     DerivedSource,
@@ -53,9 +34,11 @@ from .sources import (
     TopicSource,
     WindowSource,
 )
-from .values import Parameters
+from .facts.facts import ConstantFact, DerivedFact, FactSet, TfFact, TopicFact
+from .facts.facts_file import TF_TOPICS
+from .facts.frames import Frames
 from .watches import combined, Confirm, Judged, Maintain, UntilKnown, Watch
-from ..engine.errors import DocumentError, Fault
+from ..documents.errors import DocumentError, Fault
 from ..lifecycle.ports import Condition
 
 JUMP = 0.1  #: s; if time jumps back by more, all samples are dropped

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 # ruff: noqa: D102 (what overrides is documented at its base)
 """
@@ -27,10 +16,10 @@ from collections.abc import Callable, Sequence
 import math
 from typing import Any
 
-from .conditions import WatchOutcome, WatchResult
+from .condition import WatchOutcome, WatchResult
 from .evidence import Evidence, TruthValue, Validity
-from .expressions import Expression
-from .sources import DerivedSource, Source
+from .expressions.expression import Expression
+from .facts.fact_state import DerivedSource, Source
 from ..lifecycle.ports import Condition
 
 _VERDICTS = {None: TruthValue.UNKNOWN, True: TruthValue.TRUE, False: TruthValue.FALSE}

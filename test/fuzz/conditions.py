@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Conditions: expressions over facts and parameters of several kinds, compiled and judged."""
 
@@ -20,12 +9,12 @@ import math
 import random
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError
+from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.world import Condition, parse_facts, WorldModel
-from action_lifecycle.world.conditions import compile_condition
+from action_lifecycle.world.condition import compile_condition
 from action_lifecycle.world.evidence import FactValue, TruthValue, Validity
-from action_lifecycle.world.expressions import AnyName, compile_expression
-from action_lifecycle.world.kinds import Kind
+from action_lifecycle.world.expressions.expression import AnyName, compile_expression
+from action_lifecycle.world.expressions.value_types import Kind
 
 from .case import Case
 from .expressions import condition, expression, NAMES, value_of

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Facts files: facts over real message types, expressions, limits, safety topics."""
 
@@ -19,9 +8,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError
+from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.world import parse_facts, WorldModel
-from action_lifecycle.world.reducers import REDUCERS
+from action_lifecycle.world.expressions.reducers import REDUCERS
 
 from .case import Case
 from .expressions import expression, NAMES
@@ -44,7 +33,7 @@ _OVER_TIME = tuple(name for name, reducer in REDUCERS.items() if reducer.window)
 
 def topic_fact(rng: random.Random, type_name: str, topic: str) -> dict[str, Any]:
     """Return a fact on a topic."""
-    from action_lifecycle.ros.types import message_class
+    from action_lifecycle.ros.interfaces.types import message_class
 
     from .ros_data import paths_of
     kind = rng.random()
@@ -115,8 +104,8 @@ class Facts(Case):
     refused = (DocumentError,)
 
     def prepare(self) -> None:
-        from action_lifecycle.ros.field_kinds import field_kind
-        from action_lifecycle.ros.types import message_class
+        from action_lifecycle.ros.interfaces.field_kinds import field_kind
+        from action_lifecycle.ros.interfaces.types import message_class
         self.field_kind = field_kind
         for name in TYPES:
             message_class(name)

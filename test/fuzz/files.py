@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Files that people write or copy: graphs, recipes, tools, stop files."""
 
@@ -23,7 +12,7 @@ from pathlib import Path
 import random
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError, LifecycleError
+from action_lifecycle.documents.errors import DocumentError, LifecycleError
 
 from .case import Case
 from .edits import plain_flow
@@ -131,13 +120,15 @@ class Files(Case):
     """Files as `action_lifecycle validate` and the nodes read them."""
 
     def prepare(self) -> None:
+        from action_lifecycle.agents.tools import McpServer
         from action_lifecycle.cli import checking
-        from action_lifecycle.engine import draw, load_graph, Machine
-        from action_lifecycle.engine.document import parse_document
-        from action_lifecycle.flow import parse_flow, recipes
-        from action_lifecycle.nodes.tools_file import load_tools
-        from action_lifecycle.tools import McpServer
-        from action_lifecycle.world.stop_file import StopFile
+        from action_lifecycle.documents.yaml_document import parse_document
+        from action_lifecycle.engine import load_graph, Machine
+        from action_lifecycle.flow import parse_flow
+        from action_lifecycle.flow.recipes import recipe as recipes
+        from action_lifecycle.graphs import drawing as draw
+        from action_lifecycle.nodes.agent.tools_file import load_tools
+        from action_lifecycle.world.safety.stop_file import StopFile
         self.files, self.draw, self.load_graph, self.machine = checking, draw, load_graph, Machine
         self.parse_flow, self.recipes, self.load_tools = parse_flow, recipes, load_tools
         self.stop_file = StopFile

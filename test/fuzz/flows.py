@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Flow files: made action by action or taken from the repository, then spoilt as data and text."""
 
@@ -22,10 +11,10 @@ import random
 import re
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError
+from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.flow import parse_flow
-from action_lifecycle.flow.checks import check_names
-from action_lifecycle.world.kinds import Kind
+from action_lifecycle.flow.files.checks import check_names
+from action_lifecycle.world.expressions.value_types import Kind
 import yaml
 
 from .case import Case
@@ -179,8 +168,8 @@ class Flows(Case):
         self.data = [data for data in loaded if isinstance(data, dict)]
         self.kinds = {name: _KINDS[kind] for name, kind in NAMES.items()}
         try:
-            from action_lifecycle.cli.motions import motion_faults
-            from action_lifecycle.nodes.check_request import check_request
+            from action_lifecycle.cli.running.motions import motion_faults
+            from action_lifecycle.nodes.action.check_request import check_request
             self.motion_faults: Any = motion_faults
             self.check_request: Any = check_request
         except ImportError:  # no ROS

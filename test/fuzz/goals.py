@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Goals: JSON that is filled into messages of many types and held against limits."""
 
@@ -28,7 +17,8 @@ class Goals(Case):
     """Goals, requests and messages of every type that a robot's programs have."""
 
     def prepare(self) -> None:
-        from action_lifecycle.ros import goals, limits, types
+        from action_lifecycle.ros.interfaces import limits, types
+        from action_lifecycle.ros.interfaces import message_fields as goals
         from rclpy.serialization import serialize_message
         self.goals, self.limits, self.serialize = goals, limits, serialize_message
         wanted = ('control_msgs/', 'nav2_msgs/', 'test_msgs/', 'tf2_msgs/', 'example_interfaces/')
@@ -93,7 +83,7 @@ class Goals(Case):
     @property
     def goals_error(self) -> type[Exception]:
         """Return what a path that can't be read raises."""
-        from action_lifecycle.world.paths import PathError
+        from action_lifecycle.world.expressions.field_paths import PathError
         return PathError
 
 

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Damaged journals: bytes, pages and values that are not what was written, read by everybody."""
 
@@ -26,7 +15,7 @@ import sqlite3
 from typing import Any
 
 from action_lifecycle.engine import load_graph
-from action_lifecycle.engine.resources import config_file
+from action_lifecycle.graphs.packaged import config_file
 from action_lifecycle.journal import JournalReader, verify_journal
 from action_lifecycle.journal.export import export_rows
 from action_lifecycle.journal.projection import Projection
@@ -58,7 +47,7 @@ def template(seed: int) -> dict[str, bytes]:
             run = rig.submit(Writer(rng).write(data))
             rig.clock.run(rng.choice((0.0, 0.5, 1.5, 9.0)))
             try:
-                from action_lifecycle.flow.edits import parse_edit
+                from action_lifecycle.flow.files.edit import parse_edit
                 rig.orchestrator.edit(run.flow_id, parse_edit(
                     Writer(rng).write(edit(rng, list(data['actions'])))), 'me', 'why')
             except Case.refused:

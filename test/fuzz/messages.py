@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Messages as they come: serialized bytes, read back, handed to facts, judged and published."""
 
@@ -19,9 +8,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError, LifecycleError
+from action_lifecycle.documents.errors import DocumentError, LifecycleError
 from action_lifecycle.world import Condition, parse_facts, WorldModel
-from action_lifecycle.world.facts import TopicFact
+from action_lifecycle.world.facts.facts import TopicFact
 
 from .case import Case
 from .facts import topic_fact, TYPES
@@ -45,11 +34,11 @@ class Messages(Case):
     block = 1024
 
     def prepare(self) -> None:
-        from action_lifecycle.nodes.unmet_conditions import in_words, Topics
+        from action_lifecycle.nodes.bridge.unmet_conditions import in_words, Topics
         from action_lifecycle.ros.conversions.evidence import evidence_to, fact_to
-        from action_lifecycle.ros.field_kinds import field_kind
-        from action_lifecycle.ros.goals import fill
-        from action_lifecycle.ros.types import message_class
+        from action_lifecycle.ros.interfaces.field_kinds import field_kind
+        from action_lifecycle.ros.interfaces.message_fields import fill
+        from action_lifecycle.ros.interfaces.types import message_class
         from rclpy.serialization import deserialize_message, serialize_message
 
         from .ros_data import data_of, spoil
@@ -168,7 +157,7 @@ class Messages(Case):
         return True
 
     def _comparable(self, name: str) -> bool:
-        from action_lifecycle.world.kinds import Kind
+        from action_lifecycle.world.expressions.value_types import Kind
         return self.facts.kinds[name] in (Kind.NUMBER, Kind.ANY, Kind.TEXT, Kind.TRUTH)
 
 

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Requests of other nodes and people: events, answers, parameters, conditions, evidence."""
 
@@ -20,7 +9,7 @@ import json
 import random
 from typing import Any
 
-from action_lifecycle.engine.errors import LifecycleError, TransitionNotAllowed
+from action_lifecycle.documents.errors import LifecycleError, TransitionNotAllowed
 
 from .case import Case
 from .edits import plain_flow
@@ -49,11 +38,11 @@ class Requests(Case):
     rig: Rig | None = None
 
     def prepare(self) -> None:
-        from action_lifecycle.nodes import send_event
-        from action_lifecycle.nodes.flow_sources import order_from
-        from action_lifecycle.nodes.unmet_conditions import in_words, Topics
+        from action_lifecycle.nodes.action.flows import send_event
+        from action_lifecycle.nodes.action.flows.flow_sources import order_from
+        from action_lifecycle.nodes.bridge.unmet_conditions import in_words, Topics
         from action_lifecycle.ros.conversions import evidence, motion, status
-        from action_lifecycle.ros.limits import message_fault
+        from action_lifecycle.ros.interfaces.limits import message_fault
         from action_lifecycle.world import parse_facts, WorldModel
         from action_lifecycle_msgs import action, msg, srv
         self.action, self.msg, self.srv = action, msg, srv

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The processes of one robot in a soak, what kills and hurts them, and what is checked at rest."""
 
@@ -30,7 +19,7 @@ from typing import Any
 
 from action_lifecycle.fleet import RedisReader
 from action_lifecycle.journal import JournalError, JournalReader, verify_journal
-from action_lifecycle.ros.qos import state_qos
+from action_lifecycle.ros.interfaces.qos import state_qos
 from action_lifecycle_msgs.msg import LedgerSync, SafetyState
 from isolation import UDP
 from unit.fleet.redis_server import SERVER

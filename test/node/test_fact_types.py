@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Facts from messages of many types, as rclpy deserializes them."""
 
@@ -21,12 +10,12 @@ from collections.abc import Callable
 import importlib.util
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError
+from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.ros.conversions.basic import to_time
-from action_lifecycle.ros.field_kinds import field_kind
-from action_lifecycle.ros.types import message_class
+from action_lifecycle.ros.interfaces.field_kinds import field_kind
+from action_lifecycle.ros.interfaces.types import message_class
 from action_lifecycle.world import Condition, parse_facts, Validity, WorldModel
-from action_lifecycle.world.kinds import Kind, kind_of
+from action_lifecycle.world.expressions.value_types import Kind, kind_of
 import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message

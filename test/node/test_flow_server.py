@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """What the action ~/execute_flow takes, without a middleware."""
 
@@ -21,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from action_lifecycle.lifecycle.states import ErrorCode
-from action_lifecycle.nodes.flow_check import FlowRefused
-from action_lifecycle.nodes.flow_server import FlowServer
+from action_lifecycle.nodes.action.flows.flow_check import FlowRefused
+from action_lifecycle.nodes.action.flows.flow_server import FlowServer
 from action_lifecycle_msgs.action import ExecuteFlow
 import pytest
 

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Goals of any action type from plain data: what does not fit is named by its field."""
 
@@ -18,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from action_lifecycle.ros.goals import fill, LATER, limit_faults, resolve
-from action_lifecycle.ros.types import action_class
+from action_lifecycle.ros.interfaces.message_fields import fill, LATER, limit_faults, resolve
+from action_lifecycle.ros.interfaces.types import action_class
 import numpy as np
 import pytest
 

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The ledger node brings the journal into a real Redis and says how far it is."""
 
@@ -19,17 +8,17 @@ from __future__ import annotations
 from itertools import groupby
 import time
 
-from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.fleet import RedisReader, RedisTasks, SmartLedger
 from action_lifecycle.fleet.checkpoints import pack
 from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.journal.projection import Projection
 from action_lifecycle.lifecycle.states import ErrorCode
-from action_lifecycle.nodes.ledger import LedgerNode
-from action_lifecycle.nodes.ledger_link import held_until, TOLD
-from action_lifecycle.nodes.queries import SLICE
+from action_lifecycle.nodes.action.ledger_link import held_until, TOLD
+from action_lifecycle.nodes.ledger.node import LedgerNode
+from action_lifecycle.nodes.shared.queries import SLICE
 from action_lifecycle.ros.conversions.basic import to_time
-from action_lifecycle.ros.executor import make_executor
+from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle_msgs.msg import Lease, LedgerSync
 from action_lifecycle_msgs.srv import GetAction, GetCheckpoint
 from diagnostic_msgs.msg import DiagnosticArray

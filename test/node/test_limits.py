@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 """What comes from outside is limited in size, and no name of it becomes a path, key or topic."""
 
 from __future__ import annotations
@@ -20,9 +9,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
-from action_lifecycle.ros.executor import make_executor
-from action_lifecycle.ros.limits import MAX_DOCUMENT, MAX_ITEMS, MAX_TEXT, message_fault
+from action_lifecycle.nodes.action.node import ActionLifecycleNode
+from action_lifecycle.ros.interfaces.limits import MAX_DOCUMENT, MAX_ITEMS, MAX_TEXT, message_fault
+from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Evidence, Fact
 from action_lifecycle_msgs.srv import ClearStop, Evaluate, GetHistory, Respond, SendEvent, Verify

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """What the middleware has lost on its way back is asked for again."""
 
@@ -24,12 +13,12 @@ from typing import Any
 from action_lifecycle.cli import client as cli_client
 from action_lifecycle.cli.client import connect
 from action_lifecycle.cli.exits import NotThere
-from action_lifecycle.flow.loading import parse_flow
-from action_lifecycle.nodes import flow_check
-from action_lifecycle.nodes.flow_check import FlowCheck
-from action_lifecycle.ros import goal_client, motion_client
-from action_lifecycle.ros.lifecycle_node import ManagedNode
-from action_lifecycle.ros.transitions import SUCCESS
+from action_lifecycle.flow.files.loader import parse_flow
+from action_lifecycle.nodes.action.flows import flow_check
+from action_lifecycle.nodes.action.flows.flow_check import FlowCheck
+from action_lifecycle.ros.calls import goal_client, motion_client
+from action_lifecycle.ros.node.lifecycle_node import ManagedNode
+from action_lifecycle.ros.node.transitions import SUCCESS
 from action_lifecycle_msgs.srv import Check
 from isolation import domain_id
 from lifecycle_msgs.srv import GetState

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """No motion starts once the journal of a running node was deleted, renamed or replaced."""
 
@@ -21,8 +10,8 @@ from pathlib import Path
 import subprocess
 
 from action_lifecycle.journal import Entry, Journal
-from action_lifecycle.nodes.action_health import journal_health
-from action_lifecycle.ros.diagnostics import ERROR, OK
+from action_lifecycle.nodes.action.health import journal_health
+from action_lifecycle.ros.node.diagnostics import ERROR, OK
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import pytest
 

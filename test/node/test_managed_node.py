@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The base of the managed nodes: gates, faults, timers, the executor and what holds it."""
 
@@ -22,16 +11,16 @@ import re
 import time
 from typing import Any
 
-from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.ros.conversions.basic import to_time
-from action_lifecycle.ros.diagnostics import Health, OK
-from action_lifecycle.ros.executor import make_executor
-from action_lifecycle.ros.lifecycle_node import ManagedNode
-from action_lifecycle.ros.name_claim import WAITING
-from action_lifecycle.ros.qos import state_qos
-from action_lifecycle.ros.timers import Alarm, sleep, Timeout
-from action_lifecycle.ros.transitions import FAILURE, SUCCESS
-from action_lifecycle.ros.watchdog import Watchdog
+from action_lifecycle.ros.interfaces.qos import state_qos
+from action_lifecycle.ros.node.diagnostics import Health, OK
+from action_lifecycle.ros.node.executor import make_executor
+from action_lifecycle.ros.node.lifecycle_node import ManagedNode
+from action_lifecycle.ros.node.name_claim import WAITING
+from action_lifecycle.ros.node.timers import Alarm, sleep, Timeout
+from action_lifecycle.ros.node.transitions import FAILURE, SUCCESS
+from action_lifecycle.ros.node.watchdog import Watchdog
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
@@ -188,7 +177,7 @@ def test_services_and_actions_are_closed_while_it_is_not_active(rig: Rig) -> Non
 def test_ended_goals_are_forgotten_so_that_the_status_stays_small(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr('action_lifecycle.ros.lifecycle_node.RESULT_TIMEOUT', 1)
+    monkeypatch.setattr('action_lifecycle.ros.node.lifecycle_node.RESULT_TIMEOUT', 1)
     rig.node.start()
     sizes: list[int] = []
     rig.other.create_subscription(
@@ -332,7 +321,7 @@ def test_an_alarm_and_a_delay_in_ros_time_survive_a_jump_back() -> None:
 def test_the_executor_is_chosen_by_the_version_of_rclpy(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, version: Any, choice: str, expected: str
 ) -> None:
-    monkeypatch.setattr('action_lifecycle.ros.executor.rclpy_version', lambda: version)
+    monkeypatch.setattr('action_lifecycle.ros.node.executor.rclpy_version', lambda: version)
     assert type(make_executor(choice, rig.context)).__name__ == expected
 
 
@@ -367,7 +356,7 @@ def test_what_takes_long_is_a_warning_only_if_people_may_notice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     times = iter([0.03, 1.0, 1.25, 2.0, 2.015])
-    monkeypatch.setattr('action_lifecycle.ros.watchdog.now', lambda: next(times))
+    monkeypatch.setattr('action_lifecycle.ros.node.watchdog.now', lambda: next(times))
     told: list[str] = []
     warned: list[str] = []
     dog = Watchdog(told.append, warn=warned.append)

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Parameters: described, limited, judged before they are set, all in the sample file."""
 
@@ -24,11 +13,11 @@ import signal
 import subprocess
 from typing import Any
 
-from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
-from action_lifecycle.nodes.language_model import LanguageModelNode
-from action_lifecycle.nodes.ledger import LedgerNode
-from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
+from action_lifecycle.documents.errors import LifecycleError
+from action_lifecycle.nodes.action.node import ActionLifecycleNode
+from action_lifecycle.nodes.agent.node import LanguageModelNode
+from action_lifecycle.nodes.bridge.node import WorldModelBridge
+from action_lifecycle.nodes.ledger.node import LedgerNode
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from isolation import domain_id
 import pytest

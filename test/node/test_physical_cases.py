@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 What an action may not do to a robot, with action node and bridge, over DDS, on one journal.
@@ -26,8 +15,8 @@ import time
 from typing import Any
 
 from action_lifecycle.journal import JournalReader, Row
-from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
-from action_lifecycle.ros.goal_client import GoalClient
+from action_lifecycle.nodes.action.node import ActionLifecycleNode
+from action_lifecycle.ros.calls.goal_client import GoalClient
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 from action_lifecycle_msgs.srv import ClearStop

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """How the process of a managed node ends: it waits until what moves has stopped."""
 
@@ -24,15 +13,15 @@ import subprocess
 import sys
 from typing import Any
 
-from action_lifecycle.ros.process import STOP_TIME, STUCK
+from action_lifecycle.ros.node.process import STOP_TIME, STUCK
 from isolation import domain_id
 import pytest
 
 PROCESS = """
 import sys, time
-from action_lifecycle.ros import process
-from action_lifecycle.ros.lifecycle_node import ManagedNode
-from action_lifecycle.ros.timers import Timeout
+from action_lifecycle.ros.node import process
+from action_lifecycle.ros.node.lifecycle_node import ManagedNode
+from action_lifecycle.ros.node.timers import Timeout
 
 def tell(word):
     print(word, time.monotonic(), flush=True)

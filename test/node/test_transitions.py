@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The three nodes through their transitions: again and again, under load, by a nav2 manager."""
 
@@ -22,10 +11,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from action_lifecycle.nodes.action_lifecycle import ActionLifecycleNode
-from action_lifecycle.nodes.ledger import LedgerNode
-from action_lifecycle.nodes.world_model_bridge import WorldModelBridge
-from action_lifecycle.ros.executor import make_executor
+from action_lifecycle.nodes.action.node import ActionLifecycleNode
+from action_lifecycle.nodes.bridge.node import WorldModelBridge
+from action_lifecycle.nodes.ledger.node import LedgerNode
+from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle_msgs.srv import ListActions
 from isolation import domain_id
 from lifecycle_msgs.msg import State, Transition

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Services of any type as verifiers: requests from templates, verdicts by expression."""
 
 from __future__ import annotations
@@ -19,16 +8,16 @@ import threading
 import time
 from typing import Any
 
-from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.lifecycle.checkers import check, register_checker
 from action_lifecycle.lifecycle.ports import Verdict, VerifyRequest
 from action_lifecycle.lifecycle.verifier_kinds import ServiceVerify
-from action_lifecycle.nodes.verifiers import InThread
-from action_lifecycle.nodes.verify_service import (
+from action_lifecycle.nodes.action.verifiers.service_verifier import (
     filled_request,
     judged,
     service_faults,
 )
+from action_lifecycle.nodes.action.verifiers.verifiers import InThread
 import pytest
 from std_srvs.srv import SetBool, Trigger
 

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Converts times, UUIDs, error codes and JSON values."""
 
@@ -25,8 +14,8 @@ from builtin_interfaces.msg import Time
 from rosidl_runtime_py.convert import message_to_ordereddict
 from unique_identifier_msgs.msg import UUID
 
-from ...engine.errors import LifecycleError
-from ...engine.json_text import read_json
+from ...documents.errors import LifecycleError
+from ...documents.json_text import read_json
 from ...lifecycle.states import ErrorCode
 
 LAST_TIME = 2**31 - 1

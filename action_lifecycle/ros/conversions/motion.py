@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Converts motions and confirmations, as both sides of the bridge's actions use them."""
 
@@ -27,8 +16,8 @@ from action_lifecycle_msgs.srv import Evaluate
 
 from .basic import from_uuid, json_or_text, to_code, to_seconds, to_time, to_uuid
 from .evidence import evidence_from, evidence_to
-from ...engine.errors import LifecycleError
-from ...engine.json_text import read_object
+from ...documents.errors import LifecycleError
+from ...documents.json_text import read_object
 from ...lifecycle.ports import (
     Condition,
     Confirmation,
@@ -37,7 +26,7 @@ from ...lifecycle.ports import (
     MotionResult,
     MotionStep,
 )
-from ...world.values import Parameters
+from ...world.expressions.constant_values import Parameters
 
 _VERDICTS = {name: getattr(ConfirmOutcome.Result, name.upper())
              for name in ('confirmed', 'refuted', 'timed_out', 'stale')}

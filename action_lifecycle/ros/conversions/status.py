@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Converts the states of actions and flows, and questions to people."""
 
@@ -23,12 +12,12 @@ from action_lifecycle_msgs import msg
 
 from .basic import sec_nanosec, to_seconds, to_time, to_uuid
 from .evidence import evidence_to
-from ...dialogue import Request
-from ...flow.run import FlowRun
-from ...journal import Row
+from ...dialogue.desk import Request
+from ...flow.run.flow_run import FlowRun
+from ...journal.row import Row
 from ...lifecycle.action import Action
 from ...lifecycle.states import ActionState, ErrorCode, LEDGER_STATUS, ledger_status, Outcome
-from ...lifecycle.words import printable
+from ...lifecycle.text_format import printable
 
 LONGEST_QUESTION = 500
 """Maximum number of characters of a question in a line."""

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The commands that look at files say what is wrong and end with the code that tells it."""
 
@@ -21,7 +10,7 @@ import json
 from pathlib import Path
 
 from action_lifecycle.cli import main
-from action_lifecycle.engine.document import read_document
+from action_lifecycle.documents.yaml_document import read_document
 import pytest
 
 CONFIG = Path(__file__).parents[3] / 'config'

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The lines of the operator's terminal."""
 
 from __future__ import annotations
@@ -20,8 +9,8 @@ import os
 import time
 from typing import Any
 
-from action_lifecycle.cli.answering import OpenQuestion, Questions, split_answer
-from action_lifecycle.cli.terminal import _Lines, Terminal
+from action_lifecycle.cli.operators.answering import OpenQuestion, Questions, split_answer
+from action_lifecycle.cli.operators.terminal import _Lines, Terminal
 from action_lifecycle_msgs.msg import OperatorRequest
 from action_lifecycle_msgs.srv import Respond
 import pytest

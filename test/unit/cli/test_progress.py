@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """What `run` and `watch` say of a flow while it runs."""
 
@@ -23,9 +12,9 @@ from typing import Any
 import pytest
 
 msg = pytest.importorskip('action_lifecycle_msgs.msg')
-progress = pytest.importorskip('action_lifecycle.cli.progress')
-observing = pytest.importorskip('action_lifecycle.cli.observing')
-summaries = pytest.importorskip('action_lifecycle.cli.summary')
+progress = pytest.importorskip('action_lifecycle.cli.running.progress')
+observing = pytest.importorskip('action_lifecycle.cli.observer')
+summaries = pytest.importorskip('action_lifecycle.cli.running.summary')
 
 HEALTHY = [('start', 'assigned', 'in_progress'), ('execute', 'in_progress', 'executing_motion'),
            ('motion_done', 'executing_motion', 'sensor_confirm'),

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """What `run` makes of its arguments, before it asks any node."""
 
@@ -79,7 +68,7 @@ def test_a_command_alone_on_its_domain_does_not_find_itself(
 @pytest.mark.parametrize(('following', 'said'), [
     (None, 'no further time by the wall clock'), (5.0, 'next at 1970-01-0')])
 def test_a_job_that_never_comes_again_is_told_in_words(following: float | None, said: str) -> None:
-    run = pytest.importorskip('action_lifecycle.cli.summary')
+    run = pytest.importorskip('action_lifecycle.cli.running.summary')
     from rich.console import Console
     console = Console(record=True, width=200)
     run._print_job(console, {'id': 'j', 'schedule': 'once', 'clock': 'wall', 'next': following})
@@ -87,7 +76,7 @@ def test_a_job_that_never_comes_again_is_told_in_words(following: float | None, 
 
 
 def test_the_next_time_of_a_job_has_its_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    summary = pytest.importorskip('action_lifecycle.cli.summary')
+    summary = pytest.importorskip('action_lifecycle.cli.running.summary')
     from rich.console import Console
     monkeypatch.setenv('TZ', 'UTC-02:30')  # the sign is that of POSIX
     time.tzset()
@@ -105,5 +94,5 @@ def test_the_next_time_of_a_job_has_its_time_zone(monkeypatch: pytest.MonkeyPatc
     ('8', 8), ('8.0', 8.0), ('true', True), ('on', 'on'), ('1:30', '1:30'), ("'8'", '8'),
     ('[1, 2]', [1, 2]), ('a b', 'a b'), ('', ''), ('a=b', 'a=b'), ('2027-01-31', '2027-01-31')])
 def test_the_type_of_a_parameter_is_that_of_yaml(text: str, value: Any) -> None:
-    run = pytest.importorskip('action_lifecycle.cli.following')
+    run = pytest.importorskip('action_lifecycle.cli.running.following')
     assert run._parameter(f'name={text}') == ('name', value)

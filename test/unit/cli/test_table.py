@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """What the tables say of actions that wait for a person."""
 
@@ -111,7 +100,7 @@ def test_colors_are_for_terminals_and_not_where_nobody_wants_them(
 def test_lines_for_programs_have_a_table_of_plain_characters(
     monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    summary = pytest.importorskip('action_lifecycle.cli.summary')
+    summary = pytest.importorskip('action_lifecycle.cli.running.summary')
     execute_flow = pytest.importorskip('action_lifecycle_msgs.action').ExecuteFlow
     changes = [msg.ActionStateChange(flow_id='f', action_id='pick', attempt=1, event='terminate',
                                      to_state='terminated', outcome='succeeded')]

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 """The dialogue of a flow: what is kept of questions and answers, by whom, and over a restart."""
 
 from __future__ import annotations
@@ -21,8 +10,8 @@ from typing import Any
 
 from action_lifecycle.dialogue import Dialogue, FlowDialogues, register_hooks
 from action_lifecycle.dialogue.flow_dialogue import dialogue_rows, entries_of
-from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.engine.resources import packaged_graph
+from action_lifecycle.documents.errors import LifecycleError
+from action_lifecycle.graphs.packaged import packaged_graph
 from action_lifecycle.journal import Entry as JournalEntry
 from action_lifecycle.lifecycle.ports import Question
 import pytest

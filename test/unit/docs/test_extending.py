@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The examples of docs/extending.md do what the page says."""
 
@@ -27,22 +16,22 @@ import textwrap
 from types import SimpleNamespace
 from typing import Any
 
+from action_lifecycle.documents.errors import DocumentError
+from action_lifecycle.documents.yaml_document import parse_document
 from action_lifecycle.engine import load_graph, StateHandler
-from action_lifecycle.engine.document import parse_document
-from action_lifecycle.engine.errors import DocumentError
-from action_lifecycle.engine.states import REGISTRY
 from action_lifecycle.fleet import open_ledger
 from action_lifecycle.fleet.ledger import LEDGERS
 from action_lifecycle.flow import parse_flow
-from action_lifecycle.flow.schema import flow_schema
+from action_lifecycle.flow.files.json_schema import flow_schema
+from action_lifecycle.graphs.state_types import REGISTRY
 from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.lifecycle.verifiers import VERIFIERS
 from action_lifecycle.world import parse_facts
-from action_lifecycle.world.expressions import compile_expression
-from action_lifecycle.world.functions import FUNCTIONS
-from action_lifecycle.world.kinds import Kind
-from action_lifecycle.world.reducers import reduce_elements, reduce_window, REDUCERS
+from action_lifecycle.world.expressions.expression import compile_expression
+from action_lifecycle.world.expressions.functions import FUNCTIONS
+from action_lifecycle.world.expressions.reducers import reduce_elements, reduce_window, REDUCERS
+from action_lifecycle.world.expressions.value_types import Kind
 from jsonschema import validate, ValidationError
 import pytest
 

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """What the pages link to is there, their examples are sound, and they make a site."""
 
@@ -24,10 +13,10 @@ import subprocess
 import sys
 from typing import Any
 
+from action_lifecycle.documents.yaml_document import parse_document
 from action_lifecycle.engine import load_graph
-from action_lifecycle.engine.document import parse_document
-from action_lifecycle.flow.edits import parse_edit
-from action_lifecycle.flow.loading import parse_flow
+from action_lifecycle.flow.files.edit import parse_edit
+from action_lifecycle.flow.files.loader import parse_flow
 from action_lifecycle.world import parse_facts
 from docs_tables import with_tables
 import pytest
@@ -163,3 +152,11 @@ def test_files_that_pages_name_are_there() -> None:
                 r'`((?:action_lifecycle|bench|config|docs|launch|test|tools)/[\w./-]+\.\w+)`',
                 prose(page)):
             assert (ROOT / name).exists(), f'{page.name}: {name}'
+
+
+def test_the_way_of_an_action_is_in_files_that_exist() -> None:
+    text = (ROOT / 'docs/architecture.md').read_text(encoding='utf-8')
+    section = text.partition('## The way of an action')[2].partition('\n## ')[0]
+    files = re.findall(r'`([a-z_/]+\.py)` \|$', section, re.M)
+    assert 10 < len(files) == len(set(files)) <= 22
+    assert [file for file in files if not (ROOT / 'action_lifecycle' / file).exists()] == []

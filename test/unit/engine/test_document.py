@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """YAML documents: every fault has its place, and nothing loads by halves."""
 
@@ -18,9 +7,9 @@ from __future__ import annotations
 
 from typing import Literal, Union
 
-from action_lifecycle.engine.document import parse_document, read_document
-from action_lifecycle.engine.errors import DocumentError, LifecycleError
-from action_lifecycle.engine.models import read_back, StrictModel, validate
+from action_lifecycle.documents.errors import DocumentError, LifecycleError
+from action_lifecycle.documents.models import read_back, StrictModel, validate
+from action_lifecycle.documents.yaml_document import parse_document, read_document
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
@@ -144,7 +133,7 @@ def test_usual_slips_are_told_with_their_cure(
     text: str, fault: str, parser: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if parser == 'Python':
-        monkeypatch.setattr('action_lifecycle.engine.document._Loader', yaml.SafeLoader)
+        monkeypatch.setattr('action_lifecycle.documents.yaml_document._Loader', yaml.SafeLoader)
     assert faults_of(text) == [f'f.yaml:{fault}']
 
 

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Graph files: both shapes load, and every fault of a bad one is reported with its place."""
 
@@ -20,8 +9,8 @@ from pathlib import Path
 import time
 
 from action_lifecycle.engine import graph_schema, GraphError, LifecycleError, load_graph, State
-from action_lifecycle.engine.resources import config_file
-from action_lifecycle.engine.states import REGISTRY, StateRegistry
+from action_lifecycle.graphs.packaged import config_file
+from action_lifecycle.graphs.state_types import REGISTRY, StateRegistry
 import pytest
 
 DATA = Path(__file__).parent / 'data'
@@ -30,7 +19,7 @@ SHIPPED = ('action', 'flow', 'constellation', 'operation')
 
 def faults_of(text: str) -> list[str]:
     built_in = StateRegistry({name: cls for name, cls in REGISTRY.items()
-                              if cls.__module__.startswith('action_lifecycle.engine')})
+                              if cls.__module__.startswith('action_lifecycle.agents')})
     with pytest.raises(GraphError) as caught:
         load_graph(text, name='g.yaml', types=built_in)
     return [str(fault) for fault in caught.value.faults]

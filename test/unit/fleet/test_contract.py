@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """What `fleet.Ledger` guarantees, tested with each of its backends."""
 
@@ -22,7 +11,6 @@ import json
 import time
 
 from action_lifecycle.engine import load_graph
-from action_lifecycle.engine.resources import config_file
 from action_lifecycle.fleet import (
     LedgerError,
     LedgerRefused,
@@ -40,6 +28,7 @@ from action_lifecycle.fleet.loop_thread import end
 from action_lifecycle.fleet.operation_states import OperationState as State
 from action_lifecycle.fleet.operation_states import predecessors
 from action_lifecycle.fleet.sync import rebuild, Synchronizer
+from action_lifecycle.graphs.packaged import config_file
 from action_lifecycle.journal import Entry, Journal, Projection
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st

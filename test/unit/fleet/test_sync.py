@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Whatever happens to the server or to the one who syncs: the ledger becomes the journal."""
 
@@ -27,12 +16,12 @@ import sys
 import time
 
 from action_lifecycle.engine import load_graph
-from action_lifecycle.engine.resources import config_file
 from action_lifecycle.fleet import LedgerError, RedisLedger, RedisReader
 from action_lifecycle.fleet.backends.redis.connection import PASSWORD, PASSWORD_FILE, USERNAME
 from action_lifecycle.fleet.ledger import check_url
 from action_lifecycle.fleet.loop_thread import LoopThread
 from action_lifecycle.fleet.sync import Synchronizer
+from action_lifecycle.graphs.packaged import config_file
 from action_lifecycle.journal import Entry, Journal, SystemClock, verify_journal
 from action_lifecycle.journal.projection import Projection
 import pytest

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Numbers of flows and facts files that are times or counts have bounds."""
 
 from __future__ import annotations
@@ -19,12 +8,12 @@ from collections.abc import Iterator
 import typing
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError
-from action_lifecycle.engine.models import json_schema, LONGEST, seconds
+from action_lifecycle.documents.errors import DocumentError
+from action_lifecycle.documents.models import json_schema, LONGEST, seconds
 from action_lifecycle.flow import parse_flow
-from action_lifecycle.flow.spec import FlowSpec
+from action_lifecycle.flow.files.spec import FlowSpec
 from action_lifecycle.lifecycle.spec import ActionSpec
-from action_lifecycle.world.facts_file import FactsFile
+from action_lifecycle.world.facts.facts_file import FactsFile
 import pytest
 
 NOT_TIMES = {

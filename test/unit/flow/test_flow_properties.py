@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 Random flows, failures, edits and crashes against a slow, obvious reference.
@@ -30,9 +19,9 @@ from pathlib import Path
 import random
 from typing import Any, NamedTuple
 
-from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.flow.edits import parse_edit
-from action_lifecycle.flow.run import FlowRun
+from action_lifecycle.documents.errors import LifecycleError
+from action_lifecycle.flow.files.edit import parse_edit
+from action_lifecycle.flow.run.flow_run import FlowRun
 from action_lifecycle.lifecycle.ports import MotionRequest
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode
 from hypothesis import given, HealthCheck, settings
@@ -326,7 +315,7 @@ def test_flows_end_as_the_reference_says(
 @settings(max_examples=ROUNDS)
 @given(st.data())
 def test_order_and_cycles_are_those_of_graphlib(data: st.DataObject) -> None:
-    from action_lifecycle.flow.dag import CycleError, Dag, topological_order
+    from action_lifecycle.flow.scheduling.dag import CycleError, Dag, topological_order
     dag: Dag[int] = Dag({})
     names = [f'a{index}' for index in range(8)]
     for _ in range(data.draw(st.integers(1, 25))):

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Any job under any clock: bounded work, bounded data, and the same after a restart."""
 
 from __future__ import annotations
@@ -19,9 +8,9 @@ import json
 import math
 from pathlib import Path
 
-from action_lifecycle.flow.job import Job, MAX_OWED, read_job, valid_time
+from action_lifecycle.flow.jobs.job import Job, MAX_OWED, read_job, valid_time
 from action_lifecycle.journal.row import MAX_DATA
-from action_lifecycle.lifecycle.schedule import LATEST, ScheduleSpec
+from action_lifecycle.lifecycle.schedule.schedule import LATEST, ScheduleSpec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """A verified run leaves a recipe; it is executed again only where nothing has changed."""
 
@@ -25,12 +14,12 @@ import sys
 import time
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError, LifecycleError
+from action_lifecycle.documents.errors import DocumentError, LifecycleError
 from action_lifecycle.flow import FlowRun, parse_flow
-from action_lifecycle.flow.recipe_file import recipe_path
-from action_lifecycle.flow.recipe_making import RecipeMaker
-from action_lifecycle.flow.recipe_world import facts_of_goals, knows, world_then
-from action_lifecycle.flow.recipes import Recipe, source_of, write_recipe
+from action_lifecycle.flow.recipes.recipe import Recipe, source_of, write_recipe
+from action_lifecycle.flow.recipes.recipe_file import recipe_path
+from action_lifecycle.flow.recipes.recipe_making import RecipeMaker
+from action_lifecycle.flow.recipes.recipe_world import facts_of_goals, knows, world_then
 from action_lifecycle.lifecycle.states import Outcome
 import pytest
 

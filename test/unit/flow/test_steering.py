@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """A planner is told of what completed and edits the flow; nothing it says skips a check."""
 
@@ -19,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.flow.asker import MAX_FAILURES, MAX_TRIES, PlanReply
-from action_lifecycle.flow.flow import Flow
-from action_lifecycle.flow.run import FlowRun
+from action_lifecycle.documents.errors import LifecycleError
+from action_lifecycle.flow.files.flow import Flow
+from action_lifecycle.flow.planning.asker import MAX_FAILURES, MAX_TRIES, PlanReply
+from action_lifecycle.flow.run.flow_run import FlowRun
 import pytest
 
 from .robot import _Later, Clock, MOTION, Process, Robot, Start

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """What inputs may cost: each hostile one ends in an error, within its steps, time and memory."""
 
@@ -23,14 +12,15 @@ import subprocess
 import sys
 from typing import Any
 
-from action_lifecycle.engine.budget import budget, BudgetExceeded
-from action_lifecycle.engine.document import parse_document
-from action_lifecycle.engine.errors import DocumentError, LifecycleError, nearest
-from action_lifecycle.engine.json_text import read_object
+from action_lifecycle.documents.budget import budget, BudgetExceeded
+from action_lifecycle.documents.errors import DocumentError, LifecycleError
+from action_lifecycle.documents.json_text import read_object
+from action_lifecycle.documents.suggestions import nearest
+from action_lifecycle.documents.templates.template import render, TemplateError
+from action_lifecycle.documents.yaml_document import parse_document
 from action_lifecycle.flow import parse_flow
-from action_lifecycle.flow.edits import parse_edit
-from action_lifecycle.flow.loading import MOST_STEPS, steps_for
-from action_lifecycle.flow.templates import render, TemplateError
+from action_lifecycle.flow.files.edit import parse_edit
+from action_lifecycle.flow.files.loader import MOST_STEPS, steps_for
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 import pytest
@@ -91,8 +81,8 @@ FLOWS = {
 }
 READER = """
 import json, resource, sys
-from action_lifecycle.engine import budget as budgets
-from action_lifecycle.engine.errors import LifecycleError
+from action_lifecycle.documents import budget as budgets
+from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.flow import parse_flow
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
 made, Budget = [], budgets.Budget

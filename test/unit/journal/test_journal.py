@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """What is recorded, in which order, and how it is found again."""
 
@@ -27,8 +16,7 @@ import threading
 import time
 from types import SimpleNamespace
 
-from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.journal import barrier as barrier_module
+from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.journal import (
     elapsed,
     Entry,
@@ -39,6 +27,7 @@ from action_lifecycle.journal import (
     verify_journal,
 )
 from action_lifecycle.journal import journal as journal_module
+from action_lifecycle.journal.sqlite import barrier as barrier_module
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """
 Journals whose files were damaged: every question to them is answered or refused in a sentence.
@@ -32,7 +21,7 @@ import time
 from unittest.mock import patch
 
 from action_lifecycle.engine import load_graph
-from action_lifecycle.engine.resources import config_file
+from action_lifecycle.graphs.packaged import config_file
 from action_lifecycle.journal import (
     Entry,
     export_rows,
@@ -44,7 +33,7 @@ from action_lifecycle.journal import (
 )
 from action_lifecycle.journal.compaction import Removal, remove
 from action_lifecycle.journal.row import make_row, Row
-from action_lifecycle.journal.wal_checkpoint import CheckpointThread
+from action_lifecycle.journal.sqlite.wal_checkpoint import CheckpointThread
 import pytest
 
 DAMAGES = int(os.environ.get('JOURNAL_DAMAGES', '40'))

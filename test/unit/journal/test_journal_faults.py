@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Full, read-only, failing and damaged disks, and files of others: clear errors, nothing half."""
 
@@ -27,9 +16,9 @@ import subprocess
 import time
 from types import SimpleNamespace
 
-from action_lifecycle.journal import barrier as barrier_module
 from action_lifecycle.journal import Entry, Journal, JournalError, JournalReader, verify_journal
-from action_lifecycle.journal import schema as journal_schema
+from action_lifecycle.journal.sqlite import barrier as barrier_module
+from action_lifecycle.journal.sqlite import schema as journal_schema
 import pytest
 
 BIG = Entry('note', data={'padding': 'x' * 20_000})
@@ -275,7 +264,7 @@ def test_older_version_is_migrated_and_keeps_its_rows(path, monkeypatch):
     with Journal(path) as journal:
         rows = [journal.append(Entry('note')) for _ in range(3)]
     later = [*journal_schema.STEPS, ('CREATE TABLE later (name TEXT) STRICT',)]
-    monkeypatch.setattr('action_lifecycle.journal.schema.STEPS', later)
+    monkeypatch.setattr('action_lifecycle.journal.sqlite.schema.STEPS', later)
     with pytest.raises(JournalError, match='schema version 1, expected 2; its writer updates it'):
         JournalReader(path)
     with Journal(path) as journal:
@@ -289,7 +278,7 @@ def test_failed_migration_leaves_the_old_version(path, monkeypatch):
         row = journal.append(Entry('note'))
     broken = [*journal_schema.STEPS, ('CREATE TABLE later (name TEXT)', 'CREATE TABLE entry (a)')]
     with monkeypatch.context() as patched:
-        patched.setattr('action_lifecycle.journal.schema.STEPS', broken)
+        patched.setattr('action_lifecycle.journal.sqlite.schema.STEPS', broken)
         with pytest.raises(JournalError, match='table entry already exists'):
             Journal(path)
     with Journal(path) as journal:

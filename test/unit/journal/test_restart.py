@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Every state of an action is read back as it was: state, attempts, counts, outcome, evidence."""
 
@@ -19,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from action_lifecycle.engine import load_graph
-from action_lifecycle.engine.resources import config_file
+from action_lifecycle.graphs.packaged import config_file
 from action_lifecycle.journal import Journal
 from action_lifecycle.journal.sessions import SessionAction, Sessions
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 """Any schedule: its times strictly increase, and each question takes bounded work."""
 
 from __future__ import annotations
@@ -19,8 +8,13 @@ import datetime
 from itertools import islice, pairwise
 import math
 
-from action_lifecycle.lifecycle.calendar_rule import rule_fault
-from action_lifecycle.lifecycle.schedule import LATEST, Schedule, schedule_faults, ScheduleSpec
+from action_lifecycle.lifecycle.schedule.calendar_rule import rule_fault
+from action_lifecycle.lifecycle.schedule.schedule import (
+    LATEST,
+    Schedule,
+    schedule_faults,
+    ScheduleSpec,
+)
 from dateutil import rrule
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """A model that answers, and one that misbehaves in every way an endpoint can."""
 
@@ -21,9 +10,9 @@ import json
 import time
 from typing import Any
 
-from action_lifecycle.engine.chooser import one_of
-from action_lifecycle.llm import LanguageModel, ModelError, ModelSettings
-from action_lifecycle.llm.model import MAX_BODY, MAX_PROMPT
+from action_lifecycle.agents.chooser import one_of
+from action_lifecycle.agents.llm import LanguageModel, ModelError, ModelSettings
+from action_lifecycle.agents.llm.model import MAX_BODY, MAX_PROMPT
 import pytest
 
 from .endpoint import completion, Cut, Endpoint, Huge, Raw, Slow

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """MCP servers: a real one on a pipe that answers, dies, hangs and asks for authorisation."""
 
@@ -26,10 +15,11 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-from action_lifecycle.engine import json_schema, load_graph, Session, StateHandler
-from action_lifecycle.engine.errors import LifecycleError
-from action_lifecycle.tools import AuthRequiredError, McpServer, ToolError, ToolRegistry
-from action_lifecycle.tools.mcp_server import _link
+from action_lifecycle.agents.tools import AuthRequiredError, McpServer, ToolError, ToolRegistry
+from action_lifecycle.agents.tools.mcp_server import _link
+from action_lifecycle.documents import json_schema
+from action_lifecycle.documents.errors import LifecycleError
+from action_lifecycle.engine import load_graph, Session, StateHandler
 import pytest
 
 from .pauses import longest_pause

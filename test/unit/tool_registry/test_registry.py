@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """The tool registry, and tools made from Python callables."""
 
@@ -24,10 +13,10 @@ import threading
 import time
 from typing import Any, Literal, Optional, Union
 
-from action_lifecycle.engine import json_schema
-from action_lifecycle.engine.json_schema import check_schema, SchemaError
-from action_lifecycle.tools import MAX_RESULT, Tool, ToolError, ToolRegistry
-from action_lifecycle.tools.python import schema_of
+from action_lifecycle.agents.tools import MAX_RESULT, Tool, ToolError, ToolRegistry
+from action_lifecycle.agents.tools.python import schema_of
+from action_lifecycle.documents import json_schema
+from action_lifecycle.documents.json_schema import check_schema, SchemaError
 import pytest
 
 from .pauses import longest_pause

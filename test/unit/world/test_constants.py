@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Constants by name, and the values at which a safety topic stops or permits."""
 
@@ -20,9 +9,9 @@ from collections.abc import Mapping
 import math
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError
-from action_lifecycle.flow.checks import check_names
-from action_lifecycle.flow.loading import parse_flow
+from action_lifecycle.documents.errors import DocumentError
+from action_lifecycle.flow.files.checks import check_names
+from action_lifecycle.flow.files.loader import parse_flow
 from action_lifecycle.world import (
     Condition,
     FactSet,
@@ -32,7 +21,7 @@ from action_lifecycle.world import (
     TruthValue,
     WorldModel,
 )
-from action_lifecycle.world.kinds import Kind
+from action_lifecycle.world.expressions.value_types import Kind
 import pytest
 
 from . import messages

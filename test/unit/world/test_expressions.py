@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Expressions: what is admitted, what it means, and what an unknown fact does to it."""
 
@@ -20,9 +9,9 @@ import itertools
 import math
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError
-from action_lifecycle.world.expressions import compile_expression
-from action_lifecycle.world.functions import Text, Texts
+from action_lifecycle.documents.errors import DocumentError
+from action_lifecycle.world.expressions.expression import compile_expression
+from action_lifecycle.world.expressions.functions import Text, Texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """What is known of the kind of a value refuses a condition when it is loaded."""
 
@@ -18,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from action_lifecycle.engine.errors import DocumentError
+from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.world import compile_condition, Condition, parse_facts, WorldModel
-from action_lifecycle.world.conditions import condition_faults
-from action_lifecycle.world.expressions import compile_expression
-from action_lifecycle.world.functions import Text, Texts
-from action_lifecycle.world.kinds import Kind, kind_of
-from action_lifecycle.world.reducers import reduced
+from action_lifecycle.world.condition import condition_faults
+from action_lifecycle.world.expressions.expression import compile_expression
+from action_lifecycle.world.expressions.functions import Text, Texts
+from action_lifecycle.world.expressions.reducers import reduced
+from action_lifecycle.world.expressions.value_types import Kind, kind_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 import numpy as np

@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Safety under random publishers, silences, stops and late judgements, on a stepped clock."""
 
@@ -22,7 +11,7 @@ from typing import Any
 
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.world import parse_facts, Safety, SafetyMonitor, SafetyStatus
-from action_lifecycle.world.safety import APART, BEATS, LATE, LISTEN
+from action_lifecycle.world.safety.safety import APART, BEATS, LATE, LISTEN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

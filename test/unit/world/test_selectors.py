@@ -1,16 +1,5 @@
-# Copyright 2026 action_lifecycle maintainers
-#
-# Licensed under the Apache License, Version 2.0 (the "License");
-# you may not use this file except in compliance with the License.
-# You may obtain a copy of the License at
-#
-#     http://www.apache.org/licenses/LICENSE-2.0
-#
-# Unless required by applicable law or agreed to in writing, software
-# distributed under the License is distributed on an "AS IS" BASIS,
-# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
-# See the License for the specific language governing permissions and
-# limitations under the License.
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
 
 """Field paths: what they read from messages."""
 
@@ -19,11 +8,11 @@ from __future__ import annotations
 import array
 from typing import Any
 
-from action_lifecycle.world.arrays import Absent
-from action_lifecycle.world.functions import NoValue, Texts
-from action_lifecycle.world.paths import parse_path, PathError
-from action_lifecycle.world.reducers import reduce_elements, reduce_window
-from action_lifecycle.world.selectors import compile_path
+from action_lifecycle.world.expressions.field_paths import parse_path, PathError
+from action_lifecycle.world.expressions.functions import NoValue, Texts
+from action_lifecycle.world.expressions.reducers import reduce_elements, reduce_window
+from action_lifecycle.world.facts.arrays import Absent
+from action_lifecycle.world.facts.selectors import compile_path
 import numpy as np
 import pytest
 

@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A graph of typed states, which creates the states of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import copy
+from pathlib import Path
+from typing import Any
+
+from .chooser import Choice
+from ..documents.errors import LifecycleError
+from ..graphs.graph import Graph, Transition
+from ..graphs.loader import load_graph
+from ..graphs.state_types import REGISTRY, State
+
+
+class StateHandler:
+    """
+    The typed states of a graph file; sessions may share it.
+
+    `states_folder` has files `state_<name>.py` with further types. Each call of `get_state`
+    returns a new object with its own copy of the configuration.
+    """
+
+    def __init__(
+        self,
+        yaml_path: str | Path | None = None,
+        *,
+        graph: Graph | None = None,
+        states_folder: str | Path | None = None,
+    ) -> None:
+        if states_folder is not None:
+            REGISTRY.load_folder(states_folder)
+        if graph is None:
+            if yaml_path is None:
+                raise LifecycleError('a StateHandler needs a yaml_path or a graph')
+            graph = load_graph(yaml_path)
+        untyped = [name for name, state in graph.states.items() if not state.type]
+        if untyped:
+            raise LifecycleError(
+                f"graph '{graph.name}': no type is given for {', '.join(untyped)}")
+        self.graph = graph
+
+    def get_initial_state(self) -> State:
+        """Return a new object of the initial state."""
+        return self.get_state(self.graph.initial)
+
+    def get_state(self, name: str) -> State:
+        """Return a new object of a state; raises `LifecycleError` for an unknown name."""
+        state = self.graph.state(name)
+        return REGISTRY[state.type](name, copy.deepcopy(dict(state.config)))
+
+    def get_transitions(self, state: State | str, messages: Any = None) -> dict[str, list[str]]:
+        """Return the names of the next states as `tt` and their descriptions as `td`."""
+        name = state.name if isinstance(state, State) else state
+        choice = self.choice(name, self.graph.transitions_from(name), messages)
+        return {'tt': list(choice.names), 'td': list(choice.descriptions)}
+
+    def choice(self, state: str, transitions: Iterable[Transition], context: Any) -> Choice:
+        """Return the choice for a chooser; of transitions to the same state, the first counts."""
+        ways: dict[str, Transition] = {}
+        for transition in transitions:
+            ways.setdefault(transition.target, transition)
+        return Choice(
+            state, tuple(ways.values()), tuple(ways),
+            tuple(transition.description or self.graph.states[target].description
+                  for target, transition in ways.items()),
+            context)

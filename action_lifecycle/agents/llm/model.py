@@ -1,0 +1,247 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+A language model at an endpoint with the OpenAI protocol (chat completions).
+
+Each answer is validated by a JSON Schema and by a check of the caller. If it has faults, they are
+sent to the model, which may try again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+import json
+import logging
+import os
+import random
+from typing import Any
+
+from ...documents.errors import LifecycleError
+from ...documents.json_schema import object_schema, schema_faults
+
+URL, MODEL, KEY = 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'OPENAI_API_KEY'
+"""The environment variables of the endpoint, the model's name and the key."""
+MAX_BODY = 4 * 2**20
+"""Maximum size of a response of the endpoint, in bytes."""
+MAX_PROMPT = 2**20
+"""Maximum length of a request, in characters of all messages."""
+MAX_SHOWN = 4000  # maximum length of a refused answer that is sent back
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 10.0  # s, after the endpoint failed
+_AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
+
+Message = Mapping[str, str]
+Check = Callable[[Any], Sequence[str]]
+
+_LOG = logging.getLogger(__name__)
+
+
+class ModelError(LifecycleError):
+    """There is no usable answer of a language model."""
+
+
+class _Refused(Exception):
+    """An answer is refused; `faults` are sent to the model."""
+
+    def __init__(self, answer: str, faults: Sequence[str]) -> None:
+        self.answer = answer
+        self.faults = faults
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """
+    The endpoint, the model and its limits; the key comes from the environment only.
+
+    If empty, `base_url` and `model` come from OPENAI_BASE_URL and OPENAI_MODEL. `time_limit` (s):
+    for an answer with all its tries; `tries`: maximum number of answers of the model.
+    """
+
+    base_url: str = ''
+    model: str = ''
+    time_limit: float = 30.0
+    tries: int = 3
+    key: str = field(default_factory=lambda: os.environ.get(KEY, ''), repr=False)
+
+    def resolved(self) -> ModelSettings:
+        """Return the settings completed from the environment; raises `ModelError`."""
+        url = self.base_url or os.environ.get(URL, '')
+        model = self.model or os.environ.get(MODEL, '')
+        if not url or not model:
+            raise ModelError('a language model needs the URL of its endpoint and its name: '
+                             f'set {URL} and {MODEL}')
+        if '@' in url.partition('://')[2].partition('/')[0]:
+            raise ModelError(f'the URL of the endpoint holds a login; the key belongs into {KEY}')
+        if self.time_limit <= 0 or self.tries < 1:
+            raise ModelError('a language model needs a time limit > 0 and at least one try')
+        return ModelSettings(url, model, self.time_limit, self.tries, self.key)
+
+
+class LanguageModel:
+    """
+    Asks a model for JSON of a schema; provides an agent's `call_llm`.
+
+    All calls must come from one asyncio loop. At rate limits, failures and timeouts of the
+    endpoint, requests are repeated within the time limit.
+    """
+
+    def __init__(self, settings: ModelSettings | None = None) -> None:
+        self.settings = (settings or ModelSettings()).resolved()
+        try:
+            import openai
+        except ImportError as error:
+            raise ModelError(
+                'a language model needs openai: pip install action_lifecycle[openai]') from error
+        self._openai = openai
+        self._client: Any = openai.AsyncOpenAI(
+            api_key=self.settings.key or 'none', base_url=self.settings.base_url, max_retries=0)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def call_llm(self, context: Any, json_schema: Mapping[str, Any] | None = None) -> Any:
+        """Return the answer to a context, a list of messages or other data: JSON or text."""
+        messages = [_message(item) for item in
+                    (context if isinstance(context, list) else [context])]
+        if json_schema is None:
+            answer = await self.ask(messages, object_schema({'answer': {'type': 'string'}}))
+            return {'role': 'assistant', 'content': answer['answer']}
+        return await self.ask(messages, json_schema)
+
+    async def ask(
+        self, messages: Sequence[Message], schema: Mapping[str, Any],
+        check: Check = lambda answer: (),
+    ) -> Any:
+        """
+        Return an answer that is valid by the schema and by `check`; raises `ModelError`.
+
+        `check` returns the faults of an answer; it runs in a separate thread.
+        """
+        messages = [{**message, 'content': whole_characters(message['content'])}
+                    for message in messages]
+        size = sum(len(message['content']) for message in messages)
+        if size > MAX_PROMPT:
+            raise ModelError(f'the request has {size} characters, at most {MAX_PROMPT} are sent')
+        heard: list[str] = []
+        try:
+            return await asyncio.wait_for(
+                self._ask(list(messages), schema, check, heard), self.settings.time_limit)
+        except asyncio.TimeoutError:
+            raise ModelError(f'no usable answer within {self.settings.time_limit:g} s'
+                             + (f' ({heard[-1]})' if heard else '')) from None
+
+    async def _ask(
+        self, messages: list[Message], schema: Mapping[str, Any], check: Check, heard: list[str],
+    ) -> Any:
+        tries = failures = 0
+        while True:
+            try:
+                text = await self._complete(messages, schema)
+                return await _judged(text, schema, check)
+            except _Refused as refused:
+                tries += 1
+                told = whole_characters('\n'.join(refused.faults))
+                heard.append(f'refused: {told:.500}')
+                _LOG.info('an answer of the model is refused: %.500s', told)
+                if tries >= self.settings.tries:
+                    raise ModelError(f'no usable answer in {tries} tries; the last was refused: '
+                                     f'{told:.1000}') from None
+                messages = [
+                    *messages,
+                    {'role': 'assistant', 'content': whole_characters(refused.answer[:MAX_SHOWN])},
+                    {'role': 'user', 'content': f'This answer is refused:\n{told[:MAX_SHOWN]}\n'
+                     'Answer again, with JSON of the schema and nothing else.'}]
+            except self._openai.APIStatusError as error:
+                heard.append(f'the endpoint says {error.status_code}')
+                if error.status_code not in _AGAIN:
+                    raise ModelError(f'the endpoint says {error.status_code}: '
+                                     f'{error.message:.300}') from error
+                failures += 1
+                await asyncio.sleep(_pause(failures, error.response.headers.get('retry-after')))
+            except (self._openai.APIError, OSError) as error:
+                cause = error.__cause__ or error
+                heard.append(f'the endpoint can not be reached: {cause!s:.200}')
+                failures += 1
+                await asyncio.sleep(_pause(failures, None))
+
+    async def _complete(self, messages: list[Message], schema: Mapping[str, Any]) -> str:
+        """Return the text of one completion; refuses a response longer than MAX_BODY."""
+        body = bytearray()
+        async with self._client.chat.completions.with_streaming_response.create(
+            model=self.settings.model, messages=messages,
+            response_format={'type': 'json_schema', 'json_schema': {
+                'name': 'answer', 'schema': dict(schema), 'strict': True}},
+            timeout=self.settings.time_limit,
+        ) as response:
+            async for chunk in _chunks(response):
+                body += chunk
+                if len(body) > MAX_BODY:
+                    raise _Refused('', [f'the response is longer than {MAX_BODY} bytes'])
+        try:
+            choice = json.loads(body)['choices'][0]
+            text, why = choice['message'].get('content'), choice.get('finish_reason')
+        except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+            raise _Refused('', ['the response is no chat completion']) from None
+        if why in ('length', 'content_filter'):
+            raise _Refused(str(text or ''), [f'it was cut off ({why}); answer shorter'])
+        if not isinstance(text, str) or not text.strip():
+            raise _Refused('', ['it is empty'])
+        return text
+
+
+async def _chunks(response: Any) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in response.iter_bytes():
+            yield chunk
+    except Exception as error:  # of the HTTP library, which the client does not translate here
+        raise ConnectionError(f'cut off: {error}') from error
+
+
+async def _judged(text: str, schema: Mapping[str, Any], check: Check) -> Any:
+    try:
+        answer = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise _Refused(text, [f'it is no JSON: {error}']) from None
+    faults: Sequence[str] = await asyncio.to_thread(schema_faults, answer, schema)
+    if not faults:
+        faults = await asyncio.to_thread(check, answer)
+    if faults:
+        raise _Refused(text, faults)
+    return answer
+
+
+def whole_characters(text: str) -> str:
+    """Return a text with lone surrogates replaced, as they can't be sent."""
+    return text.encode('utf-8', 'replace').decode()
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f'{name} is not in JSON')
+
+
+def _pause(failures: int, wanted: str | None) -> float:
+    """Return the delay (s): the value from the endpoint, else growing with the failures."""
+    try:
+        return min(max(float(wanted or ''), 0.0), 3600.0)
+    except ValueError:
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(failures - 1, 10))
+        return float(pause * random.uniform(0.8, 1.2))
+
+
+def _message(item: Any) -> Message:
+    """Return an item of a context as a message; other items become user messages."""
+    if isinstance(item, Mapping) and item.get('role') in ('system', 'user', 'assistant') \
+            and isinstance(item.get('content'), str):
+        return {'role': item['role'], 'content': item['content']}
+    return {'role': 'user', 'content': item if isinstance(item, str) else as_json(item)}
+
+
+def as_json(value: Any) -> str:
+    """Return a value as JSON text; raises `ModelError`, for example if it contains itself."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ModelError(f'the context can not be sent: {error}') from error

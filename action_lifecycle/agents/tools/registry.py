@@ -1,0 +1,191 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The tool registry: tools of all servers by name, with checked calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+import functools
+import inspect
+import json
+import logging
+from typing import Any, Protocol, TypeVar
+
+from .python import description_of, schema_of
+from ..tool_state import ToolError
+from ...documents.errors import LifecycleError
+from ...documents.json_schema import check_schema, schema_faults
+from ...documents.suggestions import nearest
+
+MAX_RESULT = 65_536
+"""Maximum length of a tool's result, in characters of JSON, as it is added to a context."""
+TIME_LIMIT = 60.0
+"""Default time limit (s) of a call."""
+
+_LOG = logging.getLogger(__name__)
+CallableT = TypeVar('CallableT', bound=Callable[..., Any])
+
+
+class AuthRequiredError(ToolError):
+    """A tool must be authorised first, at `connect_url`."""
+
+    def __init__(self, service: str, connect_url: str, message: str = '') -> None:
+        self.service = service
+        self.service_info = {'name': service}
+        self.connect_url = connect_url
+        super().__init__(message or f'{service} has to be authorised at {connect_url}')
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: `call(arguments, user_id)` returns its result, or an awaitable of it."""
+
+    name: str
+    server: str
+    description: str
+    inputSchema: Mapping[str, Any]  # noqa: N815  (name in the protocol)
+    call: Callable[[dict[str, Any], Any], Any]
+    time_limit: float = TIME_LIMIT  #: s
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Return the description of the tool for a chooser."""
+        return {'name': self.name, 'server': self.server, 'description': self.description,
+                'inputSchema': self.inputSchema}
+
+
+class ToolSource(Protocol):
+    """A server whose tools are read when they are needed."""
+
+    name: str
+
+    async def tools(self) -> Iterable[Tool]:
+        """Return the current tools; raises `ToolError` if the server can't be reached."""
+
+    async def close(self) -> None:
+        """End it."""
+
+
+class ToolRegistry:
+    """
+    Tools by name; used as `tool_manager` of the agent of a tool state.
+
+    Arguments are validated by the tool's schema before the call; a result must be JSON of at most
+    `MAX_RESULT` characters. Of two tools of the same name, the first one counts.
+    """
+
+    def __init__(self) -> None:
+        self._own: dict[str, Tool] = {}
+        self._sources: list[ToolSource] = []
+        self._tools: dict[str, Tool] = {}
+
+    def add(self, tool: Tool) -> None:
+        """Add a tool; raises `ToolError` for a known name, `SchemaError` for a bad schema."""
+        if tool.name in self._own:
+            raise ToolError(f"tool '{tool.name}' of server '{tool.server}' is already one of "
+                            f"server '{self._own[tool.name].server}'")
+        check_schema(tool.inputSchema)
+        self._own[tool.name] = self._tools[tool.name] = tool
+
+    def add_source(self, source: ToolSource) -> None:
+        """Add a server that provides its own list of tools."""
+        self._sources.append(source)
+
+    def tool(
+        self, name: str = '', *, server: str = 'python', time_limit: float = TIME_LIMIT,
+    ) -> Callable[[CallableT], CallableT]:
+        """
+        Return a decorator that adds a callable; its schema comes from its type hints.
+
+        A plain function runs in a separate thread and may block; an async one runs in the loop.
+        """
+        def register(function: CallableT) -> CallableT:
+            called = name or function.__name__
+            self.add(Tool(called, server, description_of(function), schema_of(function),
+                          functools.partial(_call_python, function), time_limit))
+            return function
+        return register
+
+    async def list_all_tools(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the specs of all tools, {server: {tool: spec}}; skips unreachable servers."""
+        found = dict(self._own)
+        for source in self._sources:
+            try:
+                offered = list(await source.tools())
+            except ToolError as error:
+                _LOG.warning('%s', error)
+                continue
+            for tool in offered:
+                await asyncio.to_thread(self._take, tool, found)
+        self._tools = found
+        specs: dict[str, dict[str, dict[str, Any]]] = {}
+        for tool in found.values():
+            specs.setdefault(tool.server, {})[tool.name] = tool.spec
+        return specs
+
+    def _take(self, tool: Tool, found: dict[str, Tool]) -> None:
+        try:
+            if tool.name in found:
+                raise ToolError(f"server '{found[tool.name].server}' has one of that name")
+            check_schema(tool.inputSchema)
+            found[tool.name] = tool
+        except LifecycleError as error:
+            _LOG.warning("tool '%s' of server '%s' is left out: %s", tool.name, tool.server, error)
+
+    async def call_tool(
+        self, tool_name: str, arguments: Mapping[str, Any], user_id: Any = None
+    ) -> Any:
+        """
+        Call a tool and return its result.
+
+        Raises `ToolError` if the tool does not exist, its arguments are not valid (then it is not
+        called), it fails or takes too long. Errors with a `connect_url` are raised unchanged.
+        """
+        if tool_name not in self._tools:
+            await self.list_all_tools()
+        tool = self._tools.get(tool_name)
+        if tool is None:
+            raise ToolError(f"there is no tool '{tool_name}'" + nearest(tool_name, self._tools))
+        if not isinstance(arguments, Mapping):
+            raise ToolError(f"tool '{tool_name}': arguments are an object, not {arguments!r:.200}")
+        faults = await asyncio.to_thread(schema_faults, arguments, tool.inputSchema)
+        if faults:
+            raise ToolError(f"tool '{tool_name}': arguments that do not fit: " + '; '.join(faults))
+        try:
+            result = tool.call(dict(arguments), user_id)
+            if inspect.isawaitable(result):
+                result = await asyncio.wait_for(result, tool.time_limit)
+        except asyncio.TimeoutError:
+            raise ToolError(f"tool '{tool_name}': no result within {tool.time_limit:g} s; "
+                            'whether it was done is not known') from None
+        except Exception as error:
+            if hasattr(error, 'connect_url') or isinstance(error, ToolError):
+                raise
+            raise ToolError(
+                f"tool '{tool_name}' failed: {type(error).__name__}: {error!s:.2000}") from error
+        return _checked(tool_name, result)
+
+    async def close(self) -> None:
+        """End the servers."""
+        for source in self._sources:
+            await source.close()
+
+
+def _call_python(function: Callable[..., Any], arguments: dict[str, Any], user_id: Any) -> Any:
+    if inspect.iscoroutinefunction(function):
+        return function(**arguments)
+    return asyncio.to_thread(function, **arguments)
+
+
+def _checked(tool: str, result: Any) -> Any:
+    try:
+        text = json.dumps(result, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError(f"tool '{tool}': its result is no JSON: {error}") from error
+    if len(text) > MAX_RESULT:
+        raise ToolError(f"tool '{tool}': its result has {len(text)} characters, "
+                        f'at most {MAX_RESULT} are taken')
+    return result

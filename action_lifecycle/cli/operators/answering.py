@@ -1,0 +1,168 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The verb `respond`: lists and answers the open questions of all nodes on the ROS graph."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+import time
+from typing import Any, NamedTuple
+
+from action_lifecycle_msgs.msg import OperatorRequest, OperatorRequestArray
+from action_lifecycle_msgs.srv import Respond
+from rclpy.parameter import Parameter
+
+from ..arguments import who
+from ..client import accepted, Client, connect
+from ..exits import DONE, NotThere
+from ..node_data import question_data
+from ..table import is_simulated, print_json, print_rows
+from ...ros.conversions.basic import to_seconds
+from ...ros.interfaces.qos import state_qos
+
+TOPIC_TYPE = 'action_lifecycle_msgs/msg/OperatorRequestArray'
+TOPIC, SERVICE = '/operator_requests', '/respond'
+LOOK = 0.2
+"""Interval (s) at which the graph is searched for nodes that ask."""
+
+
+class OpenQuestion(NamedTuple):
+    """An open question and the node that asks it."""
+
+    asker: str
+    request: OperatorRequest
+
+
+class Questions:
+    """The open questions of all nodes on the ROS graph, by asker and id."""
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self.client = client
+        self._prefix = f"/{namespace.strip('/')}/" if namespace.strip('/') else '/'
+        self._topics: dict[str, Any] = {}
+        self._open: dict[str, list[OperatorRequest]] = {}
+        self._looked = -LOOK
+
+    def look(self) -> None:
+        """Subscribe to the topics of new nodes; drop the questions of nodes that have gone."""
+        if time.monotonic() - self._looked < LOOK:
+            return
+        self._looked = time.monotonic()
+        for name, types in self.client.node.get_topic_names_and_types():
+            if TOPIC_TYPE in types and name.endswith(TOPIC) and name not in self._topics \
+                    and name.startswith(self._prefix):
+                self._topics[name] = self.client.node.create_subscription(
+                    OperatorRequestArray, name, partial(self._take, name.removesuffix(TOPIC)),
+                    state_qos())
+
+        for name in self._topics:
+            if not self.client.node.count_publishers(name):
+                self._open.pop(name.removesuffix(TOPIC), None)  # published again on restart
+
+    def _take(self, asker: str, message: OperatorRequestArray) -> None:
+        self._open[asker] = list(message.requests)
+
+    def askers(self) -> int:
+        """Return the number of nodes that publish questions."""
+        return len(self._topics)
+
+    def open(self) -> list[OpenQuestion]:  # noqa: A003
+        """Return the open questions, the oldest first."""
+        found = [OpenQuestion(asker, request) for asker, requests in self._open.items()
+                 for request in requests]
+        return sorted(found, key=lambda item: (item.request.stamp.sec, item.request.stamp.nanosec))
+
+    def left(self, request: OperatorRequest) -> float | None:
+        """Return the time (s) until a question's deadline; None: no deadline, or not known."""
+        deadline = to_seconds(request.deadline)
+        if not deadline:
+            return None
+        if not is_simulated(deadline):
+            return deadline - time.time()
+        node = self.client.node
+        if not node.get_parameter('use_sim_time').value:
+            node.set_parameters([Parameter('use_sim_time', value=True)])
+        now = float(node.get_clock().now().nanoseconds) * 1e-9
+        return deadline - now if now else None
+
+    def answer(
+        self, question: OpenQuestion, answer: str, actor: str, comment: str, wait: float
+    ) -> Any:
+        """Send an answer; returns the response of the node that asked."""
+        return self.client.call(Respond, question.asker + SERVICE, Respond.Request(
+            id=question.request.id, answer=answer, actor=actor, comment=comment), wait,
+            again=False)
+
+    def fitting(self, options: argparse.Namespace) -> list[OpenQuestion]:
+        """Return the open questions that match --id, --flow and --action, the oldest first."""
+        return [question for question in self.open() if question.request.id.startswith(options.id)
+                and options.flow in ('', question.request.flow_id)
+                and options.action in ('', question.request.action_id)]
+
+    def wait_for(self, options: argparse.Namespace) -> list[OpenQuestion]:
+        """Wait for matching questions and return them; an empty list after `--wait` seconds."""
+        end = time.monotonic() + options.wait
+        while time.monotonic() < end:
+            self.look()
+            self.client.spin(0.1)
+            if found := self.fitting(options):
+                return found
+        return []
+
+    def nothing(self, options: argparse.Namespace) -> NotThere:
+        """Return the error for no matching question, or for no node that asks questions."""
+        return NotThere(
+            f'no such question within {options.wait:g} s, from {self.askers()} nodes that could '
+            'ask' if self.askers()
+            else f'no node that asks questions is there after {options.wait:g} s')
+
+
+def respond(options: argparse.Namespace) -> int:
+    """Answer the oldest matching question; without ANSWER, list the questions."""
+    with connect('') as client:
+        questions = Questions(client, options.namespace)
+        if options.answer is None:
+            return list_questions(questions, options)
+        return answer_one(questions, options, who(options))
+
+
+def list_questions(questions: Questions, options: argparse.Namespace) -> int:
+    """Print the matching open questions; waits for one for at most `--wait` seconds."""
+    found = questions.wait_for(options)
+    if not questions.askers():
+        raise questions.nothing(options)
+    data = [question_data(asker, request, questions.left(request)) for asker, request in found]
+    if options.json:
+        print_json(data)
+        return DONE
+    print_rows(('id', 'flow', 'action', 'question', 'options', 'left'), (
+        (item['id'][:8], item['flow_id'], item['action_id'], item['question'],
+         ', '.join(item['options']), '' if item['left'] is None else f"{item['left']:.0f} s")
+        for item in data))
+    return DONE
+
+
+def answer_one(questions: Questions, options: argparse.Namespace, actor: str) -> int:
+    """Answer the oldest matching question."""
+    found = questions.wait_for(options)
+    if not found:
+        raise questions.nothing(options)
+    answer, behind = split_answer(options.answer, found[0].request.options)
+    if behind:  # --comment gives the comment; the text is a free answer
+        answer = options.answer
+    accepted(questions.answer(found[0], answer, actor, options.comment, options.wait))
+    print(f'{found[0].request.id} {answer}')
+    return DONE
+
+
+def split_answer(line: str, options: list[str]) -> tuple[str, str]:
+    """Return the option that a line names by number or name, and the comment that follows it."""
+    for option in sorted(options, key=len, reverse=True):
+        if line == option or line.startswith(option + ' '):
+            return option, line[len(option):].strip()
+    number, _, comment = line.partition(' ')
+    if number.isdecimal() and 1 <= int(number) <= len(options):
+        return options[int(number) - 1], comment.strip()
+    return line, ''

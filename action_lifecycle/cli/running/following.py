@@ -1,0 +1,304 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The verb `run`: sends a flow, shows its progress and prints a summary."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+import contextlib
+import json
+import math
+from pathlib import Path
+import signal
+import time
+from types import FrameType
+from typing import Any
+
+from action_lifecycle_msgs.action import ExecuteFlow
+from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode, FlowStatus
+from action_lifecycle_msgs.srv import ListActions
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from .progress import Progress
+from .summary import from_actions, sum_up
+from ..arguments import NODE, requester
+from ..client import Client, connect
+from ..exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
+from ..observer import Observer
+from ..table import console, live_table, waits_for
+from ...documents.errors import DocumentError, LifecycleError
+from ...documents.yaml_document import parse_document
+from ...flow.files.loader import load_flow
+from ...ros.interfaces.qos import event_qos
+
+CANCEL_TIME = 10.0
+"""Time (s) that the command waits for a canceled flow to stop."""
+ANSWER = 2.0
+"""Time (s) after which a request to a restarted node is repeated; its response may be lost."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a flow; Ctrl-C cancels it and waits until everything has stopped."""
+    goal, steps = _goal(options)
+    out = console()
+    with connect(options.namespace) as client:
+        following = _Following(client, out, options)
+        result = following.follow(goal, steps)
+        sum_up(out, options, result, following.finish(result))
+    if result.error_code == ErrorCode.NONE:
+        return DONE
+    if result.error_code in (ErrorCode.FLOW_INVALID, ErrorCode.FLOW_CYCLE,
+                             ErrorCode.INVALID_REQUEST, ErrorCode.FLOW_RUNNING,
+                             ErrorCode.RECIPE_REFUSED):
+        return BAD_INPUT
+    return NOT_THERE if result.error_code in (
+        ErrorCode.NOT_READY, ErrorCode.INTERRUPTED) else FLOW_FAILED
+
+
+def _goal(options: argparse.Namespace) -> tuple[ExecuteFlow.Goal, dict[str, int]]:
+    """Return the goal, and the number of motion steps by action id, as far as known."""
+    steps: dict[str, int] = {}
+    if bool(options.flow) == bool(options.reuse or options.request):
+        raise LifecycleError('run: expected either FLOW, --reuse NAME or --request WORDS')
+    parameters = dict(map(_parameter, options.param))
+    goal = ExecuteFlow.Goal(
+        flow=options.flow or options.reuse or options.request, source=options.flow,
+        kind='recipe' if options.reuse else 'request' if options.request else 'file',
+        flow_id=options.flow_id, parameters_json=json.dumps(parameters),
+        priority=options.priority, lease=options.lease, recipe=options.recipe,
+        requester=requester())
+    path = Path(options.flow)
+    if goal.kind == 'file' and (path.suffix in ('.yaml', '.yml') or '/' in options.flow):
+        if options.recipe:  # the node may run in another folder
+            goal.source = str(path.absolute())
+        flow = load_flow(path, **parameters)  # reports faults before a node is called
+        steps = {name: len(action.motion) for name, action in flow.actions.items()}
+        goal.flow, goal.kind = path.read_text(encoding='utf-8'), 'yaml'
+    return goal, steps
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition('=')
+    if not equals:
+        raise LifecycleError(f'--param {text}: expected NAME=VALUE')
+    if not value:
+        return name, ''
+    try:
+        return name, parse_document(value, name).data
+    except DocumentError as error:
+        raise LifecycleError(
+            f'--param {text}: the value is not YAML: {error.faults[0].message}') from error
+
+
+class _Following:
+    """Follows a flow from its goal to its result, also when the node crashes and restarts."""
+
+    def __init__(self, client: Client, out: Console, options: argparse.Namespace) -> None:
+        self.client = client
+        self.console = out
+        self.wait = options.wait
+        self.plain = options.plain or not out.is_terminal
+        self.action: Any = None
+        self.observer = Observer(client)
+        self.progress = Progress(verbose=options.verbose)
+        self.changes: list[Any] = []
+        self.flow_id = options.flow_id
+        self.status: Any = None
+        self.told = 0.0  #: monotonic time (s) of the last status
+        self.said: set[str] = set()
+        self.last_said: dict[str, str] = {}
+        self.interrupts = 0
+        self.live: Live | None = None
+        client.node.create_subscription(
+            ActionStateChange, f'{NODE}/state_changes', self.changes.append, event_qos())
+
+    def follow(self, goal: ExecuteFlow.Goal, steps: Mapping[str, int]) -> ExecuteFlow.Result:
+        """Send the goal and return its result; `steps`: number of motion steps by action id."""
+        self.observer.steps = steps
+        self.action = self.client.flow_action(self.wait)
+        old = signal.signal(signal.SIGINT, self._interrupted)
+        try:
+            with contextlib.ExitStack() as stack:
+                if not self.plain:
+                    self.live = stack.enter_context(
+                        Live(console=self.console, refresh_per_second=8))
+                return self._until_result(goal)
+        finally:
+            signal.signal(signal.SIGINT, old)
+
+    def _until_result(self, goal: ExecuteFlow.Goal) -> ExecuteFlow.Result:
+        handle = self.client.send(self.action, goal, self.wait, self._feedback)
+        if not handle.accepted:
+            return ExecuteFlow.Result(
+                error_code=ErrorCode.NOT_READY,
+                error_msg='the goal was rejected: the node is not active')
+        while True:
+            result = self._spin(handle)
+            if result is None:
+                handle = self._follow_anew()
+                if isinstance(handle, ExecuteFlow.Result):
+                    result = handle
+            if result is not None:
+                self.status = result.status if result.status.flow_id else self.status
+                self.flow_id = result.flow_id or self.flow_id
+                self._show()
+                return result
+
+    def _spin(self, handle: Any) -> ExecuteFlow.Result | None:
+        """Show the progress until there is a result; None if the node goes away before."""
+        ended = handle.get_result_async()
+        canceled_at = math.inf
+        servers: set[str] = set()
+        while not ended.done():
+            now = time.monotonic()
+            if self.interrupts and canceled_at == math.inf:
+                canceled_at = now
+                self._say('canceling: waiting until everything has stopped …')
+                handle.cancel_goal_async()
+            if self.interrupts > 1 or now > canceled_at + CANCEL_TIME:
+                return ExecuteFlow.Result(
+                    flow_id=self.flow_id, error_code=ErrorCode.CANCELED,
+                    error_msg='canceled, but not seen to have stopped')
+            self.client.spin(0.1)
+            self._show()
+            servers = servers or self._servers()
+            if not self.action.server_is_ready() or self._servers() - servers:
+                return None  # a new server; DDS lists the dead one for a while
+        result: ExecuteFlow.Result = ended.result().result
+        return result
+
+    def _follow_anew(self) -> Any:
+        """
+        Wait for the node to come back and follow the flow with a new goal.
+
+        The first goal is lost with the node; the restarted node resumes the flow. Returns the
+        handle of the new goal, or a result if the flow has ended. Raises `NotThere` after `--wait`
+        seconds.
+        """
+        if not self.flow_id:
+            raise NotThere(f'{NODE} has gone before it has told the id of the flow')
+        self._say(f'{NODE} has gone; waiting for it to go on with the flow {self.flow_id}')
+        goal = ExecuteFlow.Goal(flow_id=self.flow_id, requester=requester())
+        back = time.monotonic() + self.wait
+        while time.monotonic() < back:
+            if self.interrupts:
+                raise NotThere(f'interrupted; {NODE} goes on with the flow {self.flow_id} when '
+                               'it is back, and `watch` shows how')
+            self.client.spin(0.1)
+            self._show()
+            if not self.action.server_is_ready():
+                continue
+            sent = self.action.send_goal_async(goal, self._feedback)
+            answer_by = time.monotonic() + ANSWER
+            while not sent.done() and time.monotonic() < answer_by:
+                self.client.spin(0.05)
+            if not sent.done() or not sent.result().accepted:
+                continue  # the response may be lost, or the node is not active yet
+            self._fetch()
+            self._say(f'{NODE} is back and goes on with the flow {self.flow_id}')
+            ended = self._ended_meanwhile(sent.result())
+            return sent.result() if ended is None else ended
+        raise NotThere(f'{NODE} tells nothing of the flow {self.flow_id} for {self.wait:g} s; '
+                       f'`list --flow {self.flow_id}` shows what the journal has of it')
+
+    def _ended_meanwhile(self, handle: Any) -> ExecuteFlow.Result | None:
+        """Return the flow's result from the journal if it ended before the node came back."""
+        refused = handle.get_result_async()
+        look_until = time.monotonic() + ANSWER
+        while not refused.done() and time.monotonic() < look_until:
+            self.client.spin(0.05)
+            if self.status is not None and self.told > look_until - ANSWER:
+                return None  # feedback has come: the flow runs
+        if not refused.done() or refused.result().result.error_code != ErrorCode.NOT_FOUND:
+            return None
+        actions = self.client.call(ListActions, f'{NODE}/list_actions', ListActions.Request(
+            flow_id=self.flow_id, limit=1000), self.wait).actions
+        return from_actions(self.flow_id, actions)
+
+    def _servers(self) -> set[str]:
+        """Return the DDS ids of the server's endpoints; they change when the server restarts."""
+        found = self.client.node.get_publishers_info_by_topic(
+            self.client.node.resolve_topic_name(f'{NODE}/execute_flow') + '/_action/status')
+        return {str(list(endpoint.endpoint_gid)) for endpoint in found}
+
+    # Output
+
+    def _show(self) -> None:
+        """Print new lines, or update the live table and the lines below it."""
+        if self.flow_id:  # else the flow of this goal is not known yet
+            self._take_changes()
+        if words := self.observer.bridge_words():
+            self._say(words)
+        if self.live is not None and self.status is not None:
+            self.live.update(Group(
+                live_table(self.status, self.observer, time.monotonic() - self.told),
+                *self.observer.below(self.flow_id)))
+        elif self.plain and self.status is not None:
+            self._print_beside()
+
+    def _take_changes(self) -> None:
+        while self.changes:
+            change = self.changes.pop(0)
+            if change.flow_id != self.flow_id:
+                continue
+            if self.progress.misses(change):
+                self._fetch()
+            self._print(change)
+
+    def _fetch(self) -> list[Any]:
+        """Fetch all changes of the flow from the journal, including those not received."""
+        try:
+            found = list(self.client.history(NODE, self.wait, self.flow_id))
+        except NotThere:
+            return []  # fetched again when the node is back
+        for change in found:
+            self._print(change)
+        return found
+
+    def _print(self, change: Any) -> None:
+        words = self.progress.take(change)
+        if words and self.plain:
+            self.console.print(Text(words), soft_wrap=True)
+
+    def _print_beside(self) -> None:
+        for words in self.observer.questions(self.flow_id):
+            self._say(words)
+        for action in self.status.actions:
+            if waits_for(action):
+                self._say(f'{action.action_id} {waits_for(action)}')
+        self._say_if_new('safety', self.observer.safety_words())
+        for action in self.status.actions:
+            words = self.observer.motion_words(action, brief=True)
+            if self.progress.verbose or 'waits for' in words:
+                self._say_if_new(action.action_id, words and f'{action.action_id:<16} {words}')
+
+    def _say(self, words: str) -> None:
+        """Print a text unless it was printed before."""
+        if words not in self.said:
+            self.said.add(words)
+            self.console.print(Text(words, 'yellow'), soft_wrap=True)
+
+    def _say_if_new(self, subject: str, words: str) -> None:
+        """Print a text unless it is the last one printed for this subject."""
+        if words and words != self.last_said.get(subject, ''):
+            self.last_said[subject] = words
+            self.console.print(Text(words, 'dim'), soft_wrap=True)
+
+    def finish(self, result: ExecuteFlow.Result) -> list[Any]:
+        """Print the changes that were not received; returns all changes of the flow."""
+        return self._fetch() if result.flow_id else []
+
+    def _feedback(self, message: Any) -> None:
+        self.status = message.feedback.status
+        self.told = time.monotonic()
+        self.flow_id = self.status.flow_id or self.flow_id
+        said = self.status.error_msg
+        if self.status.state == FlowStatus.START and said:
+            self._say(said)
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        self.interrupts += 1

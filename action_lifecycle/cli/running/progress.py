@@ -1,0 +1,68 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Progress of a flow in lines: few for an action without problems, all for one with."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..table import Attempt
+from ...ros.conversions.basic import to_seconds
+
+QUIET = ('start', 'request_verification', 'motion_done', 'confirmed', 'verified')
+"""Events of the normal course of an action; printed only when verbose."""
+
+
+class Progress:
+    """
+    Formats state changes as lines; a change may come several times and in any order.
+
+    `verbose`: one line for each change.
+    """
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        self.verbose = verbose
+        self._attempts: dict[tuple[str, int], tuple[float, Attempt]] = {}  #: with its start (s)
+        self._taken: set[int] = set()
+
+    def misses(self, change: Any) -> bool:
+        """Whether an earlier change of the action has not come yet."""
+        return bool(change.previous_seq) and change.previous_seq not in self._taken
+
+    def take(self, change: Any) -> str:
+        """Return the line of a change; '' if it has none, or was taken before."""
+        if change.seq in self._taken:
+            return ''
+        self._taken.add(change.seq)
+        began, attempt = self._attempts.setdefault(
+            (change.action_id, change.attempt), (to_seconds(change.stamp), Attempt()))
+        attempt.take(change)
+        if change.to_state == 'terminated':
+            return _ended(change, attempt, to_seconds(change.stamp) - began)
+        if change.event in QUIET and not self.verbose:
+            return ''
+        return line(change)
+
+
+def _ended(change: Any, attempt: Attempt, took: float) -> str:
+    """Return the line of the end of an action; `took`: s since the start of its attempt."""
+    head = f'{change.action_id:<16} #{change.attempt} {change.outcome}'
+    if change.outcome != 'succeeded':
+        why = attempt.error or change.cause
+        return head + (f'  ({why})' if why else '')
+    said = [f'controller: {attempt.controller}'] if attempt.controller else []
+    said += [f'sensors: {attempt.sensors}'] if attempt.sensors else []
+    said += [attempt.evidence] if attempt.evidence else []
+    return f'{head} after {max(0.0, took):.1f} s' + (f"  ({'; '.join(said)})" if said else '')
+
+
+def line(change: Any) -> str:
+    """Return one ActionStateChange as a line of ASCII characters."""
+    data = json.loads(change.data_json or '{}')
+    said = data.get('controller_said') or data.get('sensors_said')
+    # For an error the cause is shown; it includes what the controller and the sensors reported.
+    why = change.cause or said if change.to_state == 'error' or not said else said
+    return (f'{change.action_id:<16} #{change.attempt} {change.from_state} -> '
+            f'{change.outcome or change.to_state}' + (f'  ({why})' if why else ''))

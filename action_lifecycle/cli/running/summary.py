@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The summary of a flow that has ended, from its result or from the journal."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+import json
+from pathlib import Path
+from typing import Any
+
+from action_lifecycle_msgs.action import ExecuteFlow
+from action_lifecycle_msgs.msg import ErrorCode, FlowStatus
+from rich.box import ASCII, HEAVY_HEAD
+from rich.console import Console
+from rich.text import Text
+
+from ..arguments import NODE
+from ..exits import NotThere
+from ..table import at_clock, attempts_table
+from ...flow.run.metrics import metrics_table
+
+
+def from_actions(flow_id: str, actions: list[Any]) -> ExecuteFlow.Result:
+    """Return the result of a flow from the outcomes of its actions in the journal."""
+    outcomes = Counter(action.state.outcome for action in actions)
+    if not actions or outcomes['']:
+        raise NotThere(f'{NODE} does not go on with the flow {flow_id}; '
+                       f'`list --flow {flow_id}` shows what the journal has of it')
+    succeeded = outcomes['succeeded']
+    code = ErrorCode.NONE if succeeded + outcomes['skipped'] == len(actions) else \
+        ErrorCode.CANCELED if outcomes['canceled'] else \
+        ErrorCode.FLOW_PARTIALLY_FAILED if succeeded else ErrorCode.FLOW_FAILED
+    return ExecuteFlow.Result(
+        flow_id=flow_id, state=FlowStatus.FAIL if code else FlowStatus.FINISH, error_code=code,
+        error_msg='; '.join(f'{action.action_id}: {action.error_msg}' for action in actions
+                            if action.state.outcome in ('failed', 'canceled')),
+        summary_json=json.dumps({
+            'total': len(actions),
+            **{name: outcomes[name] for name in ('succeeded', 'failed', 'canceled', 'skipped')},
+            'recovered': sum(action.attempt > 1 and action.state.outcome == 'succeeded'
+                             for action in actions),
+            'unverified': sum(action.state.outcome == 'succeeded' and not action.evidence
+                              for action in actions)}))
+
+
+def sum_up(
+    console: Console, options: argparse.Namespace, result: ExecuteFlow.Result, changes: list[Any],
+) -> None:
+    """Print the summary of a flow, and write it to the file of `--json`."""
+    summary = json.loads(result.summary_json or '{}')
+    if options.json:
+        Path(options.json).write_text(json.dumps(
+            {'flow_id': result.flow_id, 'state': result.state, 'error_code': result.error_code,
+             'error_msg': result.error_msg, **summary}, indent=2) + '\n', encoding='utf-8')
+    if 'job' in summary:
+        _print_job(console, summary['job'])
+    elif changes:
+        console.print(attempts_table(changes, ASCII if options.plain else HEAVY_HEAD))
+    if 'total' in summary:
+        _print_summary(console, summary, result.error_code == ErrorCode.NONE)
+    if result.error_msg:
+        console.print(Text(result.error_msg, 'bold red'), soft_wrap=True)
+
+
+def _print_job(console: Console, job: dict[str, Any]) -> None:
+    following = job['next']
+    if job['clock'] == 'wall' and following is not None:
+        following = at_clock(following)
+    when = f'next at {following}' if following is not None else 'no further time'
+    console.print(Text(f"scheduled as job {job['id']} ({job['schedule']}), {when} "
+                       f"by the {job['clock']} clock", 'green'), soft_wrap=True)
+
+
+def _print_summary(console: Console, summary: dict[str, Any], good: bool) -> None:
+    if summary.get('metrics'):
+        console.print(Text(metrics_table(summary['metrics'])), soft_wrap=True)
+    recipe = summary.get('recipe')
+    if recipe and 'file' in recipe:
+        console.print(Text(f"recipe {recipe['name']}: {recipe['file']}", 'green'), soft_wrap=True)
+    elif recipe:
+        console.print(Text(f"no recipe {recipe['name']}: {recipe['why_not']}", 'yellow'),
+                      soft_wrap=True)
+    console.print(Text(
+        f"verified {summary['succeeded'] - summary['unverified']} of {summary['total']}, "
+        f"recovered {summary['recovered']}, failed {summary['failed']}, "
+        f"skipped {summary['skipped']}, canceled {summary['canceled']}, "
+        f"unverified: {summary['unverified']}"
+        + (f"   ({summary['duration']:.1f} s)" if 'duration' in summary else ''),
+        'bold green' if good else 'bold red'))

@@ -1,0 +1,4 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The verbs of the console command, one module each with its parser."""

@@ -1,0 +1,210 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The verbs `list` and `history`: from the nodes, or from a journal file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from ..arguments import add_journal, add_json, add_nodes, add_verb
+from ..exits import DONE, NotThere
+from ...documents.errors import LifecycleError
+from ...documents.suggestions import nearest
+
+SHOWN = {'flow': 'flow_id', 'action': 'action_id', 'state': 'state', 'outcome': 'outcome',
+         'attempt': 'attempt', 'why': 'why'}
+"""Columns of the table of actions, and their keys in the data."""
+ON_THE_WAY = ('in_progress', 'executing_motion', 'sensor_confirm',
+              'status_verification_requested', 'pending', 'completed')
+KNOWN = 500
+"""Maximum number of actions whose names are compared with a mistyped name."""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the verbs."""
+    listing = add_verb(
+        commands, 'list', list_actions, help='list actions, the newest change first',
+        example='list --flow pick-1f2e3d4c --open\nlist --journal journal.sqlite --json')
+    listing.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
+    states: Any = listing.add_argument(
+        '--state', action='append', default=[], metavar='STATE',
+        help='only in this state; may be given several times')
+    states.completer = lambda **asked: _states()
+    listing.add_argument('--open', action='store_true', help='only those not terminated')
+    listing.add_argument('--limit', type=int, default=50, metavar='N',
+                         help='maximum number of actions (default: 50)')
+
+    history = add_verb(
+        commands, 'history', show_history, help='show what happened to an action or a flow',
+        example='history grasp\nhistory pick-1f2e3d4c/grasp\nhistory pick-1f2e3d4c --json')
+    history.add_argument('name', metavar='ACTION|FLOW_ID', nargs='?', default='',
+                         help='id of an action, FLOW_ID/ACTION, or id of a flow')
+    history.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
+    for parser in (listing, history):
+        add_json(parser)
+        add_nodes(parser)
+        add_journal(parser)
+
+
+def _states() -> list[str]:
+    from ...lifecycle.states import ActionState
+    return [state.value for state in ActionState]
+
+
+def list_actions(options: argparse.Namespace) -> int:
+    """Print the actions that match the filters."""
+    from ..table import print_json, print_rows
+    for state in options.state:
+        if state not in _states():
+            raise LifecycleError(f"--state: '{state}' is no state of an action"
+                                 + nearest(state, _states()) + f" (known: {', '.join(_states())})")
+    if options.limit < 1:
+        raise LifecycleError(f'--limit {options.limit}: expected 1 or more')
+    found = list(_from_journal(options) if options.journal else _from_nodes(options))
+    if options.json:
+        print_json(found)
+    else:
+        print_rows(SHOWN, ([row[key] for key in SHOWN.values()] for row in found))
+    return DONE
+
+
+def _from_journal(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    from ...graphs.packaged import packaged_graph
+    from ...journal.projection import Projection
+    from ...lifecycle.states import ErrorCode
+    reader = _reader(options.journal)
+    found = Projection(reader, packaged_graph('action')).find(
+        flow_id=options.flow, states=options.state, open_only=options.open)
+    for action in found[:options.limit]:
+        last = next(reader.rows(after=action.seq - 1, limit=1), None)
+        yield _with_reason({
+            'flow_id': action.flow_id, 'action_id': action.action_id,
+            'state': action.state.value,
+            'outcome': action.outcome.value if action.outcome else '', 'attempt': action.attempt,
+            'error_code': action.error_code.name if action.error_code != ErrorCode.NONE else '',
+            'error_msg': action.error_msg, 'controller_said': action.controller_said,
+            'sensors_said': action.sensors_said, 'seq': action.seq}, last.cause if last else '')
+
+
+def _from_nodes(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    from action_lifecycle_msgs.srv import GetHistory, ListActions
+
+    from ..client import accepted, connect
+    from ..node_data import action_data
+    with connect(options.namespace) as client:
+        answer = accepted(client.call(ListActions, 'ledger/list_actions', ListActions.Request(
+            flow_id=options.flow, states=options.state, open_only=options.open,
+            limit=options.limit), options.wait))
+        for action in answer.actions:
+            last = client.call(GetHistory, 'ledger/get_history', GetHistory.Request(
+                flow_id=action.flow_id, action_id=action.action_id, after_seq=action.seq - 1,
+                limit=1), options.wait)
+            yield _with_reason(action_data(action), last.changes[0].cause if last.changes else '')
+
+
+def _with_reason(row: dict[str, Any], cause: str) -> dict[str, Any]:
+    """Add `why`: the cause of the last change, else the error, else the sensors' verdict."""
+    # The error of an earlier attempt does not explain a later state.
+    failed = row['error_code'] and row['outcome'] != 'succeeded' and row['state'] not in ON_THE_WAY
+    return {**row, 'why': cause or (row['error_msg'] if failed else row['sensors_said'])}
+
+
+def show_history(options: argparse.Namespace) -> int:
+    """Print every change of an action, or of all actions of a flow, in order."""
+    from ..table import print_json
+    flow_id, _, name = options.name.rpartition('/')
+    flow_id = flow_id or options.flow
+    if not name and not flow_id:
+        raise LifecycleError('history: expected ACTION, FLOW_ID/ACTION, FLOW_ID or --flow FLOW_ID')
+    changes = list(_changes(options, flow_id, name))
+    of_flow = not name
+    if not changes and not flow_id:
+        changes, of_flow = list(_changes(options, name, '')), True
+    if not changes:
+        raise _unknown(options, flow_id, name)
+    if options.json:
+        print_json(changes)
+    else:
+        _print_changes(changes, of_flow=of_flow)
+    return DONE
+
+
+def _print_changes(changes: list[dict[str, Any]], *, of_flow: bool) -> None:
+    from rich.text import Text
+
+    from ..table import arrow, console, date_of
+    from ...lifecycle.text_format import printable
+    out = console()
+    for change in changes:
+        about = f"{change['flow_id']}/{change['action_id']}" if of_flow else change['flow_id']
+        line = (f"{date_of(change['time'])}  #{change['seq']} {about} "
+                f"attempt {change['attempt']}: {change['from']} {arrow()} {change['to']}"
+                + (f" ({change['outcome']})" if change['outcome'] else ''))
+        why = _why(change['cause'], change['actor'])
+        out.print(Text(line + (f'   {printable(why)}' if why else '')), soft_wrap=True)
+
+
+def _unknown(options: argparse.Namespace, flow_id: str, name: str) -> NotThere:
+    """Return the error for an unknown flow or action, with the most similar known name."""
+    known = _known(options, flow_id)
+    if not name:
+        return NotThere(f"the journal has no flow '{flow_id}'"
+                        + nearest(flow_id, {flow for flow, _ in known}))
+    names = {action for _, action in known} | (set() if flow_id else {flow for flow, _ in known})
+    return NotThere(f"the journal has no action '{name}'"
+                    + (f" of flow '{flow_id}'" if flow_id else '') + nearest(name, names))
+
+
+def _known(options: argparse.Namespace, flow_id: str) -> set[tuple[str, str]]:
+    """Return known pairs (flow id, action id); those of `flow_id` only if there are any."""
+    if options.journal:
+        found = {(row.flow_id, row.action_id) for row in _reader(options.journal).rows(
+            kind='transition')}
+    else:
+        from action_lifecycle_msgs.srv import ListActions
+
+        from ..client import connect
+        with connect(options.namespace) as client:
+            answer = client.call(ListActions, 'ledger/list_actions', ListActions.Request(
+                limit=KNOWN), options.wait)
+            found = {(action.flow_id, action.action_id) for action in answer.actions}
+    return {pair for pair in found if pair[0] == flow_id} or found
+
+
+def _changes(
+    options: argparse.Namespace, flow_id: str, action_id: str
+) -> Iterator[dict[str, Any]]:
+    """Yield the changes, oldest first; an empty id matches all flows or all actions."""
+    if options.journal:
+        for row in _reader(options.journal).rows(
+                flow_id=flow_id or None, action_id=action_id or None, kind='transition'):
+            code = row.data.get('error_code', '')
+            yield {
+                'seq': row.seq, 'time': row.ros_time or row.wall_time, 'flow_id': row.flow_id,
+                'action_id': row.action_id, 'attempt': row.attempt, 'event': row.event,
+                'from': row.from_state, 'to': row.to_state,
+                'outcome': row.data.get('outcome', ''),
+                'error_code': '' if code == 'NONE' else code,
+                'cause': row.cause, 'actor': row.actor}
+        return
+    from ..client import connect
+    from ..node_data import change_data
+    with connect(options.namespace) as client:
+        for change in client.history('ledger', options.wait, flow_id, action_id):
+            yield change_data(change)
+
+
+def _why(cause: str, actor: str) -> str:
+    return cause if not actor or actor in cause else f'{cause} [{actor}]'.strip()
+
+
+def _reader(path: str) -> Any:
+    from ...journal.reader import JournalReader
+    from ...journal.row import JournalError
+    try:
+        return JournalReader(path)
+    except JournalError as error:
+        raise NotThere(str(error)) from error

@@ -1,0 +1,138 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The verb `status`: shows the nodes, flows, questions and jobs of a robot."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from ..arguments import add_json, add_nodes, add_verb, NODE
+from ..exits import DONE, NotThere
+from ...documents.suggestions import nearest
+
+NODES = ('world_model_bridge', 'ledger', NODE)
+ABSENT = 'not there'
+GRACE = 5.0
+"""Time (s) to wait for the other nodes after the first one was found."""
+ENDED = 3
+"""Number of ended flows shown; the newest ones."""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the verb."""
+    status = add_verb(
+        commands, 'status', show_status, help='show nodes, safety, flows, questions and jobs',
+        description='Show the nodes, safety, flows, open questions and jobs of a robot, or the '
+        'actions of one flow.', example='status\nstatus pick-1f2e3d4c')
+    status.add_argument('flow', metavar='FLOW_ID', nargs='?', default='',
+                        help='show the actions of this flow')
+    add_json(status)
+    add_nodes(status)
+
+
+def show_status(options: argparse.Namespace) -> int:
+    """Print the current state of the nodes, or the actions of one flow."""
+    from ..client import connect
+    with connect(options.namespace) as client:
+        if options.flow:
+            _show_flow(client, options)
+            return DONE
+        states = _states(client, options.wait)
+        active = states[NODE] == 'active'
+        data = {'nodes': states, **(_told(client, options.wait) if active else {}),
+                **(_sync(client, options.wait) if states['ledger'] == 'active' else {})}
+    _print(data, options)
+    return DONE
+
+
+def _show_flow(client: Any, options: argparse.Namespace) -> None:
+    from action_lifecycle_msgs.msg import FlowStatusArray
+
+    from ..node_data import action_data, flow_data
+    from ..table import console, live_table, print_json
+    flows = {flow.flow_id: flow for flow in client.latched(
+        FlowStatusArray, f'{NODE}/flow', options.wait).flows}
+    if options.flow not in flows:
+        raise NotThere(f"no flow '{options.flow}' among those that run and the last that ended"
+                       + nearest(options.flow, flows)
+                       + '; `history FLOW_ID` shows what the journal has of it')
+    flow = flows[options.flow]
+    if options.json:
+        print_json({**flow_data(flow), 'actions': list(map(action_data, flow.actions))})
+    else:
+        console().print(live_table(flow))
+
+
+def _states(client: Any, wait: float) -> dict[str, str]:
+    """Return the lifecycle state of each node; waits until at least one is there."""
+    from lifecycle_msgs.srv import GetState
+    services = {name: client.node.create_client(GetState, f'{name}/get_state') for name in NODES}
+
+    def there() -> list[str]:
+        return [name for name, service in services.items() if service.service_is_ready()]
+
+    full = client.node.resolve_service_name(f'{NODE}/get_state')
+    client.until(there, wait, 'no node is there', full)
+    end = time.monotonic() + min(wait, GRACE)
+    while len(there()) < len(NODES) and time.monotonic() < end:
+        client.spin(0.05)
+    return {name: client.call(
+        GetState, f'{name}/get_state', GetState.Request(), wait).current_state.label
+        if name in there() else ABSENT for name in NODES}
+
+
+def _told(client: Any, wait: float) -> dict[str, Any]:
+    """Return the safety, flows, questions and jobs that the action node publishes."""
+    from action_lifecycle_msgs.msg import FlowStatusArray, OperatorRequestArray
+    from action_lifecycle_msgs.srv import ListJobs
+
+    from ..node_data import flow_data, job_data, newest_safety, question_data, safety_data
+    flows = client.latched(FlowStatusArray, f'{NODE}/flow', wait).flows
+    asked = client.latched(OperatorRequestArray, f'{NODE}/operator_requests', wait).requests
+    jobs = client.call(ListJobs, f'{NODE}/list_jobs', ListJobs.Request(), wait).jobs
+    return {
+        'safety': safety_data(newest_safety(client, wait)),
+        'flows': list(map(flow_data, flows)),
+        'questions': [question_data(
+            client.node.resolve_topic_name(NODE), request, None) for request in asked],
+        'jobs': list(map(job_data, jobs))}
+
+
+def _sync(client: Any, wait: float) -> dict[str, Any]:
+    from action_lifecycle_msgs.msg import LedgerSync
+
+    from ..node_data import sync_data
+    return {'ledger': sync_data(client.latched(LedgerSync, 'ledger/sync', wait))}
+
+
+def _print(data: dict[str, Any], options: argparse.Namespace) -> None:
+    from ..node_data import safety_line
+    from ..table import at_clock, print_json, print_rows
+    if options.json:
+        print_json(data)
+        return
+    for name, state in data['nodes'].items():
+        print(f'{name:<20} {state}')
+    if 'safety' in data:
+        print(f"{'safety':<20} {safety_line(data['safety'])}")
+    if 'ledger' in data:
+        sync = data['ledger']
+        print(f"{'fleet ledger':<20} {sync['state']}, {sync['backlog']} rows behind"
+              + (f": {sync['last_error']}" if sync['last_error'] else ''))
+    if 'flows' not in data:
+        return
+    print(f"{'questions':<20} {len(data['questions'])} open"
+          + (': action_lifecycle respond' if data['questions'] else ''))
+    times = [(job['next'], job['clock'], job['id']) for job in data['jobs'] if job['next']]
+    print(f"{'jobs':<20} {len(data['jobs'])}"
+          + ''.join(f', next: {job} at {at_clock(at, clock)}' for at, clock, job in
+                    sorted(times)[:1]))
+    ended = [flow for flow in data['flows'] if flow['state'] in ('FINISH', 'FAIL')]
+    running = [flow for flow in data['flows'] if flow not in ended]
+    print_rows(('flow', 'name', 'state', 'done', 'running', 'failed', 'why'), (
+        (flow['flow_id'], flow['name'], flow['constellation_state'],
+         f"{flow['done']} of {flow['total']}", flow['running'], flow['failed'],
+         flow['error_msg']) for flow in [*ended[-ENDED:], *running]))

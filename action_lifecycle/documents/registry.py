@@ -1,0 +1,114 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A registry of objects by name, which other packages can extend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+import functools
+import importlib
+from importlib.metadata import entry_points, EntryPoint
+import sys
+from typing import Any, TypeVar
+
+from .errors import LifecycleError
+from .suggestions import nearest
+
+T = TypeVar('T')
+
+
+class Registry(Mapping[str, T]):
+    """
+    Objects by name, registered in Python or by an entry point of `group`.
+
+    As a mapping it has the objects that are registered; `load` and `find` also load entry points.
+    `modules` register objects when they are imported, which is at the first use of the registry.
+    `unknown`: start of the error message for an unknown name. `expected`, `is_valid`: what an
+    entry point has to give, in words and as a check.
+    """
+
+    def __init__(
+        self, group: str, unknown: str, things: Mapping[str, T] | None = None, *,
+        expected: str = 'callable', is_valid: Callable[[Any], bool] = callable,
+        modules: Iterable[str] = (),
+    ) -> None:
+        self._group = group
+        self._unknown = unknown
+        self._things = dict(things or {})
+        self._modules = tuple(modules)
+        self._expected = expected
+        self._is_valid = is_valid
+
+    @property
+    def _all(self) -> dict[str, T]:
+        for module in self._modules:
+            importlib.import_module(module)
+        self._modules = ()
+        return self._things
+
+    def __getitem__(self, name: str) -> T:
+        return self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, name: str, thing: T) -> T:
+        """Register an object under a name; it replaces one of the same name."""
+        self._things[name] = thing
+        return thing
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Return a decorator that registers an object under this name."""
+        return lambda thing: self.add(name, thing)
+
+    def load(self, name: str) -> T | None:
+        """
+        Return the object of this name, None if there is none.
+
+        An entry point gives the object itself, or its module registers the object. Raises
+        `LifecycleError` for an entry point that can't be loaded.
+        """
+        for entry in () if name in self._all else _entry_points(self._group):
+            if entry.name == name:
+                try:
+                    thing = entry.load()
+                except Exception as error:
+                    raise LifecycleError(f"entry point '{name}' of {self._group}: "
+                                         f'{type(error).__name__}: {error}') from error
+                if name not in self._all:
+                    if not self._is_valid(thing):
+                        raise LifecycleError(f"entry point '{name}' of {self._group} is no "
+                                             f'{self._expected}: {entry.value}')
+                    self.add(name, thing)
+        return self._all.get(name)
+
+    def find(self, name: str) -> T:
+        """Return the object of this name; raises `LifecycleError` with the known names."""
+        thing = self.load(name)
+        if thing is None:
+            raise LifecycleError(self.unknown(name))
+        return thing
+
+    def names(self) -> list[str]:
+        """Return all names, also those of entry points that are not loaded."""
+        return sorted({*self, *(entry.name for entry in _entry_points(self._group))})
+
+    def unknown(self, name: str) -> str:
+        """Return the error message for an unknown name, with the registered ones."""
+        return f"{self._unknown} '{name}'{nearest(name, self.names())}" + (
+            f" (known: {', '.join(sorted(self))})" if self else '')
+
+
+def _entry_points(group: str) -> Iterable[EntryPoint]:
+    found: Iterable[EntryPoint] = _installed(tuple(sys.path)).select(group=group)
+    return found
+
+
+@functools.lru_cache(maxsize=1)
+def _installed(path: tuple[str, ...]) -> Any:
+    """Return all entry points; the scan of the search `path` takes about 0.1 s."""
+    return entry_points()

@@ -1,0 +1,303 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Checks an edit against the current state of a flow.
+
+The merge rule: an action's progress wins over the edit, ended actions stay, and running actions
+can't be removed. The cost depends on the size of the edit, not of the flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Any
+
+from ..files.checks import checked_action, is_name, order_faults
+from ..files.edit import EditRefused, EditStep, FlowEdit, StagedEdit
+from ..files.edit_provenance import ActionSource, Path
+from ..files.flow import Flow
+from ..files.loader import MAX_ACTIONS, steps_for
+from ..files.shorthand import after_in_full
+from ..run.flow_run import FlowRun
+from ..scheduling.dag import CycleError
+from ..scheduling.scheduler import After, Dependencies
+from ...documents.budget import budget, BudgetExceeded, spend
+from ...documents.errors import Fault
+from ...documents.suggestions import nearest
+
+
+def stage_edit(run: FlowRun, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
+    """
+    Check an edit against the current flow; raises `EditRefused` with all faults.
+
+    `base_seq`: newest journal row that the author has seen; 0: the current one. The edit is
+    refused if its actions were edited after that row. Steps on actions that have started after
+    it are left out.
+    """
+    return _staged(_Stage(run, edit, base_seq))
+
+
+def check_edit(flow: Flow, edit: FlowEdit) -> StagedEdit:
+    """Check an edit against a flow that has not begun; raises `EditRefused` with all faults."""
+    def nothing_runs(*asked: Any) -> Any:
+        raise AssertionError('nothing of this flow runs')
+
+    run = FlowRun(flow.name, flow, 0, nothing_runs, nothing_runs)
+    run.dependencies = Dependencies(
+        {name: action.after for name, action in flow.actions.items()})
+    return stage_edit(run, edit)
+
+
+def replay_edit(run: FlowRun, edit: FlowEdit, names: Iterable[str]) -> StagedEdit:
+    """Return the result of a journaled edit; `names`: the actions that it changed."""
+    return _staged(_Stage(run, edit, 0, frozenset(names)))
+
+
+def _staged(stage: _Stage) -> StagedEdit:
+    try:
+        with budget(steps_for(stage.edit.text), 'judging the edit'):
+            for step in stage.edit.steps:
+                getattr(stage, f'_{step.verb}')(step)
+            return stage.result()
+    except BudgetExceeded as error:
+        document = stage.edit.document
+        raise EditRefused([Fault(document.name, *document.mark(), str(error))]) from error
+
+
+class _Stage:
+    """Collects the changes of an edit without changing the flow."""
+
+    def __init__(
+        self, run: FlowRun, edit: FlowEdit, base_seq: int,
+        replayed: frozenset[str] | None = None,
+    ) -> None:
+        self.run = run
+        self.edit = edit
+        self.base_seq = base_seq
+        self.replayed = replayed
+        self.changes: dict[str, ActionSource | None] = {}
+        self.places: dict[str, Path] = {}
+        self.faults: list[Fault] = []
+        self.left_out: list[str] = []
+
+    # Steps
+
+    def _add(self, step: EditStep) -> None:
+        for name, raw in step.value.items():
+            place = step.number, step.verb, name
+            if not is_name(name):
+                self._fault(place, f'{name!r} is not a name: expected up to 64 letters, digits, '
+                            '_ or -, a letter first')
+            elif self._has(name):
+                self._fault(place, f"the flow has an action '{name}' already; to change it say "
+                            "'update'")
+            else:
+                self._change(name, place, raw)
+
+    def _remove(self, step: EditStep) -> None:
+        for position, name in enumerate(step.value):
+            place = step.number, step.verb, position
+            if self._may_change(step.verb, name, place):
+                self._drop(name, place)
+
+    def _update(self, step: EditStep) -> None:
+        for name, fields in step.value.items():
+            place = step.number, step.verb, name
+            if self._may_change(step.verb, name, place):
+                self._change(name, place, {**self._raw(name), **fields})
+
+    def _depend(self, step: EditStep) -> None:
+        for name, more in step.value.items():
+            place = step.number, step.verb, name
+            if self._may_change(step.verb, name, place):
+                added = after_in_full(more)
+                if not isinstance(added, dict):
+                    self._fault(place, 'expected names, or a mapping of names and kinds')
+                    continue
+                self._change(name, place, {
+                    **self._raw(name), 'after': {**self._after(name), **added}})
+
+    def _independ(self, step: EditStep) -> None:
+        for name, gone in step.value.items():
+            place = step.number, step.verb, name
+            if self._may_change(step.verb, name, place):
+                after = dict(self._after(name))
+                spend(len(after))
+                for position, needed in enumerate(gone):
+                    if after.pop(needed, None) is None:
+                        self._fault((*place, position), f"action '{name}' does not wait for "
+                                    f"'{needed}'" + nearest(needed, after))
+                self._change(name, place, {**self._raw(name), 'after': after})
+
+    def _clear(self, step: EditStep) -> None:
+        self._drop_waiting(step, ())
+
+    def _build(self, step: EditStep) -> None:
+        self._drop_waiting(step, step.value)
+        for name, raw in step.value.items():
+            place = step.number, step.verb, name
+            if not is_name(name):
+                self._fault(place, f'{name!r} is not a name')
+            elif self._has(name) and not self._is_open(name):
+                self.left_out.append(f'{step.verb} {name}')
+            elif self._unedited(name, place):
+                self._change(name, place, raw)
+
+    # Helpers
+
+    def _progress(self, name: str) -> str:
+        return 'waiting' if name in self.changes else self.run.progress(name)
+
+    def _is_open(self, name: str) -> bool:
+        """Whether an action may still be changed."""
+        if self.replayed is not None:
+            return name in self.replayed
+        return self._progress(name) == 'waiting'
+
+    def _waiting(self) -> Iterator[str]:
+        """Yield the actions that have not started."""
+        spend(len(self.run.flow.actions) + len(self.changes))
+        for name in self.run.flow.actions:
+            if self._has(name) and self._is_open(name):
+                yield name
+        yield from [name for name, source in self.changes.items()
+                    if source is not None and name not in self.run.flow.actions]
+
+    def _has(self, name: str) -> bool:
+        return self.changes[name] is not None if name in self.changes \
+            else name in self.run.flow.actions
+
+    def _raw(self, name: str) -> Mapping[str, Any]:
+        source = self.changes.get(name)
+        return source.raw if source is not None else self.run.flow.raws[name]
+
+    def _after(self, name: str) -> Mapping[str, Any]:
+        written = self._raw(name).get('after', self.run.flow.defaults.get('after', {}))
+        full = after_in_full(written)
+        return full if isinstance(full, dict) else {}
+
+    def _may_change(self, verb: str, name: str, place: Path) -> bool:
+        """Whether a step may change an action; if not, adds a fault or leaves the step out."""
+        if not self._has(name):
+            self._fault(place, f"the flow has no action '{name}'"
+                        + nearest(name, self.run.flow.actions))
+            return False
+        if self.replayed is not None:
+            return name in self.replayed
+        progress = self._progress(name)
+        if progress == 'waiting':
+            return self._unedited(name, place)
+        seen = not self.base_seq or self.run.runners[name].action.begun_seq <= self.base_seq
+        if progress == 'at_work' and (seen or verb == 'remove'):
+            self._fault(place, f"action '{name}' is at work: it can not be "
+                        + ('removed' if verb == 'remove' else 'changed') + '; cancel it first')
+        elif seen:
+            self._fault(place, f"action '{name}' has ended: it can not be changed or removed")
+        else:
+            self.left_out.append(f'{verb} {name}')
+        return False
+
+    def _unedited(self, name: str, place: Path) -> bool:
+        """Whether an action was not edited after `base_seq`; if it was, adds a fault."""
+        if self.base_seq:
+            for other in reversed(self.run.edits):
+                if other['seq'] <= self.base_seq:
+                    break
+                spend(len(other['names']))
+                if name in other['names']:
+                    self._fault(place, f"action '{name}' was changed by {other['author']} in row "
+                                f"{other['seq']}, after row {self.base_seq}")
+                    return False
+        return True
+
+    def _change(
+        self, name: str, place: Path, raw: Mapping[str, Any]
+    ) -> None:
+        after = raw.get('after')
+        spend(len(raw) + (len(after) if isinstance(after, (dict, list)) else 1))
+        self.changes[name] = ActionSource(self.edit.document, place, raw)
+        self.places[name] = place
+
+    def _drop_waiting(self, step: EditStep, kept: Container[str]) -> None:
+        place = step.number, step.verb
+        for name in list(self._waiting()):
+            if name not in kept and self._unedited(name, place):
+                self._drop(name, place)
+
+    def _drop(self, name: str, place: Path) -> None:
+        if name in self.run.flow.actions:
+            self.changes[name] = None
+            self.places[name] = place
+        else:
+            self.changes.pop(name, None)
+
+    def _fault(self, place: Path, message: str) -> None:
+        self.faults.append(self.edit.document.fault(place, message))
+
+    # Result
+
+    def result(self) -> StagedEdit:
+        """Check all changes together; raises `EditRefused`."""
+        run, flow = self.run, self.run.flow
+        view = flow.with_changes(self.changes)
+        for name, source in self.changes.items():
+            if source is not None:
+                action, faults = checked_action(view, name, self._Names(self))
+                self.faults += faults
+                if action is not None:
+                    view.actions[name] = action
+        after: dict[str, After | None] = {
+            name: view.actions[name].after if name in view.actions else None
+            for name in self.changes}
+        if self.replayed is None:
+            self._dependents(after)
+            if len(flow.actions) + sum(source is not None for source in self.changes.values()) \
+                    > MAX_ACTIONS:
+                self._fault((), f'more than {MAX_ACTIONS} actions')
+            if not any(source is not None for source in self.changes.values()) and not any(
+                    name not in self.changes for name in flow.actions):
+                self._fault((), 'no action would be left')
+            if not self.faults:
+                try:
+                    undo = run.dependencies.dag.change(after)
+                    self.faults += order_faults(
+                        view, view.actions, run.dependencies.dag.after.__getitem__)
+                    undo()
+                except CycleError as error:
+                    place = next((self.places[name] for name in error.cycle
+                                  if name in self.places), ())
+                    self._fault(place, str(error))
+        if self.faults:
+            raise EditRefused(dict.fromkeys(self.faults))
+        return StagedEdit(self.changes, after, view, tuple(self.left_out))
+
+    def _dependents(self, after: dict[str, After | None]) -> None:
+        """Handle the dependents of removed actions."""
+        dag = self.run.dependencies.dag
+        for gone in [name for name, source in self.changes.items() if source is None]:
+            for name in dag.dependents.get(gone, ()):
+                if name in self.changes:
+                    continue  # checked with the change
+                if self._progress(name) == 'waiting':
+                    self._fault(self.places[gone], f"action '{name}' waits for '{gone}', which "
+                                'the edit removes')
+                else:
+                    known = after.get(name) or dag.after[name]
+                    after[name] = {key: kind for key, kind in known.items() if key != gone}
+
+    class _Names:
+        """The names of the actions after the edit."""
+
+        def __init__(self, stage: _Stage) -> None:
+            self._stage = stage
+
+        def __contains__(self, name: object) -> bool:
+            return isinstance(name, str) and self._stage._has(name)
+
+        def __iter__(self) -> Iterator[str]:
+            return (name for name in {**self._stage.run.flow.actions, **self._stage.changes}
+                    if self._stage._has(name))
+
+        def __len__(self) -> int:
+            return sum(1 for _ in self)

@@ -1,0 +1,101 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Edits of running flows: checks them, has the bridge check them, journals and applies them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .edit_validation import stage_edit
+from ..files.edit import EditRefused, EditResult, FlowEdit, StagedEdit
+from ..files.flow import Flow
+from ..run.flow_run import FlowRun
+from ..run.flow_runner import FlowRunner
+from ...documents.errors import LifecycleError
+
+Check = Callable[[Flow, Callable[['LifecycleError | None'], None]], None]
+"""Checks the actions of a flow with the bridge, then calls back with the error or None."""
+
+
+class Editor:
+    """Edits running flows; `propose` also runs `check`, if set."""
+
+    def __init__(self, flows: FlowRunner) -> None:
+        self.check: Check | None = None
+        self._flows = flows
+
+    def stage(self, flow_id: str, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
+        """Check an edit against the current flow; raises `EditRefused` with all faults."""
+        run = self._flows.runs.get(flow_id)
+        if run is None or run.ended:
+            raise EditRefused.because(edit, f"there is no running flow '{flow_id}'")
+        if run.canceled_by is not None:
+            raise EditRefused.because(edit, f"flow '{flow_id}' is being canceled")
+        return stage_edit(run, edit, base_seq)
+
+    def edit(
+        self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int = 0
+    ) -> EditResult:
+        """
+        Apply an edit to a running flow as a whole, or not at all.
+
+        `base_seq`: newest journal row that the author has seen; 0: not checked. Raises
+        `EditRefused` or a journal error; then nothing has changed.
+        """
+        staged = self.stage(flow_id, edit, base_seq)
+        run = self._flows.runs[flow_id]
+        if not staged.after:
+            return EditResult(0, staged.left_out)
+        names = sorted(staged.changes)
+        run.machine.fire(
+            'START' if edit.rebuilds else 'CONTINUE', event='edited', edit=edit.text,
+            file=edit.document.name, names=names, left_out=list(staged.left_out), actor=author,
+            cause=reason)
+        row = self._flows.recorder.row
+        assert row is not None
+        run.edits.append({'seq': row.seq, 'author': author, 'names': names})
+        self._apply(run, staged)
+        self._flows.flow_changed(run)
+        self._flows.starter.dispatch()
+        return EditResult(row.seq, staged.left_out)
+
+    def propose(
+        self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int,
+        done: Callable[[EditResult | LifecycleError], None],
+    ) -> None:
+        """Check an edit as a new flow is checked, apply it, then call `done`."""
+        def checked(error: LifecycleError | None) -> None:
+            try:
+                if error is not None:
+                    raise error
+                result = self.edit(flow_id, edit, author, reason, base_seq)
+            except LifecycleError as refused:
+                done(refused)
+            else:
+                done(result)
+
+        try:
+            staged = self.stage(flow_id, edit, base_seq)
+        except LifecycleError as error:
+            done(error)
+            return
+        if self.check is not None and staged.flow.actions:
+            self.check(staged.flow, checked)
+        else:
+            checked(None)
+
+    def _apply(self, run: FlowRun, staged: StagedEdit) -> None:
+        run.flow.apply(staged.flow, staged.changes)
+        for name in staged.changes:
+            self._flows.starter.withdraw(run, name)
+            run.runners.renew(name)
+        ready, skipped = run.dependencies.change(staged.after)
+        if run.state == 'START':
+            run.restart()
+            self._flows.advance(run)
+        for name, source in staged.changes.items():
+            if source is not None:
+                self._flows.starter.watch_deadline(run, name)
+        self._flows.starter.follow_up(run, ready, skipped)
+        self._flows.advance_soon(run)

@@ -1,0 +1,304 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Checks of a flow's actions beyond the types of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+import math
+import re
+from typing import Any
+
+from .alternatives import fallback_faults, strategies
+from .flow import Flow
+from .shorthand import CONDITIONS
+from ...documents.budget import spend
+from ...documents.errors import DocumentError, Fault, MAX_FAULTS
+from ...documents.suggestions import nearest
+from ...documents.templates.template import names_read, parts_read, texts
+from ...documents.yaml_document import Document
+from ...lifecycle.ports import Condition
+from ...lifecycle.schedule.schedule import schedule_faults
+from ...lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
+from ...world.expressions.constant_values import as_value
+from ...world.expressions.expression import AnyName, compile_expression
+from ...world.expressions.value_types import Kind, kind_of
+
+NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]{0,63}\Z')
+IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]{0,63}\Z')
+_WORD = re.compile(r'[A-Za-z_]\w*')
+RESULT_FIELDS = ('outcome', 'attempts', 'error_code', 'error_msg', 'duration', 'controller_said',
+                 'sensors_said', 'result', 'facts')
+"""Fields that templates may read of the result of an action."""
+RESULT_NAMES: Mapping[str, Any] = {
+    'outcome': 'succeeded', 'attempts': 1, 'error_code': 'NONE', 'duration': 1.0}
+"""Names of the earlier action's result in a condition of `after`, each with an example."""
+_CONDITION_STEPS = 300
+"""Budget steps for the check of a condition, in addition to 2 for each character."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a valid name: up to 64 letters, digits, _ or -, a letter first."""
+    return NAME.match(text) is not None
+
+
+def checked_action(
+    flow: Flow, action_id: str, names: Collection[str]
+) -> tuple[ActionSpec | None, list[Fault]]:
+    """Return the spec of an action and its faults; `names`: the flow's actions."""
+    try:
+        action = flow.render(action_id)
+    except DocumentError as error:
+        return None, list(error.faults)
+    faults = list(islice(_action_faults(flow, action_id, action, names), MAX_FAULTS))
+    found = list(islice(fallback_faults(flow, action_id, action), MAX_FAULTS))
+    faults += found or _alternative_faults(flow, action_id, action, names)
+    return action, faults
+
+
+def order_faults(
+    flow: Flow, action_ids: Iterable[str], needs: Callable[[str], Iterable[str]]
+) -> Iterator[Fault]:
+    """Yield the faults of templates that read facts and results, such as of later actions."""
+    comes_before = _Before(needs)
+    for action_id in action_ids:
+        for path, text in flow.late[action_id]:
+            where = ('actions', action_id, *path)
+            facts = parts_read(text, 'facts')
+            if path[0] == 'after' and facts:
+                yield flow.document.fault(
+                    where, f"action '{action_id}': a condition reads facts by their names, "
+                    'without a template')
+            if 'facts' in names_read(text) and not all(name for name, _ in facts or [('', '')]):
+                yield flow.document.fault(
+                    where, f"action '{action_id}': the template {text.strip()!r} must say which "
+                    'fact, as in facts.NAME')
+            results = sorted(parts_read(text, 'results'))
+            if 'results' in names_read(text) and not results:
+                results = [('', '')]
+            for name, field in results:
+                if not comes_before(name, action_id):
+                    before = comes_before.all(action_id)
+                    yield flow.document.fault(
+                        where, f"action '{action_id}': the template {text.strip()!r} reads the "
+                        f"result of '{name}', which does not come before" + nearest(name, before))
+                elif field and field not in RESULT_FIELDS:
+                    yield flow.document.fault(
+                        where, f"action '{action_id}': results have no '{field}'"
+                        + nearest(field, RESULT_FIELDS)
+                        + f" (known: {', '.join(RESULT_FIELDS)})")
+
+
+class _Before:
+    """Answers whether an action runs before another; `needs(name)`: its dependencies, acyclic."""
+
+    def __init__(self, needs: Callable[[str], Iterable[str]]) -> None:
+        self._needs = needs
+        self._bits: dict[str, int] = {}  # one bit for each action that another needs
+        self._masks: dict[str, int] = {}  # by action: the bits of all actions before it
+
+    def __call__(self, name: str, action_id: str) -> bool:
+        """Whether the action `name` runs before `action_id`."""
+        return bool(self._mask(action_id) & self._bits.get(name, 0))
+
+    def all(self, action_id: str) -> list[str]:  # noqa: A003
+        """Return all actions that run before an action."""
+        mask = self._mask(action_id)
+        return [name for name, bit in self._bits.items() if mask & bit]
+
+    def _mask(self, action_id: str) -> int:
+        front = [action_id]
+        while front:
+            name = front[-1]
+            if name in self._masks:
+                front.pop()
+                continue
+            missing = [needed for needed in self._needs(name) if needed not in self._masks]
+            if missing:
+                front += missing
+                continue
+            mask = 0
+            for needed in self._needs(name):
+                mask |= self._masks[needed] | self._bits.setdefault(
+                    needed, 1 << len(self._bits))
+            self._masks[name] = mask
+            front.pop()
+        return self._masks[action_id]
+
+
+def _action_faults(
+    flow: Flow, action_id: str, action: ActionSpec, names: Collection[str]
+) -> Iterator[Fault]:
+    document, path = flow.document, ('actions', action_id)
+    spend(len(action.parameters))
+    for name in action.parameters:
+        if name in ('facts', 'results') or (
+                name not in flow.parameters and not IDENTIFIER.match(name)):
+            yield document.fault((*path, 'parameters', name), f'{name!r} is not an identifier, '
+                                 'or has a meaning of its own in templates')
+    for name in action.after:
+        if name not in names:
+            yield document.fault((*path, 'after', name), f"action '{action_id}' waits for "
+                                 f"'{name}', which the flow does not have"
+                                 + nearest(name, names))
+    if action.schedule is not None:
+        for field, message in schedule_faults(action.schedule, of_action=True):
+            yield document.fault(
+                (*path, 'schedule', field), f"action '{action_id}', schedule: {message}")
+    for name in action.resources:
+        if not NAME.match(name):
+            yield document.fault((*path, 'resources'), f'{name!r} is not a name of a resource')
+    if not action.confirm:
+        yield document.fault(path, f"action '{action_id}' has no 'confirm': nothing would show "
+                             'that it is done')
+    if action.confirm and not any(_facts_read(item, action) for item in action.confirm):
+        yield document.fault((*path, 'confirm'), f"action '{action_id}': 'confirm' reads no fact, "
+                             'so no sensor would be asked')
+    if action.maintain and not action.physical:
+        yield document.fault((*path, 'maintain'), f"action '{action_id}' has 'maintain' but no "
+                             "'motion' that it could stop; 'maintain: []' leaves it out")
+    for index, verifier in enumerate(action.verify):
+        for field, message in verifier.faults():
+            yield document.fault((*path, 'verify', index, *filter(None, [field])),
+                                 f"action '{action_id}': {message}")
+    yield from _condition_faults(document, action_id, action, AnyName())
+    for index, motion in enumerate(action.motion):
+        yield from _number_faults(document, (*path, 'motion', index, 'goal'), motion.goal)
+
+
+def check_names(flow: Flow, facts: Mapping[str, Kind]) -> None:
+    """Raise DocumentError if a condition does not fit these facts (kinds by name)."""
+    faults = [
+        fault for action_id, action in flow.actions.items()
+        for fault in _condition_faults(
+            flow.document, action_id, action, {*facts, *action.parameters}, facts)]
+    if faults:
+        raise DocumentError(faults)
+
+
+def _condition_faults(
+    document: Document, action_id: str, action: ActionSpec, names: Collection[str],
+    facts: Mapping[str, Kind] = {},
+) -> Iterator[Fault]:
+    def kinds_in(text: str) -> dict[str, Kind]:
+        words = set(_WORD.findall(text))
+        return {
+            **{name: facts[name] for name in words if name in facts},
+            **{name: kind_of(action.parameters[name]) for name in words
+               if name in action.parameters and not _is_late(action.parameters[name])}}
+
+    for field in CONDITIONS:
+        value = getattr(action, field)
+        for index, item in enumerate(value if isinstance(value, list) else [value]):
+            if item is None:
+                continue
+            where = ('actions', action_id, field, index)
+            said = f"action '{action_id}', {field}"
+            for wrong in Condition(hold=item.hold, within=item.within).faults():
+                yield document.fault((*where, 'hold'), f'{said}: {wrong}')
+            said += f' {item.condition!r}'
+            read, faults = _checked_condition(item.condition, names, kinds_in(item.condition))
+            for fault in faults:
+                yield document.fault((*where, 'condition'), f'{said}, {fault}')
+            for name in read:
+                if why := _unusable(action.parameters, name):
+                    yield document.fault(
+                        (*where, 'condition'), f"{said}: parameter '{name}' has no value that a "
+                        f'condition can read: {why}')
+    for needed, when in action.after.items():
+        if isinstance(when, WhenSpec) and not _is_late(when.condition):
+            both = names if isinstance(names, AnyName) else {*names, *RESULT_NAMES}
+            kinds = {**kinds_in(when.condition),
+                     **{name: kind_of(value) for name, value in RESULT_NAMES.items()}}
+            for fault in _checked_condition(when.condition, both, kinds)[1]:
+                yield document.fault(
+                    ('actions', action_id, 'after', needed, 'condition'),
+                    f"action '{action_id}', after '{needed}' if {when.condition!r}, {fault}")
+
+
+def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:
+    """Return the names that a condition reads, without the action's parameters."""
+    try:
+        names = _names_of_any_facts(condition.condition, ())
+    except DocumentError:
+        return {'?'}  # reported as a separate fault
+    return set(names) - set(action.parameters)
+
+
+def _checked_condition(
+    text: str, names: Collection[str], kinds: Mapping[str, Kind]
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return the names that a condition reads, and its faults."""
+    spend(_CONDITION_STEPS + 2 * len(text))
+    try:
+        if isinstance(names, AnyName):
+            return _names_of_any_facts(text, tuple(sorted(kinds.items()))), []
+        return compile_expression(text, names, condition=True, kinds=kinds).names, []
+    except DocumentError as error:
+        return (), [f'character {fault.column}: {fault.message}' for fault in error.faults]
+
+
+def _unusable(parameters: Mapping[str, Any], name: str) -> str:
+    """Return why a condition can't read a parameter; '' if it can or is filled in later."""
+    if name not in parameters or _is_late(parameters[name]):
+        return ''
+    try:
+        as_value(parameters[name])
+    except ValueError as error:
+        return str(error)
+    return ''
+
+
+@lru_cache(maxsize=4096)
+def _names_of_any_facts(text: str, kinds: tuple[tuple[str, Kind], ...]) -> tuple[str, ...]:
+    """Return the names that a condition reads; raises `DocumentError` if it is not valid."""
+    return compile_expression(text, AnyName(), condition=True, kinds=dict(kinds)).names
+
+
+def _is_late(value: Any) -> bool:
+    return any(True for _ in texts(value))
+
+
+def _number_faults(
+    document: Document, path: tuple[str | int, ...], goal: Any
+) -> Iterator[Fault]:
+    if isinstance(goal, float) and not math.isfinite(goal):
+        dotted = '.'.join(map(str, path[path.index('goal'):]))
+        yield document.fault(path, f"field '{dotted}': expected a finite number, got {goal}")
+    elif isinstance(goal, dict):
+        for key, value in goal.items():
+            yield from _number_faults(document, (*path, key), value)
+    elif isinstance(goal, list):
+        for index, value in enumerate(goal):
+            yield from _number_faults(document, (*path, index), value)
+
+
+def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: Collection[str]
+                        ) -> Iterator[Fault]:
+    """Yield the faults of the action with each fallback applied."""
+    changing = [(path, strategy) for path, strategy in strategies(action)
+                if strategy.parameters or strategy.fields]
+    known = set(_action_faults(flow, action_id, action, names)) if changing else set()
+    for path, strategy in changing:
+        try:
+            changed = flow.render(action_id, strategy.parameters, strategy.fields)
+        except DocumentError as error:
+            # The fields of a fallback have no position of their own in the action.
+            yield from (flow.document.fault(('actions', action_id, *path), fault.message)
+                        if strategy.fields else fault for fault in error.faults)
+            continue
+        if not flow.late[action_id] and any(
+                _is_late(step.goal) for step in changed.motion):
+            yield flow.document.fault(
+                ('actions', action_id, *path), f"action '{action_id}': a fallback can not read "
+                'facts or results that the action itself does not read')
+        for fault in _action_faults(flow, action_id, changed, names):
+            if fault not in known:
+                yield flow.document.fault(('actions', action_id, *path), fault.message)
+        if changed.resources != action.resources:
+            yield flow.document.fault(
+                ('actions', action_id, *path, 'parameters'), f"action '{action_id}': a fallback "
+                'can not change the resources that it holds')

@@ -1,0 +1,191 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A checked flow with the values of its parameters."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Collection, Mapping, MutableMapping
+import copy
+from typing import Any
+
+import yaml
+
+from .edit_provenance import ActionSource, EditedDocument, Path
+from .shorthand import in_full, render_late
+from .spec import FlowSpec
+from ...documents.budget import budget, BudgetExceeded, spend, spend_on
+from ...documents.errors import DocumentError
+from ...documents.models import validate
+from ...documents.suggestions import nearest
+from ...documents.templates.template import (
+    names_read,
+    render,
+    RENDER_STEPS,
+    TemplateError,
+    texts,
+    VALUE_STEPS,
+)
+from ...documents.yaml_document import Document
+from ...lifecycle.spec import ActionSpec
+
+LATE = ('facts', 'results')
+"""Names in templates whose values are known only when an action starts."""
+MAY_BE_LATE = ('motion', 'after')
+"""Fields, besides `parameters`, that may contain such templates."""
+KINDS = ('success', 'completion', 'unconditional')
+
+
+class Flow:
+    """
+    A checked flow with the values of its parameters.
+
+    `actions`: the spec of each action, in topological order. `text`: the source, from which the
+    flow can be parsed again. `raws`: the actions as written. `late`: by action, the templates that
+    read facts or results, with their paths; they are filled in when the action starts.
+    """
+
+    def __init__(
+        self, document: Document, text: str, spec: FlowSpec, values: Mapping[str, Any]
+    ) -> None:
+        self.document = document
+        self.text = text
+        self.spec = spec
+        self.name = spec.flow
+        self.description = spec.description
+        self.max_motions = spec.max_motions
+        self.deadline = spec.deadline
+        self.schedule = spec.schedule
+        self.steering = spec.steering
+        self.parameters = dict(values)
+        self.defaults = spec.defaults
+        self.raws: MutableMapping[str, Mapping[str, Any]] = dict(spec.actions)
+        self.actions: dict[str, ActionSpec] = {}
+        self.late: dict[str, list[tuple[Path, str]]] = {}
+
+    def copy(self) -> Flow:
+        """Return a copy that can be edited independently."""
+        other = copy.copy(self)
+        other.raws, other.actions = dict(self.raws), dict(self.actions)
+        other.late = dict(self.late)
+        return other
+
+    def with_changes(self, changes: Mapping[str, ActionSource | None]) -> Flow:
+        """Return a view of the flow with changed sources, without specs."""
+        other = copy.copy(self)
+        new = {name: source for name, source in changes.items() if source is not None}
+        base, known = self._documents()
+        other.document = EditedDocument(base, ChainMap(new, dict(known) if not new else known))
+        other.raws = ChainMap({name: source.raw for name, source in new.items()}, self.raws)
+        other.actions, other.late = {}, {}
+        return other
+
+    def apply(self, view: Flow, changes: Mapping[str, ActionSource | None]) -> None:
+        """Apply changes, with the checked specs of a view made by `with_changes`."""
+        base, known = self._documents()
+        for name, source in changes.items():
+            if source is None:
+                for memory in (self.raws, self.actions, self.late, known):
+                    memory.pop(name, None)
+            else:
+                self.raws[name], self.actions[name] = source.raw, view.actions[name]
+                self.late[name] = view.late[name]
+                known[name] = source
+        self.document = EditedDocument(base, known)
+
+    def _documents(self) -> tuple[Document, dict[str, ActionSource]]:
+        if isinstance(self.document, EditedDocument):
+            assert isinstance(self.document.sources, dict)
+            return self.document.base, self.document.sources
+        return self.document, {}
+
+    def text_now(self) -> str:
+        """Return the YAML text of the flow, including its edits."""
+        if not isinstance(self.document, EditedDocument):
+            return self.text
+        written = {**self.document.data, 'actions': {
+            name: dict(self.raws[name]) for name in self.actions}}
+        text: str = yaml.safe_dump(written, sort_keys=False, allow_unicode=True)
+        return text
+
+    def render(
+        self, action_id: str, overrides: Mapping[str, Any] | None = None,
+        fields: Mapping[str, Any] | None = None, seen: Mapping[str, Any] | None = None,
+    ) -> ActionSpec:
+        """
+        Return the spec of an action with templates filled in; raises `DocumentError`.
+
+        `overrides`: values that replace its own parameters. `fields`: fields, with templates, that
+        replace those of the file. `seen`: values of `facts` and `results`; without it, templates
+        that read them stay. Templates of questions and service requests always stay.
+        """
+        try:
+            with budget(RENDER_STEPS, 'filling in the action'):
+                return self._render(action_id, overrides, fields, seen)
+        except (TemplateError, BudgetExceeded) as error:
+            path = error.path if isinstance(error, TemplateError) else ('actions', action_id)
+            raise DocumentError(
+                [self.document.fault(path, f"action '{action_id}': {error}")]) from error
+
+    def _render(
+        self, action_id: str, overrides: Mapping[str, Any] | None,
+        fields: Mapping[str, Any] | None, seen: Mapping[str, Any] | None,
+    ) -> ActionSpec:
+        spend(len(self.parameters))
+        spend_on(dict(overrides or {}), VALUE_STEPS)
+        raw = self.raws[action_id]
+        path: Path = ('actions', action_id)
+        merged = {**self.defaults, **raw, **(fields or {})}
+        own = {**_own_parameters({**self.defaults, **raw}), **_own_parameters(fields or {})}
+        names = {**self.parameters, **(seen or {}), 'action': action_id}
+        later = set() if seen else set(LATE)
+        own = {**render(own, names, (*path, 'parameters'), later), **(overrides or {})}
+        late = [] if seen else list(texts(own, ('parameters',)))
+        later |= {str(where[1]) for where, _ in late}
+        names.update(own)
+        filled = {}
+        for key, value in merged.items():
+            where = (*path, key)
+            if key in ('fallback', 'verify'):
+                filled[key] = render_late(key, value, names, where)
+            elif key in MAY_BE_LATE:
+                filled[key] = render(value, names, where, later)
+                if not seen:
+                    late += texts(filled[key], (key,))
+            elif key != 'parameters':
+                self._not_late(action_id, value, where, later)
+                filled[key] = render(value, names, where)
+        if overrides is None and not fields and not seen:
+            self.late[action_id] = late
+        filled['parameters'] = {**self.parameters, **own}
+        full = in_full(filled)
+        self._check_kinds(full, path)
+        return validate(self.document, ActionSpec, data=full, path=path)
+
+    def _not_late(self, action_id: str, value: Any, path: Path, later: Collection[str]) -> None:
+        for name, where in names_read(value, path).items():
+            if name in later:
+                raise DocumentError([self.document.fault(
+                    where, f"action '{action_id}': '{name}' is only known when the action starts; "
+                    f"it can be read in {', '.join(('parameters', *MAY_BE_LATE))}")])
+
+    def _check_kinds(self, full: Mapping[str, Any], path: Path) -> None:
+        """Raise `DocumentError` for an unknown kind of dependency, with the nearest known one."""
+        after = full.get('after')
+        faults = [self.document.fault(
+            (*path, 'after', name), f"'{kind}' is no kind of dependency" + nearest(kind, KINDS)
+            + f" (known: {', '.join(KINDS)}, or a mapping with 'condition')")
+            for name, kind in (after.items() if isinstance(after, dict) else ())
+            if not isinstance(kind, dict) and kind not in KINDS]
+        if faults:
+            raise DocumentError(faults)
+
+    def own_parameters(self, action_id: str) -> dict[str, Any]:
+        """Return an action's own parameters as written, without those of the flow."""
+        return _own_parameters({**self.defaults, **self.raws[action_id]})
+
+
+def _own_parameters(raw: Mapping[str, Any]) -> dict[str, Any]:
+    own = raw.get('parameters')
+    return own if isinstance(own, dict) else {}

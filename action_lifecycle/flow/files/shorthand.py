@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Expands the short forms of a flow file; fills in templates of `fallback` and `verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .edit_provenance import Path
+from ...documents.templates.template import render
+from ...lifecycle.verifiers import late_fields
+
+CONDITIONS = ('require', 'maintain', 'confirm', 'stopped')
+"""Fields of an action that contain conditions."""
+FIELDS = ('require', 'motion', 'maintain', 'stopped', 'confirm')
+"""Fields of an action that a fallback can replace, by an action or a recipe."""
+_LATE = ('question', *FIELDS, 'fields')
+"""Fields of a fallback whose templates are filled in when it is tried."""
+
+
+def in_full(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return an action's fields with all short forms expanded."""
+    full = dict(raw)
+    for field in (*CONDITIONS, 'motion', 'fallback', 'verify'):
+        value = full.get(field)
+        if field == 'stopped':
+            if isinstance(value, str):
+                full[field] = {'condition': value}
+        elif value is not None:
+            full[field] = [
+                {'condition': item} if field in CONDITIONS and isinstance(item, str)
+                else strategy_in_full(item) if field == 'fallback'
+                else {'by': item} if field == 'verify' and isinstance(item, str)
+                else item
+                for item in (value if isinstance(value, list) else [value])]
+    if 'after' in full:
+        full['after'] = after_in_full(full['after'])
+    return full
+
+
+def after_in_full(after: Any) -> Any:
+    """Return `after` as a mapping of names to kinds; other values are returned unchanged."""
+    if isinstance(after, str):
+        after = [after]
+    if isinstance(after, list) and all(isinstance(item, str) for item in after):
+        return dict.fromkeys(after, 'success')
+    return {} if after is None else after
+
+
+def strategy_in_full(raw: Any) -> Any:
+    """Expand the short forms of a strategy: `ask`, `{recipe: NAME}`, `{motion: …}`."""
+    if isinstance(raw, str):
+        return {'strategy': raw}
+    if not isinstance(raw, dict):
+        return raw
+    full = {key: value for key, value in raw.items() if key not in FIELDS}
+    fields = {key: raw[key] for key in FIELDS if key in raw}
+    if fields:
+        full['fields'] = {**full.get('fields', {}), **fields}
+    if 'strategy' not in full and ('recipe' in full or fields):
+        full['strategy'] = 'recipe' if 'recipe' in full else 'action'
+    options = full.get('options')
+    if isinstance(options, list) and all(isinstance(item, str) for item in options):
+        options = {name: name for name in options}
+    if isinstance(options, dict):
+        full['options'] = {name: strategy_in_full(item) for name, item in options.items()}
+    return full
+
+
+def render_late(name: str, items: Any, names: Mapping[str, Any], path: Path) -> Any:
+    """Fill in `fallback` or `verify`, except templates that are filled in when they are used."""
+    if isinstance(items, list):
+        return [render_late(name, item, names, (*path, index)) for index, item in enumerate(items)]
+    if not isinstance(items, dict):
+        return render(items, names, path)
+    late = _LATE if name == 'fallback' else late_fields(items.get('by'))
+    return {
+        key: value if key in late
+        else {option: render_late(name, item, names, (*path, key, option))
+              for option, item in value.items()} if key == 'options' and isinstance(value, dict)
+        else render(value, names, (*path, key))
+        for key, value in items.items()}

@@ -1,0 +1,190 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Restores the open flows by replaying their rows of the journal in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+import gc
+from typing import Any
+
+from .set_aside import Damage, first_row, in_words, open_flow_ids, SetAside
+from ..edits.edit_validation import replay_edit
+from ..files.edit import parse_edit
+from ..files.loader import parse_flow
+from ..run.flow_run import FlowRun
+from ..run.flow_runner import FlowRunner
+from ...documents.errors import LifecycleError
+from ...journal.action_rows import replay
+from ...journal.row import Row
+from ...lifecycle.action import ATTEMPT_EVENTS
+from ...lifecycle.states import ActionState
+
+
+class Restored:
+    """A restored flow, with the journal rows that give the times of its actions."""
+
+    def __init__(self, flows: FlowRunner, flow_id: str) -> None:
+        self._flows = flows
+        self._journal = flows.recorder.journal
+        self._last: dict[str, Row] = {}
+        self._began: dict[str, Row] = {}
+        self._text: list[str] = []
+        self._accepted: Row | None = None
+        self.run: FlowRun
+        for row, fault in self._journal.checked_rows(flow_id=flow_id):
+            if fault:
+                raise LifecycleError(f'row {row.seq} {fault}')
+            self._apply(row)
+        if not hasattr(self, 'run'):
+            raise LifecycleError(f'flow {flow_id} was never accepted as a whole')
+
+    def _apply(self, row: Row) -> None:
+        if row.kind == 'flow' and row.event in ('accepted', 'text'):
+            self._take_text(row, row.data)
+        elif row.kind not in ('flow', 'transition', 'note'):
+            pass  # plans and jobs are restored elsewhere
+        elif not hasattr(self, 'run'):
+            raise LifecycleError(f"row {row.seq} comes before the flow's row 'accepted'")
+        elif row.kind == 'flow':
+            if row.event == 'edited':
+                self._edit(row, row.data)
+            self.run.restore(row.to_state)
+            self.run.entered(row.to_state, row.wall_time)
+        elif row.kind == 'transition':
+            self._transition(row)
+        elif row.event == 'cancel_flow':
+            self.run.canceled_by = row.actor, row.cause
+        elif row.event == 'cancel_action':
+            self.run.canceled_actions[row.data['action']] = row.actor, row.cause
+        elif row.event in ('steering_asked', 'steering_answered'):
+            self.run.asked = list(row.data['completed']) if row.event == 'steering_asked' else []
+        elif row.kind == 'note':
+            self._flows.operator.read_back(row)
+
+    def _take_text(self, row: Row, data: Mapping[str, Any]) -> None:
+        self._accepted = self._accepted or row
+        self._text.append(data['text'])
+        head = self._accepted.data
+        if len(self._text) < head.get('parts', 1):
+            return
+        flow = parse_flow(''.join(self._text), head['file'], head['parameters'])
+        self.run = self._flows.new_run(
+            flow, row.flow_id, int(head['priority']), head.get('recipe', ''), head.get('origin'))
+        self.run.started_at = self._accepted.ros_time or 0.0
+        self.run.entered('START', self._accepted.wall_time)
+
+    def _edit(self, row: Row, data: Mapping[str, Any]) -> None:
+        run = self.run
+        staged = replay_edit(run, parse_edit(data['edit'], data['file']), data['names'])
+        run.flow.apply(staged.flow, staged.changes)
+        for name in staged.changes:
+            run.runners.renew(name)
+        run.edits.append({'seq': row.seq, 'author': row.actor, 'names': data['names']})
+
+    def _transition(self, row: Row) -> None:
+        action = self.run.runners[row.action_id].action
+        replay(action, row)
+        action.dated(row.seq, row.ros_time or 0.0, row.to_state)
+        self._last[row.action_id] = row
+        if row.final:  # a cancel does not hold for a later attempt
+            self.run.canceled_actions.pop(row.action_id, None)
+        if row.event in ATTEMPT_EVENTS:
+            self._began[row.action_id] = row
+
+    def resume(self) -> None:
+        """Resume the flow."""
+        flows, run, journal = self._flows, self.run, self._journal
+        run.schedule()
+        if run.state == 'START':
+            run.machine.fire('CONTINUE')
+            run.status = run.state
+        started = [runner for runner in run.runners.made()
+                   if runner.action.state is not ActionState.ASSIGNED]
+        for runner in started:
+            action = runner.action
+            if action.state is not ActionState.TERMINATED:
+                flows.starter.resume(run, action.action_id)
+            else:
+                run.completions.append(runner)
+        flows.open(run)
+        for runner in started:  # before any cancel: their goals may still be active
+            if runner.action.state is not ActionState.TERMINATED:
+                row = self._last[runner.action.action_id]
+                runner.resume(journal.elapsed_since(row), journal.elapsed_since(
+                    self._began.get(runner.action.action_id, row)))
+        flows.begin(run)
+        flows.advance(run)
+        for name, (actor, reason) in run.canceled_actions.items():
+            if name in run.runners:
+                run.runners[name].cancel(actor, reason)
+        if run.canceled_by is not None:
+            flows.starter.cancel_all(run)
+
+    def leave(self) -> None:
+        """Stop the resumed actions and drop the flow, which is set aside."""
+        for runner in self.run.runners.made():
+            runner.halt(lambda: None)
+        del self._flows.runs[self.run.flow_id]
+
+
+@contextmanager
+def _nothing_thrown_away() -> Iterator[None]:
+    """Disable garbage collection while many long-lived objects are created."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@_nothing_thrown_away()
+def restore_flows(flows: FlowRunner) -> list[FlowRun]:
+    """
+    Restore all open flows; resume them when the resources of all are known.
+
+    This ends for any content of the journal: flows that can't be restored are set aside (see
+    `set_aside`), the others resume.
+    """
+    journal, resources, aside = \
+        flows.recorder.journal, flows.resources, SetAside(flows)
+    damage = Damage(journal)
+    restored: list[Restored] = []
+    failed: dict[str, str] = {}
+    for flow_id in open_flow_ids(journal):
+        try:
+            faults = damage.of_flow(first_row(journal, flow_id))
+            if faults:
+                raise LifecycleError(f'the journal is damaged: {in_words(faults)}')
+            restored.append(Restored(flows, flow_id))
+            flows.runs[flow_id] = restored[-1].run
+        except Exception as error:  # rows may be damaged
+            failed[flow_id] = _why(flows, flow_id, error)
+    resources.lock_all({row.action_id: row.cause for row, fault in
+                        journal.checked_open_rows('lock') if not fault})
+    flows.starter.halted = True  # no start before all holders are known
+    for one in restored:
+        try:
+            one.resume()
+        except Exception as error:
+            failed[one.run.flow_id] = _why(flows, one.run.flow_id, error)
+            one.leave()
+    for flow_id, reason in failed.items():
+        aside.flow(flow_id, reason)
+    if damage.news:
+        aside.lock_everything(damage.faults, damage.news)
+    flows.starter.halted = False
+    flows.starter.dispatch()
+    return [one.run for one in restored if one.run.flow_id not in failed]
+
+
+def _why(flows: FlowRunner, flow_id: str, error: Exception) -> str:
+    """Return why a flow can't be restored; unexpected errors are logged with a traceback."""
+    if isinstance(error, LifecycleError):
+        return str(error)
+    flows.log.exception('flow %s can not be read back', flow_id)
+    return f'{type(error).__name__}: {error}'

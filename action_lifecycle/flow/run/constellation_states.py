@@ -1,0 +1,169 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The states of a flow: START prepares it, CONTINUE runs it, FINISH and FAIL are final.
+
+The agent is a `FlowRun`, the context is the `Starter` of its actions. A state sets the agent's
+`status`; `next_state` returns the state of that status, if config/graphs/constellation.yaml has
+such an edge. A final state is never left. `handle` is called on events and never waits.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum
+import logging
+from typing import ClassVar, TypeVar
+
+from .dispatcher import Starter
+from .flow_run import FlowRun
+from ..scheduling.dag import CycleError
+from ...documents.errors import LifecycleError, TransitionNotAllowed
+from ...documents.suggestions import nearest
+from ...graphs.packaged import packaged_graph
+from ...lifecycle.states import ErrorCode
+
+_LOG = logging.getLogger(__name__)
+
+
+class ConstellationAgentStatus(Enum):
+    """The status of a flow."""
+
+    START = 'START'  #: its dependencies are checked and sorted
+    CONTINUE = 'CONTINUE'  #: its actions run; ended actions are processed in batches
+    FINISH = 'FINISH'  #: all actions have succeeded
+    FAIL = 'FAIL'  #: it could not be started, or an action has not succeeded
+
+
+class ConstellationAgentState(ABC):
+    """A state on the constellation graph; its name is its `status`."""
+
+    status: ClassVar[ConstellationAgentStatus]
+
+    @abstractmethod
+    def handle(self, agent: FlowRun, context: Starter) -> None:
+        """Do the work of the state; sets the agent's status."""
+
+    def next_state(self, agent: FlowRun) -> ConstellationAgentState:
+        """
+        Return the state of the agent's status; raises `TransitionNotAllowed` without such an edge.
+
+        A final state returns itself, whatever the status is.
+        """
+        if self.is_round_end() or agent.status == self.name():
+            return self
+        state = ConstellationAgentStateManager().get_state(agent.status)
+        edges = packaged_graph('constellation').table[self.name()]
+        if state.name() not in edges:
+            raise TransitionNotAllowed(state.name(), self.name(), edges)
+        return state
+
+    def next_agent(self, agent: FlowRun) -> FlowRun:
+        """Return the agent of the next step, which is the same one."""
+        return agent
+
+    def is_round_end(self) -> bool:
+        """Whether the state is final."""
+        return packaged_graph('constellation').states[self.name()].final
+
+    def is_subtask_end(self) -> bool:
+        """Whether the state is final."""
+        return self.is_round_end()
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the status of this state."""
+        return cls.status.value
+
+
+StateT = TypeVar('StateT', bound=type[ConstellationAgentState])
+
+
+class ConstellationAgentStateManager:
+    """Registry of the state of each status; a later registration replaces an earlier one."""
+
+    _state_mapping: ClassVar[dict[str, type[ConstellationAgentState]]] = {}
+
+    @classmethod
+    def register(cls, state: StateT) -> StateT:
+        """Register a state class; the graph must have a state of its name."""
+        packaged_graph('constellation').state(state.name())
+        cls._state_mapping[state.name()] = state
+        return state
+
+    def get_state(self, status: str) -> ConstellationAgentState:
+        """Return a state by the agent's status."""
+        try:
+            return self._state_mapping[status]()
+        except KeyError:
+            raise LifecycleError(f"no constellation state '{status}'"
+                                 + nearest(status, self._state_mapping)) from None
+
+    @property
+    def none_state(self) -> ConstellationAgentState:
+        """Return the initial state."""
+        return self.get_state(packaged_graph('constellation').initial)
+
+
+@ConstellationAgentStateManager.register
+class StartConstellationAgentState(ConstellationAgentState):
+    """Prepares a flow: analyses and sorts its dependencies."""
+
+    status = ConstellationAgentStatus.START
+
+    def handle(self, agent: FlowRun, context: Starter) -> None:
+        """Set the status to CONTINUE, or to FAIL if the flow can't run."""
+        try:
+            agent.schedule()
+        except (LifecycleError, CycleError) as error:
+            agent.broken = str(error)
+            agent.error_code = ErrorCode.FLOW_CYCLE if isinstance(error, CycleError) \
+                else ErrorCode.FLOW_INVALID
+            agent.status = ConstellationAgentStatus.FAIL.value
+        else:
+            agent.status = ConstellationAgentStatus.CONTINUE.value
+
+
+@ConstellationAgentStateManager.register
+class ContinueConstellationAgentState(ConstellationAgentState):
+    """Processes all actions that have ended since the last call, as one batch."""
+
+    status = ConstellationAgentStatus.CONTINUE
+
+    def handle(self, agent: FlowRun, context: Starter) -> None:
+        """Set the status to FINISH or FAIL if the flow has ended, else leave it."""
+        completed, agent.completions = agent.completions, []
+        try:
+            finished = context.merge(agent, completed)
+        except Exception as error:
+            _LOG.exception('flow %s can not go on', agent.flow_id)
+            agent.broken = f'{type(error).__name__}: {error}'
+            context.cancel(agent, 'orchestrator', agent.broken)
+            return
+        if finished:
+            good = agent.outcomes['succeeded'] == len(agent.runners) and not agent.broken
+            agent.status = (ConstellationAgentStatus.FINISH if good
+                            else ConstellationAgentStatus.FAIL).value
+
+
+class _FinalState(ConstellationAgentState):
+    """A state that is never left."""
+
+    def handle(self, agent: FlowRun, context: Starter) -> None:
+        """Keep the agent here."""
+        agent.status = self.name()
+
+
+@ConstellationAgentStateManager.register
+class FinishConstellationAgentState(_FinalState):
+    """All actions have succeeded."""
+
+    status = ConstellationAgentStatus.FINISH
+
+
+@ConstellationAgentStateManager.register
+class FailConstellationAgentState(_FinalState):
+    """The flow could not be started, or an action has not succeeded."""
+
+    status = ConstellationAgentStatus.FAIL

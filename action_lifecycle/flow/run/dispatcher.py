@@ -1,0 +1,242 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Starts ready actions when their conditions, resources and extensions permit it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+import itertools
+import logging
+
+from .flow_hooks import Extension
+from .flow_run import FlowRun
+from .recorder import JournalRecorder
+from .start_inputs import Judgment
+from ..scheduling.scheduler import AGING, Claim, Resources, Scheduler
+from ...documents.errors import LifecycleError
+from ...lifecycle.ports import Clock, World
+from ...lifecycle.running.runner import ActionRunner
+from ...lifecycle.spec import WhenSpec
+from ...lifecycle.states import ErrorCode
+
+AT_ONCE = 10
+"""Number of actions started at once, before other callbacks run."""
+CANCELED_AT_ONCE = 100
+"""Number of actions canceled at once, before other callbacks run."""
+
+
+class Starter:
+    """
+    Starts the actions of all flows, or ends those that will not start; `runs`: the flows by id.
+
+    Ready actions `claim` their resources, `dispatch` starts those whose resources are free, and
+    `merge` continues with what ended actions have made ready.
+    """
+
+    def __init__(
+        self, runs: Mapping[str, FlowRun], extensions: Sequence[Extension],
+        recorder: JournalRecorder, world: World, clock: Clock,
+    ) -> None:
+        self.scheduler = Scheduler()
+        self.halted = False  #: if set, no action starts
+        self._runs = runs
+        self._extensions = extensions
+        self._recorder = recorder
+        self._world = world
+        self._clock = clock
+        self._log = logging.getLogger('action_lifecycle')
+        self._arrival = itertools.count()
+        self._dispatching = False
+        self._wanted = False
+        self._judging: dict[tuple[str, str], Judgment] = {}
+
+    @property
+    def resources(self) -> Resources:
+        """Return the resources and their holders."""
+        return self.scheduler.resources
+
+    def withdraw(self, run: FlowRun, name: str) -> None:
+        """Withdraw the claim of an action, so that it does not start."""
+        self.scheduler.withdraw(run.flow_id, name)
+        self._drop(run, name)
+
+    def resume(self, run: FlowRun, name: str) -> None:
+        """Give an action that had started before a restart its resources."""
+        run.at_work.add(name)
+        self.scheduler.begin(Claim(
+            (), (run.flow_id, name), frozenset(run.flow.actions[name].resources)))
+
+    def ended(self, run: FlowRun, name: str) -> frozenset[str]:
+        """Process the end of a running action; returns the resources it held."""
+        held = self.scheduler.end(run.flow_id, name)
+        run.at_work.discard(name)
+        self.withdraw(run, name)
+        return held
+
+    def merge(self, run: FlowRun, completed: Sequence[ActionRunner]) -> bool:
+        """Process a batch of ended actions; returns whether the flow has ended."""
+        ready: list[str] = []
+        skipped: list[tuple[str, str]] = []
+        for runner in completed:
+            action = runner.action
+            assert action.outcome is not None
+            run.outcomes[action.outcome.value] += 1
+            more, never = run.dependencies.ended(action.action_id, action.outcome)
+            ready += more
+            skipped += never
+        names = [runner.action.action_id for runner in completed]
+        for extension in self._extensions:
+            extension.completed(run, names)
+        self.follow_up(run, ready, skipped)
+        return run.done == len(run.runners) and not run.completions \
+            and not any(extension.is_blocking(run) for extension in self._extensions)
+
+    def follow_up(
+        self, run: FlowRun, ready: list[str], skipped: list[tuple[str, str]]
+    ) -> None:
+        """Let ready actions claim their resources; end the actions that are skipped."""
+        for name, blamed in skipped:
+            outcome = run.dependencies.outcomes[blamed]
+            self.withdraw(run, name)
+            if run.canceled_by is not None:
+                run.runners[name].cancel(*run.canceled_by)
+            else:
+                run.runners[name].skip('scheduler', f"'{blamed}' {outcome.value}")
+        if run.canceled_by is None:
+            self.claim(run, ready)
+            return
+        for name in ready:
+            if run.progress(name) == 'waiting':
+                run.runners[name].cancel(*run.canceled_by)
+
+    def cancel(self, run: FlowRun, actor: str, reason: str) -> None:
+        """Journal that a flow is canceled and cancel its actions that have not ended."""
+        if run.ended or run.canceled_by is not None:
+            return
+        run.canceled_by = actor, reason
+        self._recorder.note(run.flow_id, 'cancel_flow', {}, actor, reason)
+        for extension in self._extensions:
+            extension.canceled(run)
+        self.cancel_all(run)
+
+    def cancel_all(self, run: FlowRun) -> None:
+        """Cancel all actions of a canceled flow, running ones first."""
+        assert run.canceled_by is not None
+        for name in list(run.at_work):
+            run.runners[name].cancel(*run.canceled_by)
+        waiting = [name for name in run.runners if name not in run.dependencies.outcomes]
+        for name in waiting:
+            self.withdraw(run, name)
+        self._cancel_some(run, waiting[::-1])
+
+    def _cancel_some(self, run: FlowRun, names: list[str]) -> None:
+        assert run.canceled_by is not None
+        for name in names[:CANCELED_AT_ONCE]:
+            if name in run.runners and name not in run.at_work:
+                run.runners[name].cancel(*run.canceled_by)
+        if names[CANCELED_AT_ONCE:]:
+            self._recorder.call_soon(lambda: self._cancel_some(run, names[CANCELED_AT_ONCE:]))
+
+    def claim(self, run: FlowRun, names: list[str]) -> None:
+        """Let actions claim their resources, if the extensions permit it."""
+        for name in names:
+            if run.progress(name) != 'waiting':
+                continue  # it had started before a restart
+            if all(extension.may_start(run, name) for extension in self._extensions):
+                self.claim_one(run, name)
+
+    def claim_one(self, run: FlowRun, name: str) -> None:
+        """Evaluate the conditions in `after`, if any, then claim the resources."""
+        if not any(isinstance(kind, WhenSpec) for kind in run.flow.actions[name].after.values()):
+            self._claim_now(run, name)
+            return
+
+        def judged(truth: bool, why: str) -> None:
+            self._judging.pop((run.flow_id, name), None)
+            if truth:
+                self._claim_now(run, name)
+                self.dispatch()
+            else:
+                run.runners[name].skip('scheduler', why)
+
+        def failed(code: ErrorCode, why: str) -> None:
+            self._judging.pop((run.flow_id, name), None)
+            run.runners[name].expire(code, why, 'scheduler')
+
+        self._drop(run, name)
+        judgment = Judgment(self._world, self._clock, run, name, judged, failed)
+        if not judgment.over:
+            self._judging[run.flow_id, name] = judgment
+
+    def _drop(self, run: FlowRun, name: str) -> None:
+        judgment = self._judging.pop((run.flow_id, name), None)
+        if judgment is not None:
+            judgment.cancel()
+
+    def watch_deadline(self, run: FlowRun, name: str) -> None:
+        """Set a timer that fails an action at its deadline or the flow's."""
+        limits = [limit for limit in (run.flow.actions[name].deadline, run.flow.deadline) if limit]
+        if not limits:
+            return
+        limit = min(limits)
+
+        def over() -> None:
+            if self._runs.get(run.flow_id) is run and name in run.runners \
+                    and run.progress(name) != 'ended':
+                self.withdraw(run, name)
+                run.runners[name].expire(
+                    ErrorCode.DEADLINE_EXCEEDED,
+                    f'has not ended {limit:g} s after the start of the flow', 'clock')
+
+        self._clock.call_later(max(0.0, run.started_at + limit - self._clock.now()), over)
+
+    def _claim_now(self, run: FlowRun, name: str) -> None:
+        if run.progress(name) != 'waiting':
+            return  # it ended during the evaluation
+        spec = run.flow.actions[name]
+        run.ready_at.setdefault(name, self._clock.now())
+        self.scheduler.add(Claim(
+            (run.started_at - AGING * run.priority, -spec.priority, next(self._arrival)),
+            (run.flow_id, name), frozenset(spec.resources)))
+        self.warn_if_locked(run.flow_id, name)
+
+    def warn_if_locked(self, flow_id: str, name: str) -> None:
+        """Log a warning if an action waits for a locked resource."""
+        locked = self.scheduler.locked_for(flow_id, name)
+        if locked:
+            self._log.warning(
+                '%s/%s waits: %s; check the robot, then call ~/clear_stop', flow_id, name, locked)
+
+    def dispatch(self) -> None:
+        """Start every action that may start."""
+        self._wanted = True
+        if self._dispatching or self.halted:
+            return  # called again from a start: the loop below continues
+        self._dispatching = True
+        try:
+            for _ in range(AT_ONCE):
+                if not self._wanted:
+                    return
+                claim = self.scheduler.next()
+                self._wanted = claim is not None and self._recorder.until_recorded(
+                    f"the start of {'/'.join(claim.key)}", partial(self._start, claim),
+                    self.dispatch)
+            self._recorder.call_soon(self.dispatch)
+        finally:
+            self._dispatching = False
+
+    def _start(self, claim: Claim) -> None:
+        run, name = self._runs[claim.key[0]], claim.key[1]
+        self.scheduler.start(claim)
+        run.at_work.add(name)
+        try:
+            waited = self._clock.now() - run.ready_at.get(name, self._clock.now())
+            run.runners[name].start(waited=max(0.0, waited))
+        except (LifecycleError, OSError):
+            self.scheduler.end(*claim.key)
+            run.at_work.discard(name)
+            self.scheduler.add(claim)
+            raise
+        run.ready_at.pop(name, None)

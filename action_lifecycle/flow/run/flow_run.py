@@ -1,0 +1,204 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The state of a running flow: its actions, dependencies and history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+import datetime
+import heapq
+from typing import Any
+
+from ..files.flow import Flow
+from ..scheduling.dag import topological_order
+from ..scheduling.scheduler import Dependencies
+from ...documents.errors import LifecycleError
+from ...graphs.machine import Machine
+from ...graphs.packaged import packaged_graph
+from ...lifecycle.action import Action
+from ...lifecycle.running.runner import ActionRunner
+from ...lifecycle.states import ActionState, ErrorCode
+
+HISTORY_LIMIT = 1000
+SHOWN = 200
+"""Maximum number of actions of a flow in messages."""
+
+
+class Runners(Mapping[str, ActionRunner]):
+    """The runners of a flow's actions; each is created on first access."""
+
+    def __init__(self, flow: Flow, make: Callable[[str], ActionRunner]) -> None:
+        self._flow = flow
+        self._make = make
+        self._made: dict[str, ActionRunner] = {}
+
+    def __getitem__(self, name: str) -> ActionRunner:
+        runner = self._made.get(name)
+        if runner is None:
+            if name not in self._flow.actions:
+                raise KeyError(name)
+            runner = self._made[name] = self._make(name)
+        return runner
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._flow.actions)
+
+    def __len__(self) -> int:
+        return len(self._flow.actions)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._flow.actions
+
+    def made(self) -> list[ActionRunner]:
+        """Return the runners created so far; actions without one are untouched."""
+        return list(self._made.values())
+
+    def one_made(self, name: str) -> ActionRunner | None:
+        """Return a runner if it was created, else None."""
+        return self._made.get(name)
+
+    def renew(self, name: str) -> None:
+        """Drop the runner of an action that was edited before it started."""
+        self._made.pop(name, None)
+
+
+class FlowRun:
+    """
+    A flow that runs or has ended.
+
+    `state`: START, CONTINUE, FINISH or FAIL of config/graphs/constellation.yaml; `status`: the
+    next state. `stage`: a state of config/graphs/flow.yaml. `done`: number of ended actions.
+    """
+
+    def __init__(
+        self, flow_id: str, flow: Flow, priority: int,
+        make_runner: Callable[[FlowRun, str], ActionRunner],
+        commit: Callable[[FlowRun, Any], None], *, recipe: str = '',
+        origin: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.flow_id = flow_id
+        self.flow = flow
+        self.priority = priority
+        self.recipe = recipe  #: name under which to save a verified run
+        self.origin = dict(origin or {})  #: its source: `kind` and fields by kind
+        self.machine = Machine(packaged_graph('constellation'), name=flow_id,
+                               commit=lambda change: commit(self, change))
+        self.status = self.machine.state
+        self.restart()
+        if self.origin.get('kind') == 'recipe':  # analysed and sorted when the recipe was made
+            self.stages.fire('analysed')
+            self.stages.fire('sorted')
+        self.history: list[dict[str, Any]] = []
+        self.dependencies = Dependencies({})
+        self.runners = Runners(flow, lambda name: make_runner(self, name))
+        self.completions: list[ActionRunner] = []  #: ended, but not processed yet
+        self.at_work: set[str] = set()
+        self.ready_at: dict[str, float] = {}  #: ROS time (s) at which an action became ready
+        self.asked: list[str] = []  #: completed actions to report to the planner
+        self.outcomes: Counter[str] = Counter()
+        self.canceled_by: tuple[str, str] | None = None
+        self.canceled_actions: dict[str, tuple[str, str]] = {}
+        self.edits: list[dict[str, Any]] = []  #: `seq`, `author` and `names` of each
+        self.broken = ''  #: why the flow can't continue
+        self.started_at = 0.0
+        self.summary: dict[str, Any] = {}
+        self.notes: dict[str, Any] = {}  #: additions to the summary by extensions
+        self.error_code = ErrorCode.NONE
+        self.error_msg = ''
+
+    @property
+    def state(self) -> str:
+        """START, CONTINUE, FINISH or FAIL."""
+        return self.machine.state
+
+    @property
+    def stage(self) -> str:
+        """Return dependency_analysis, topological_sort and so on."""
+        return self.stages.state
+
+    @property
+    def ended(self) -> bool:
+        """Whether the flow is in a final state."""
+        return self.machine.graph.states[self.machine.state].final
+
+    @property
+    def done(self) -> int:
+        """Return the number of ended actions."""
+        return sum(self.outcomes.values())
+
+    @property
+    def actions(self) -> list[Action]:
+        """Return the actions in topological order."""
+        return [self.runners[name].action for name in self.dependencies.dag.order()]
+
+    def progress(self, name: str) -> str:
+        """Return waiting, at_work or ended."""
+        if name in self.at_work:
+            return 'at_work'
+        runner = self.runners.one_made(name)
+        if runner is not None and runner.action.state is not ActionState.ASSIGNED:
+            return 'ended' if runner.action.state is ActionState.TERMINATED else 'at_work'
+        return 'ended' if self.dependencies.is_doomed(name) else 'waiting'
+
+    def schedule(self) -> None:
+        """Check and sort the dependencies; raises `LifecycleError` or `CycleError`."""
+        actions = self.flow.actions
+        after = {name: spec.after for name, spec in actions.items()}
+        if self.edits:  # an ended action may depend on an action that an edit has removed
+            after = {name: {needed: kind for needed, kind in needs.items() if needed in actions}
+                     for name, needs in after.items()}
+        if self.stage == 'dependency_analysis':
+            for name, needs in after.items():
+                for needed in needs:
+                    if needed not in actions:
+                        raise LifecycleError(
+                            f"action '{name}' waits for '{needed}', which the flow does not have")
+            self.stages.fire('analysed')
+            after = {name: after[name] for name in topological_order(after)}
+            self.stages.fire('sorted')
+        if not self.dependencies.dag.after:
+            self.dependencies = Dependencies(after)
+
+    def restart(self) -> None:
+        """Return to the first stage."""
+        self.stages = Machine(packaged_graph('flow'), name=f'{self.flow_id} stage')
+
+    def restore(self, state: str) -> None:
+        """Set the state from the journal."""
+        self.machine.restore(state)
+        self.status = state
+
+    def entered(self, state: str, time: float) -> None:
+        """Add the entry of a state to the history; `time` in s since 1970."""
+        self.history.append({
+            'step': self.history[-1]['step'] + 1 if self.history else 1, 'state': state,
+            'timestamp': datetime.datetime.fromtimestamp(
+                time, datetime.timezone.utc).isoformat(timespec='milliseconds'),
+            'constellation_id': self.flow_id})
+        del self.history[:-HISTORY_LIMIT]
+
+    def shown(self) -> list[Action]:
+        """Return the actions for messages: all, or the `SHOWN` that changed last."""
+        if len(self.runners) <= SHOWN:
+            return self.actions
+        made = (runner.action for runner in self.runners.made())
+        return heapq.nlargest(SHOWN, made, key=lambda action: (
+            action.state is not ActionState.TERMINATED, action.seq))
+
+    def counts(self) -> Counter[str]:
+        """Return the numbers of actions `done`, `running`, and by outcome."""
+        return Counter({**self.outcomes, 'done': self.done, 'running': len(self.at_work)})
+
+    def constellation_state(self) -> str:
+        """Return created, ready, executing, completed, failed, partially_failed or cancelled."""
+        if not self.ended:
+            if self.state == 'START':
+                return 'created'
+            return 'executing' if self.at_work or self.outcomes else 'ready'
+        if self.outcomes['canceled']:
+            return 'cancelled'
+        if self.state == 'FINISH':
+            return 'completed'
+        return 'partially_failed' if self.outcomes['succeeded'] else 'failed'

@@ -1,0 +1,177 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Runs flows: moves each through the states of `constellation_states` as its actions end.
+
+It is single-threaded, as the runners of the actions are; all flows share the resources. Each
+change is journaled before it takes effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+import logging
+from typing import Any
+
+from .constellation_states import ConstellationAgentStateManager
+from .dispatcher import Starter
+from .flow_hooks import Extension
+from .flow_run import FlowRun
+from .recorder import JournalRecorder
+from .start_inputs import Seen
+from .summary import summary_of, why_failed
+from ..files.alternatives import Alternatives, no_recipes, Recipes
+from ..files.flow import Flow
+from ..scheduling.scheduler import Resources
+from ...graphs.graph import Graph
+from ...lifecycle.action import Action
+from ...lifecycle.ports import Clock, Operator, Verifier, World
+from ...lifecycle.running.runner import ActionRunner
+from ...lifecycle.states import ErrorCode
+
+_STATES = ConstellationAgentStateManager()
+
+
+class FlowRunner:
+    """
+    Runs the flows of one robot; `runs` has them by id, `extensions` are asked in their order.
+
+    `begin` lets the ready actions of a flow claim their resources; the `starter` starts those
+    whose resources are free. Ended actions are collected; `advance` handles the flow's state,
+    which merges them and continues with the actions that become ready, until none is left.
+
+    `flow_changed(run)` is called after each change of a flow or of one of its actions.
+    """
+
+    def __init__(
+        self, graph: Graph, recorder: JournalRecorder, world: World, clock: Clock,
+        operator: Operator, verifier: Verifier, flow_changed: Callable[[FlowRun], None],
+    ) -> None:
+        self.graph = graph
+        self.recorder = recorder
+        self.world = world
+        self.clock = clock
+        self.operator = operator
+        self.verifier = verifier
+        self.flow_changed = flow_changed
+        self.runs: dict[str, FlowRun] = {}
+        self.extensions: list[Extension] = []
+        self.recipes: Recipes = no_recipes
+        self.log = logging.getLogger('action_lifecycle')
+        self.starter = Starter(self.runs, self.extensions, recorder, world, clock)
+        self._advancing: set[str] = set()
+        self._seen = Seen(world)
+
+    @property
+    def resources(self) -> Resources:
+        """Return the resources of the robot and their holders."""
+        return self.starter.resources
+
+    def new_run(
+        self, flow: Flow, flow_id: str, priority: int, recipe: str,
+        origin: Mapping[str, Any] | None,
+    ) -> FlowRun:
+        """Return a new run in START; it is not added to `runs`."""
+        return FlowRun(flow_id, flow, priority, self._runner, self.recorder.flow_changed,
+                       recipe=recipe, origin=origin)
+
+    def _runner(self, run: FlowRun, name: str) -> ActionRunner:
+        action = Action(run.flow_id, name, run.flow.actions[name], self.graph, self.recorder)
+        return ActionRunner(
+            action, self.world, self.clock, self.operator, self.verifier,
+            Alternatives(lambda: run.flow, action, lambda *names: self.recipes(*names)),
+            lambda runner: self._ended(run, runner), recipe=bool(run.recipe),
+            fetch=partial(self._seen.fetch, run) if run.flow.late[name] else None)
+
+    def open(self, run: FlowRun) -> None:  # noqa: A003
+        """Add a flow to the scheduler and the extensions; starts no action yet."""
+        self.starter.scheduler.limit(run.flow_id, run.flow.max_motions)
+        for extension in self.extensions:
+            extension.began(run)
+
+    def begin(self, run: FlowRun) -> None:
+        """
+        Let the ready actions of a flow claim their resources.
+
+        After a restart, actions that had started must have been resumed before.
+        """
+        for name in run.flow.actions:
+            self.starter.watch_deadline(run, name)
+        for extension in self.extensions:
+            extension.completed(run, [])
+        self.starter.follow_up(run, run.dependencies.ready(), [])
+
+    def handle(self, run: FlowRun) -> None:
+        """Do the work of the flow's state, which sets the flow's status."""
+        _STATES.get_state(run.state).handle(run, self.starter)
+
+    def advance(self, run: FlowRun) -> None:
+        """Handle the current state of a flow and enter the next one."""
+        self._advancing.discard(run.flow_id)
+        if run.ended:
+            return
+        self.handle(run)
+        if run.status in ('FINISH', 'FAIL'):
+            self._finish(run)
+        elif run.status != run.state and self.recorder.until_recorded(
+                f'{run.status} of flow {run.flow_id}', lambda: run.machine.fire(run.status),
+                lambda: self.advance(run)):
+            self.advance_soon(run)  # for actions that ended meanwhile
+        self.flow_changed(run)
+        self.starter.dispatch()
+
+    def advance_soon(self, run: FlowRun) -> None:
+        """Advance the flow in a later callback, so that simultaneous ends form one batch."""
+        if run.flow_id not in self._advancing:
+            self._advancing.add(run.flow_id)
+            self.recorder.call_soon(lambda: self.advance(run))
+
+    def _finish(self, run: FlowRun) -> None:
+        summary = summary_of(run, self.clock.now())
+        if run.status == 'FAIL':
+            run.error_code, run.error_msg = why_failed(run)
+        if self.recorder.until_recorded(
+                f'the end of flow {run.flow_id}',
+                lambda: run.machine.fire(run.status, **summary, error_code=run.error_code.name,
+                                         cause=run.error_msg, final=True),
+                lambda: self.advance(run)):
+            run.summary = summary
+            self.starter.scheduler.forget(run.flow_id)
+            for extension in self.extensions:
+                extension.flow_ended(run)
+
+    def _ended(self, run: FlowRun, runner: ActionRunner) -> None:
+        action = runner.action
+        held = self.starter.ended(run, action.action_id)
+        if action.error_code is ErrorCode.STOP_UNCONFIRMED:
+            self.resources.lock_all(dict.fromkeys(
+                held, f'{run.flow_id}/{action.action_id} was not seen to stop'))
+            for key in self.starter.scheduler.waiting_for(held):
+                self.starter.warn_if_locked(*key)
+                self.flow_changed(self.runs[key[0]])
+        if run.canceled_by is None and any(
+                extension.assign_again(run, runner) for extension in self.extensions):
+            self.starter.dispatch()
+            return
+        run.completions.append(runner)
+        self.advance_soon(run)
+
+    # Called by extensions
+
+    def due(self, flow_id: str, action_id: str) -> None:
+        """Start a ready action that an extension has held back."""
+        run = self.runs[flow_id]
+        if not run.ended and run.dependencies.is_ready(action_id):
+            self.starter.claim_one(run, action_id)
+            self.starter.dispatch()
+
+    def release(self, run: FlowRun) -> None:
+        """Start all ready actions of a flow that an extension has held back."""
+        self.starter.claim(run, run.dependencies.ready())
+        self.advance_soon(run)
+
+    def proceed(self, flow_id: str) -> None:
+        """Check again whether a flow has ended, after an extension has blocked its end."""
+        self.advance_soon(self.runs[flow_id])

@@ -1,0 +1,133 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Gates the motions of flows that run requests of the fleet: none starts unless its claim is held.
+
+The ledger node publishes the held claims and their expiry. A claim without a recent message
+counts as not held, so the gate closes if the ledger node stops. Running motions go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ...lifecycle.ports import (
+    Clock,
+    Confirmation,
+    ConfirmRequest,
+    Handle,
+    MotionRequest,
+    MotionResult,
+    World,
+)
+from ...lifecycle.states import ErrorCode
+
+PATIENCE = 5.0
+"""Maximum time (s) that a motion waits for a claim without news of it."""
+
+
+class LeaseGate:
+    """
+    A `World` that holds motions back until their claims are held.
+
+    `lease_of(flow_id)` returns the name of the claim that a flow needs, '' for none; `steady()`
+    returns steady time in s.
+    """
+
+    def __init__(
+        self, world: World, clock: Clock, steady: Callable[[], float],
+        lease_of: Callable[[str], str],
+    ) -> None:
+        self._world = world
+        self._clock = clock
+        self._steady = steady
+        self._lease_of = lease_of
+        self._held: Mapping[tuple[str, str], float] = {}
+        self._waiting: list[_Waiting] = []
+
+    def update(self, held: Mapping[tuple[str, str], float]) -> None:
+        """
+        Update the held claims and start the motions that waited for them.
+
+        `held`: by flow id and name of the claim, the steady time (s) until which it is held; 0
+        while Redis has not yet recorded that the first motion begins.
+        """
+        self._held = held
+        for waiting in list(self._waiting):
+            if self._is_open(waiting.request.flow_id, waiting.lease):
+                waiting.let_go()
+            elif (waiting.request.flow_id, waiting.lease) in held:
+                waiting.wait_on()
+
+    def execute(
+        self, request: MotionRequest, result: Callable[[MotionResult], None]
+    ) -> Handle:
+        """Start a motion when its claim is held; following a motion needs no claim."""
+        lease = '' if request.resume else self._lease_of(request.flow_id)
+        if not lease or self._is_open(request.flow_id, lease):
+            return self._world.execute(request, result)
+        return _Waiting(self, lease, request, result)
+
+    def confirm(
+        self, request: ConfirmRequest, result: Callable[[Confirmation], None]
+    ) -> Handle:
+        """Confirm conditions; needs no claim."""
+        return self._world.confirm(request, result)
+
+    def evaluate(
+        self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
+    ) -> Handle:
+        """Evaluate conditions with the current facts; needs no claim."""
+        return self._world.evaluate(request, wait, result)
+
+    def _is_open(self, flow_id: str, lease: str) -> bool:
+        return self._steady() < self._held.get((flow_id, lease), 0.0)
+
+
+class _Waiting:
+    """A motion that waits for its claim."""
+
+    def __init__(
+        self, gate: LeaseGate, lease: str, request: MotionRequest,
+        result: Callable[[MotionResult], None],
+    ) -> None:
+        self.lease = lease
+        self._gate = gate
+        self.request = request
+        self._result = result
+        self._motion: Handle | None = None
+        self._limit = gate._clock.call_later(PATIENCE, self._lapsed)
+        gate._waiting.append(self)
+
+    def wait_on(self) -> None:
+        """Restart the time limit."""
+        self._limit.cancel()
+        self._limit = self._gate._clock.call_later(PATIENCE, self._lapsed)
+
+    def let_go(self) -> None:
+        """Start the motion."""
+        self._leave()
+        self._motion = self._gate._world.execute(self.request, self._result)
+
+    def cancel(self) -> None:
+        """Stop the motion, or never start it."""
+        if self._motion is not None:
+            self._motion.cancel()
+        elif self in self._gate._waiting:
+            self._leave()  # the result must not come before `cancel` returns
+            self._gate._clock.call_later(0.0, lambda: self._end(
+                'canceled', ErrorCode.NONE, 'it waited for its claim; nothing was sent'))
+
+    def _lapsed(self) -> None:
+        self._leave()
+        self._end('failed', ErrorCode.LEASE_LAPSED,
+                  f"the claim '{self.lease}' is not held; nothing was sent")
+
+    def _leave(self) -> None:
+        self._limit.cancel()
+        self._gate._waiting.remove(self)
+
+    def _end(self, outcome: str, code: ErrorCode, reason: str) -> None:
+        self._result(MotionResult(
+            outcome, self._gate._clock.now(), error_code=code, error_msg=reason))

@@ -1,0 +1,173 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Writes changes of actions and flows to the journal and publishes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any
+import uuid
+
+from ...journal.action_rows import entry_of
+from ...journal.journal import Journal
+from ...journal.row import Entry, Row
+from ...lifecycle.action import Action
+from ...lifecycle.journal_retry import until_recorded
+from ...lifecycle.ports import Clock
+
+TEXT_PART = 250_000
+"""Maximum number of characters of a flow's text in one row."""
+
+CLEAR_STOP = 'clear_stop'
+"""Kind of the rows of an order to clear a stop; `action_id` is the id of the order."""
+
+_COLUMNS = ('cause', 'actor')
+
+
+class JournalRecorder:
+    """
+    Journals changes of actions and flows, then calls `changed(action, row)`.
+
+    `call_soon` runs a callable in the orchestrator's thread; barriers end in another thread.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        clock: Clock,
+        call_soon: Callable[[Callable[[], None]], None],
+        changed: Callable[[Action, Row], None],
+    ) -> None:
+        self.journal = journal
+        self.clock = clock
+        self.call_soon = call_soon
+        self.changed = changed
+        self.row: Row | None = None  #: the last one of a flow or an action
+        self._transition: Row | None = None  #: the last one of an action
+
+    def transition(self, action: Action, change: Any) -> None:
+        """
+        Append a change of an action; raises JournalError, and then the change has not happened.
+
+        Locked resources get rows of kind 'lock' in the same commit; they stay open until `unlock`.
+        """
+        now = self.clock.now()
+        locks = [Entry(kind='lock', action_id=name, event='lock', ros_time=now,
+                       cause=f'{action.flow_id}/{action.action_id} was not seen to stop')
+                 for name in change.data.get('locked', ())]
+        entry = entry_of(
+            action, change.event, change.source, change.target, change.data, now)
+        if locks:
+            self.row = self.journal.append_many([entry, *locks])[0]
+        else:
+            self.row = self.journal.append(entry)
+        self._transition = self.row
+
+    def published(self, action: Action, change: Any) -> None:
+        """Publish the change that was just appended."""
+        assert self.row is not None
+        action.dated(self.row.seq, self.row.ros_time or 0.0, self.row.to_state)
+        self.changed(action, self.row)
+
+    def flow_changed(self, run: Any, change: Any) -> None:
+        """
+        Append a change of a flow, before it takes effect.
+
+        The first change has `flow`, the content of the flow. It makes two rows in one commit:
+        'accepted' in START, and the change itself. A long text is split over several rows.
+        """
+        data = dict(change.data)
+        flow = data.pop('flow', None)
+        columns: dict[str, Any] = {name: str(data.pop(name, '')) for name in _COLUMNS}
+        final = bool(data.pop('final', False))
+        now = self.clock.now()
+        entry = Entry(
+            kind='flow', flow_id=run.flow_id, event=data.pop('event', change.event.lower()),
+            from_state=change.source, to_state=change.target, data=data, final=final,
+            ros_time=now, **columns)
+        if flow is None:
+            self.row = self.journal.append(entry)
+            run.entered(change.target, self.row.wall_time)
+            return
+        text = flow['text']
+        parts = [text[start:start + TEXT_PART] for start in range(0, len(text), TEXT_PART)]
+        head = Entry(kind='flow', flow_id=run.flow_id, event='accepted', to_state='START',
+                     data={**flow, 'text': parts[0], 'parts': len(parts)}, ros_time=now, **columns)
+        more = [Entry(kind='flow', flow_id=run.flow_id, event='text', to_state='START',
+                      data={'text': part}, ros_time=now) for part in parts[1:]]
+        rows = self.journal.append_many([head, *more, entry])
+        self.row = rows[-1]
+        run.entered('START', rows[0].wall_time)
+        run.entered(change.target, self.row.wall_time)
+
+    def until_recorded(
+        self, what: str, write: Callable[[], Any], again: Callable[[], Any] | None = None
+    ) -> bool:
+        """Call `write` until it is recorded; see `lifecycle.journal_retry`."""
+        return until_recorded(
+            lambda delay, callback: self.clock.call_later(delay, callback), what, write, again)
+
+    def note(
+        self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
+    ) -> None:
+        """Append a note, which changes no state; a failed write is repeated later."""
+        self.until_recorded(f'{event} of {flow_id}', lambda: self.journal.append(Entry(
+            kind='note', flow_id=flow_id, event=event, data=data, actor=actor, cause=cause,
+            final=True, ros_time=self.clock.now())))
+
+    def lock(self, name: str, cause: str, data: Mapping[str, Any]) -> Row:
+        """Append that a resource is locked, and why."""
+        return self.journal.append(Entry(
+            kind='lock', action_id=name, event='lock', cause=cause, data=data,
+            ros_time=self.clock.now()))
+
+    def unlock(self, names: Iterable[str], actor: str, cause: str, order: str = '') -> None:
+        """
+        Append that resources are unlocked, and by whom.
+
+        `order`: the open order of `clear_stop` that this completes, in the same commit.
+        """
+        entries = [Entry(kind='lock', action_id=name, event='unlock', actor=actor, cause=cause,
+                         final=True, ros_time=self.clock.now()) for name in names]
+        if order:
+            entries.append(self._clear_stop(order, 'done', actor, cause))
+        self.journal.append_many(entries)
+
+    def clear_stop_ordered(self, names: Iterable[str], actor: str, cause: str) -> Row:
+        """
+        Append a person's order to clear a stop and unlock `names`; returns its row.
+
+        The row's `action_id` is the id of the order, which stays open until `unlock` or
+        `clear_stop_refused`.
+        """
+        return self.journal.append(self._clear_stop(
+            uuid.uuid4().hex, 'clear_stop', actor, cause, {'resources': list(names)}))
+
+    def clear_stop_refused(self, order: str, actor: str, cause: str) -> None:
+        """Append that an order to clear a stop was refused, and why."""
+        self.journal.append(self._clear_stop(order, 'clear_stop_refused', actor, cause))
+
+    def _clear_stop(
+        self, order: str, event: str, actor: str, cause: str, data: Mapping[str, Any] = {}
+    ) -> Entry:
+        return Entry(kind=CLEAR_STOP, action_id=order, event=event, actor=actor, cause=cause,
+                     data=data, final=event != 'clear_stop', ros_time=self.clock.now())
+
+    def barrier(self, callback: Callable[[], None]) -> None:
+        """
+        Call back in the orchestrator's thread when the last transition is durable.
+
+        If it has to survive a power loss, this is when all rows so far are on the disk.
+        """
+        if self._transition is not None and not self.journal.wants_power(self._transition):
+            self.call_soon(callback)
+            return
+
+        def done(future: Future[int]) -> None:
+            if self.until_recorded('a row that must survive a power loss', future.result,
+                                   lambda: self.barrier(callback)):
+                callback()
+
+        self.journal.barrier(lambda future: self.call_soon(lambda: done(future)))

@@ -1,0 +1,145 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Results and facts available when an action starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .flow_run import FlowRun
+from ...documents.templates.template import parts_read, render, TemplateError
+from ...lifecycle.action import Action
+from ...lifecycle.ports import (
+    Clock,
+    Condition,
+    Confirmation,
+    ConfirmRequest,
+    Evidence,
+    Handle,
+    World,
+)
+from ...lifecycle.spec import WhenSpec
+from ...lifecycle.states import ErrorCode
+from ...lifecycle.text_format import in_words, value_of
+
+ASK_AGAIN = 5.0
+"""Maximum time (s) of one evaluation; an unknown condition is then evaluated again."""
+
+
+def result_of(action: Action) -> dict[str, Any]:
+    """Return the result of an ended action for templates."""
+    return {
+        'outcome': action.outcome.value if action.outcome else '', 'attempts': action.attempt,
+        'error_code': action.error_code.name, 'error_msg': action.error_msg,
+        'duration': round(sum(action.spent.values()), 6),
+        'controller_said': action.controller_said, 'sensors_said': action.sensors_said,
+        'result': action.result, 'facts': facts_in(action.evidence)}
+
+
+def facts_in(evidence: Iterable[Evidence]) -> dict[str, Any]:
+    """Return the values of the valid facts in evidence."""
+    return {
+        fact['name']: value_of(fact) for item in evidence for fact in item.get('facts', ())
+        if fact.get('validity') == 'valid'}
+
+
+class Seen:
+    """Fetches the values that an action's late templates read, when the action starts."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def fetch(
+        self, run: FlowRun, action: Action, found: Callable[[dict[str, Any]], None],
+        failed: Callable[[ErrorCode, str], None],
+    ) -> Handle | None:
+        """Call `found` with `facts` and `results`, or `failed` if a fact is unknown."""
+        late = [text for _, text in run.flow.late[action.action_id]]
+        results = {name: result_of(run.runners[name].action) for name in sorted({
+            name for text in late for name, _ in parts_read(text, 'results')})}
+        facts = sorted({name for text in late for name, _ in parts_read(text, 'facts')})
+        if not facts:
+            found({'results': results, 'facts': {}})
+            return None
+
+        def evaluated(answer: Confirmation) -> None:
+            values = facts_in(answer.evidence)
+            missing = [name for name in facts if name not in values]
+            if missing:
+                failed(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
+                       f"templates read {', '.join(missing)}: {in_words(answer)}")
+            else:
+                found({'results': results, 'facts': {name: values[name] for name in facts}})
+
+        return self._world.evaluate(ConfirmRequest(
+            run.flow_id, action.action_id, action.attempt,
+            [Condition('facts', f'{name} == {name}') for name in facts]), ASK_AGAIN, evaluated)
+
+
+class Judgment:
+    """Evaluates the conditions in an action's `after` when all its dependencies have ended."""
+
+    def __init__(
+        self, world: World, clock: Clock, run: FlowRun, name: str,
+        judged: Callable[[bool, str], None], failed: Callable[[ErrorCode, str], None],
+    ) -> None:
+        self._world = world
+        self._clock = clock
+        self._run = run
+        self._name = name
+        self._judged = judged
+        self._failed = failed
+        self._open = [(needed, when) for needed, when in run.flow.actions[name].after.items()
+                      if isinstance(when, WhenSpec)]
+        self._since = clock.now()
+        self._asked: Handle | None = None
+        self.over = False
+        self._ask()
+
+    def cancel(self) -> None:
+        """Stop the evaluation without a result."""
+        if self._asked is not None:
+            self._asked.cancel()
+
+    def _ask(self) -> None:
+        if not self._open:
+            self.over = True
+            self._judged(True, '')
+            return
+        needed, when = self._open[0]
+        result = result_of(self._run.runners[needed].action)
+        spec = self._run.flow.actions[self._name]
+        try:
+            condition = str(render(when.condition, {
+                **spec.parameters, 'results': {
+                    name: result_of(self._run.runners[name].action)
+                    for name, _ in parts_read(when.condition, 'results')}}))
+        except TemplateError as error:
+            self.over = True
+            self._failed(ErrorCode.REQUIRE_UNKNOWN, f"after '{needed}': {error}")
+            return
+        left = when.within - (self._clock.now() - self._since) if when.within else ASK_AGAIN
+        wait = min(ASK_AGAIN, max(0.0, left)) if when.unknown == 'wait' else 0.0
+        self._asked = self._world.evaluate(ConfirmRequest(
+            self._run.flow_id, self._name, 0,
+            [Condition('after', condition, max_age=when.max_age)], 0.0,
+            {**spec.parameters, **{name: result[name] for name in (
+                'outcome', 'attempts', 'error_code', 'duration')}}), wait, self._evaluated)
+
+    def _evaluated(self, answer: Confirmation) -> None:
+        needed, when = self._open[0]
+        if answer.verdict == 'confirmed':
+            self._open.pop(0)
+            self._ask()
+        elif answer.verdict == 'refuted':
+            self.over = True
+            self._judged(False, f"after '{needed}': {in_words(answer)}")
+        elif when.unknown == 'fail' or (
+                when.within and self._clock.now() - self._since >= when.within):
+            self.over = True
+            self._failed(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
+                         f"after '{needed}': {in_words(answer)}")
+        else:
+            self._asked = self._clock.call_later(0.1, self._ask)

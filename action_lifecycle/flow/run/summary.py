@@ -1,0 +1,56 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The summary and the error message of an ended flow."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .flow_run import FlowRun
+from .metrics import FlowMetrics
+from ...lifecycle.states import ErrorCode, Outcome
+
+MAX_ERRORS = 20
+"""Maximum number of action errors in the message of a failed flow."""
+MAX_LENGTH = 1000
+"""Maximum number of characters of each."""
+
+
+def summary_of(run: FlowRun, now: float) -> dict[str, Any]:
+    """Return totals, times and metrics; `now`: ROS time in s."""
+    actions = run.actions
+    return {
+        'total': len(actions), **{o.value: run.outcomes[o.value] for o in Outcome},
+        'recovered': sum(action.attempt > 1 and action.outcome is Outcome.SUCCEEDED
+                         for action in actions),
+        'unverified': sum(action.outcome is Outcome.SUCCEEDED
+                          and not (action.passed_completed and action.evidence)
+                          for action in actions),
+        'edits': len(run.edits),
+        'duration': now - run.started_at,
+        'metrics': FlowMetrics.of(actions).data(), **run.notes,
+    }
+
+
+def summary_json(run: FlowRun) -> str:
+    """Return the summary of an ended flow as JSON."""
+    return json.dumps(run.summary, sort_keys=True)
+
+
+def why_failed(run: FlowRun) -> tuple[ErrorCode, str]:
+    """Return error code and message of a flow that ends in FAIL."""
+    if run.broken:
+        return run.error_code or ErrorCode.INTERNAL, run.broken
+    failed = [action for action in run.actions if action.error_msg
+              and action.outcome in (Outcome.FAILED, Outcome.CANCELED)]
+    words = '; '.join(
+        f'{action.action_id}: {action.error_msg[:MAX_LENGTH]}' for action in failed[:MAX_ERRORS])
+    if len(failed) > MAX_ERRORS:
+        words += f'; and {len(failed) - MAX_ERRORS} more'
+    if run.outcomes['canceled']:
+        return ErrorCode.CANCELED, words or 'canceled'
+    code = ErrorCode.FLOW_PARTIALLY_FAILED if run.outcomes['succeeded'] \
+        else ErrorCode.FLOW_FAILED
+    return code, words or 'no action succeeded'

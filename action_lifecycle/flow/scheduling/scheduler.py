@@ -1,0 +1,328 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Decides which action may start: dependencies, resources, and the limit of running actions.
+
+`Dependencies` belongs to one flow. `Scheduler` is shared by all flows. An action takes all its
+resources at once or none, so there is no deadlock. Each resource has a queue, so no action
+starves. The time of both is proportional to the size of a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+import heapq
+from typing import NamedTuple, Union
+
+from .dag import Changes, Dag
+from ...lifecycle.spec import WhenSpec
+from ...lifecycle.states import Outcome
+
+_MET: dict[str, frozenset[Outcome]] = {
+    'unconditional': frozenset(Outcome),
+    'completion': frozenset({Outcome.SUCCEEDED, Outcome.FAILED}),
+    'success': frozenset({Outcome.SUCCEEDED}),
+}
+"""By kind of dependency, the outcomes that meet it; other outcomes fail it for good."""
+
+_NOTHING: frozenset[str] = frozenset()
+AGING = 3600.0
+"""Time (s) of waiting that outweighs one level of priority."""
+
+Kind = Union[str, WhenSpec]
+After = Mapping[str, Kind]
+
+
+def _meets(outcome: Outcome, kind: Kind) -> bool:
+    """Whether an outcome meets a dependency; conditions are evaluated later."""
+    return isinstance(kind, WhenSpec) or outcome in _MET[kind]
+
+
+class Dependencies:
+    """Counts the open dependencies of each action."""
+
+    def __init__(self, after: Mapping[str, After]) -> None:
+        self.dag: Dag[Kind] = Dag(after)
+        self.outcomes: dict[str, Outcome] = {}
+        self._waiting = {name: len(needs) for name, needs in after.items()}
+        self._doomed: set[str] = set()  #: skipped for good
+
+    def ready(self) -> list[str]:
+        """Return the actions without open dependencies that have not ended."""
+        return [name for name, count in self._waiting.items()
+                if count == 0 and name not in self.outcomes]
+
+    def is_ready(self, name: str) -> bool:
+        """Whether an action has no open dependencies and has not ended."""
+        return self._waiting[name] == 0 and name not in self.outcomes
+
+    def is_doomed(self, name: str) -> bool:
+        """Whether an action will never start."""
+        return name in self._doomed
+
+    def ended(self, name: str, outcome: Outcome) -> tuple[list[str], list[tuple[str, str]]]:
+        """
+        Process the end of an action.
+
+        Returns the actions that became ready, and the actions that will never start, each with the
+        action that is the cause.
+        """
+        self.outcomes[name] = outcome
+        ready: list[str] = []
+        skipped: list[tuple[str, str]] = []
+        for dependent in self.dag.dependents[name]:
+            if dependent in self.outcomes or dependent in self._doomed:
+                continue
+            if _meets(outcome, self.dag.after[dependent][name]):
+                self._waiting[dependent] -= 1
+                if self._waiting[dependent] == 0:
+                    ready.append(dependent)
+            else:
+                self._doomed.add(dependent)
+                skipped.append((dependent, name))
+        return ready, skipped
+
+    def change(self, changes: Changes[Kind]) -> tuple[list[str], list[tuple[str, str]]]:
+        """
+        Change dependencies, add and remove actions; if it raises `CycleError`, nothing changed.
+
+        Returns the same as `ended`, for the changed actions.
+        """
+        self.dag.change(changes)
+        ready: list[str] = []
+        skipped: list[tuple[str, str]] = []
+        for name, needs in changes.items():
+            if needs is None:
+                self._waiting.pop(name, None)
+                continue
+            if name in self._doomed or name in self.outcomes:
+                continue
+            ended = {needed: self.outcomes[needed] for needed in needs if needed in self.outcomes}
+            self._waiting[name] = len(needs) - len(ended)
+            blamed = [needed for needed, outcome in ended.items()
+                      if not _meets(outcome, needs[needed])]
+            if blamed:
+                self._doomed.add(name)
+                skipped.append((name, blamed[0]))
+            elif not self._waiting[name]:
+                ready.append(name)
+        return ready, skipped
+
+
+EVERYTHING = '*'
+"""Name of a lock under which no action starts."""
+
+
+class Claim(NamedTuple):
+    """The request of a ready action for its resources; the smallest rank goes first."""
+
+    rank: tuple[float, ...]  #: rank of flow, rank of action, order of arrival; unique
+    key: tuple[str, str]  #: flow and action
+    resources: frozenset[str]
+
+
+class Resources:
+    """The holders of resources, and the locked resources, which no action can take."""
+
+    def __init__(self) -> None:
+        self.holders: dict[str, tuple[str, str]] = {}
+        self.locked: dict[str, str] = {}
+        self._held: dict[tuple[str, str], frozenset[str]] = {}
+
+    def take(self, claim: Claim) -> None:
+        """Give a claim all its resources."""
+        key = claim.key
+        self._held[key] = claim.resources
+        for name in claim.resources:
+            self.holders[name] = key
+
+    def release(self, flow_id: str, action_id: str) -> frozenset[str]:
+        """Release the resources of an action; returns their names."""
+        held = self._held.pop((flow_id, action_id), _NOTHING)
+        for name in held:
+            self.holders.pop(name, None)
+        return held
+
+    def held_by(self, flow_id: str, action_id: str) -> list[str]:
+        """Return the names of the resources that an action holds."""
+        return sorted(self._held.get((flow_id, action_id), _NOTHING))
+
+    def free(self, name: str) -> bool:
+        """Whether a resource is neither held nor locked."""
+        return name not in self.holders and name not in self.locked
+
+    def lock_all(self, reasons: Mapping[str, str]) -> None:
+        """Lock resources; `reasons` by name."""
+        self.locked.update(reasons)
+
+    def unlock(self, names: Iterable[str]) -> None:
+        """Unlock resources."""
+        for name in names:
+            self.locked.pop(name, None)
+
+
+class Scheduler:
+    """
+    The waiting claims, in a queue for each resource.
+
+    A claim may start if it is the first in the queue of each of its resources, all of them are
+    free, and its flow is below its limit of running actions.
+    """
+
+    def __init__(self) -> None:
+        self.resources = Resources()
+        self.claims: dict[tuple[str, str], Claim] = {}
+        self._alive: set[tuple[float, ...]] = set()  #: ranks of the claims
+        self._queues: dict[str, list[Claim]] = {}  #: by resource; cleaned up lazily
+        self._startable: dict[str, list[Claim]] = {}  #: by flow; claims whose resources are free
+        self._at_work: dict[str, set[str]] = {}
+        self._limits: dict[str, int] = {}
+        self._flows: list[tuple[tuple[float, ...], str]] = []
+        self._listed: dict[str, tuple[float, ...]] = {}  #: by flow, its valid rank in `_flows`
+
+    def limit(self, flow_id: str, limit: int) -> None:
+        """Add a flow with its maximum number of running actions."""
+        self._limits[flow_id] = limit
+        self._at_work.setdefault(flow_id, set())
+        self._startable.setdefault(flow_id, [])
+
+    def add(self, claim: Claim) -> None:
+        """Add a claim to the queues."""
+        if claim.key in self.claims:
+            self.withdraw(*claim.key)
+        self.claims[claim.key] = claim
+        self._alive.add(claim.rank)
+        for name in claim.resources:
+            queue = self._queues.get(name)
+            if queue is None:
+                self._queues[name] = [claim]
+            else:
+                heapq.heappush(queue, claim)
+        self._offer(claim)
+
+    def withdraw(self, flow_id: str, action_id: str) -> None:
+        """Remove a claim from the queues."""
+        claim = self.claims.pop((flow_id, action_id), None)
+        if claim is not None:
+            self._alive.discard(claim.rank)
+            self._offer_next(claim.resources)
+
+    def next(self) -> Claim | None:  # noqa: A003
+        """Return the best claim that may start now, without removing it; None if there is none."""
+        if EVERYTHING in self.resources.locked:
+            return None
+        while self._flows:
+            rank, flow_id = self._flows[0]
+            if self._listed.get(flow_id) != rank:
+                heapq.heappop(self._flows)
+                continue
+            claim = self._first_of(flow_id)
+            if claim is not None and claim.rank == rank:
+                return claim
+            heapq.heappop(self._flows)
+            del self._listed[flow_id]
+            if claim is not None:
+                self._list(claim)
+        return None
+
+    def _first_of(self, flow_id: str) -> Claim | None:
+        """Return the best claim of a flow that may start; None if none, or at its limit."""
+        if len(self._at_work[flow_id]) >= self._limits[flow_id]:
+            return None
+        heap = self._startable[flow_id]
+        while heap:
+            claim = heap[0]
+            if claim.rank in self._alive and self._its_turn(claim):
+                return claim
+            heapq.heappop(heap)
+        return None
+
+    def start(self, claim: Claim) -> None:
+        """Remove a claim from the queues and give it its resources."""
+        del self.claims[claim.key]
+        self._alive.discard(claim.rank)
+        self.begin(claim)
+
+    def begin(self, claim: Claim) -> None:
+        """Give a running action its resources, without a queue."""
+        self.resources.take(claim)
+        self._at_work.setdefault(claim.key[0], set()).add(claim.key[1])
+
+    def end(self, flow_id: str, action_id: str) -> frozenset[str]:
+        """Process the end of a running action; returns the resources it held."""
+        held = self.resources.release(flow_id, action_id)
+        self._at_work[flow_id].discard(action_id)
+        if self._startable[flow_id]:
+            self._list(self._startable[flow_id][0])
+        self._offer_next(held)
+        return held
+
+    def unlock(self, names: Iterable[str]) -> None:
+        """Unlock resources."""
+        names = list(names)
+        self.resources.unlock(names)
+        self._offer_next(names)
+
+    def forget(self, flow_id: str) -> None:
+        """Drop the data of an ended flow."""
+        self._limits.pop(flow_id, None)
+        self._at_work.pop(flow_id, None)
+        self._startable.pop(flow_id, None)
+        self._listed.pop(flow_id, None)
+
+    def locked_for(self, flow_id: str, action_id: str) -> str:
+        """Return the locked resources that an action waits for, with reasons; '' if none."""
+        claim = self.claims.get((flow_id, action_id))
+        if claim is None:
+            return ''
+        locked = self.resources.locked
+        return '; '.join(f"'{name}' is locked: {locked[name]}"
+                         for name in sorted({*claim.resources, EVERYTHING} & locked.keys()))
+
+    def waiting_for(self, names: Iterable[str]) -> list[tuple[str, str]]:
+        """Return (flow id, action id) of each claim on one of these resources."""
+        wanted = frozenset(names)
+        return [key for key, claim in self.claims.items()
+                if EVERYTHING in wanted or claim.resources & wanted]
+
+    def _its_turn(self, claim: Claim) -> bool:
+        """Whether the claim is first in all its queues, and all its resources are free."""
+        holders, locked, queues = self.resources.holders, self.resources.locked, self._queues
+        for name in claim.resources:
+            if name in holders or name in locked:
+                return False
+            if queues[name][0] is not claim and self._head(name) is not claim:
+                return False
+        return True
+
+    def _head(self, name: str) -> Claim | None:
+        """Return the first claim that waits for a resource."""
+        queue = self._queues.get(name)
+        while queue:
+            claim = queue[0]
+            if claim.rank in self._alive:
+                return claim
+            heapq.heappop(queue)
+        self._queues.pop(name, None)
+        return None
+
+    def _offer_next(self, names: Iterable[str]) -> None:
+        """Offer the first claims in the queues of these resources."""
+        for name in names:
+            claim = self._head(name)
+            if claim is not None:
+                self._offer(claim)
+
+    def _offer(self, claim: Claim) -> None:
+        """List a claim among the startable ones, if it is its turn."""
+        if self._its_turn(claim):
+            heapq.heappush(self._startable[claim.key[0]], claim)
+            self._list(claim)
+
+    def _list(self, claim: Claim) -> None:
+        """Put the flow of a claim into the queue of flows, by the claim's rank."""
+        listed = self._listed.get(claim.key[0])
+        if listed is None or claim.rank < listed:
+            self._listed[claim.key[0]] = claim.rank
+            heapq.heappush(self._flows, (claim.rank, claim.key[0]))

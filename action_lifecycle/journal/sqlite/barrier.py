@@ -1,0 +1,129 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Power-loss barriers, made by a separate thread.
+
+Rows are committed with synchronous=NORMAL: they are in the WAL file, but may be in the page cache
+only. A barrier is one fdatasync of the WAL file by a separate descriptor; docs/journal.md explains
+why this suffices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+import logging
+import math
+import os
+from queue import SimpleQueue
+import threading
+import time
+
+from .files import JournalFiles
+from ..row import JournalError
+
+FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0  # s
+
+_log = logging.getLogger('action_lifecycle.journal')
+
+
+class BarrierThread:
+    """
+    Makes all rows durable that were committed before a barrier was requested.
+
+    `last_seq()` returns the last committed row. All requests that wait when a sync begins share
+    it. After a failed sync, a second sync proves nothing, since the kernel may mark pages as clean
+    that never reached the disk. So barriers fail until `write_again(safe)` has written all rows
+    after `safe` again; a request tries this after a growing delay. If `files` are lost, all later
+    barriers fail.
+    """
+
+    def __init__(
+        self, path: str, last_seq: Callable[[], int], write_again: Callable[[int], None],
+        files: JournalFiles,
+    ) -> None:
+        self._path = path
+        self._last_seq = last_seq
+        self._write_again = write_again
+        self._safe = 0
+        self._failure: JournalError | None = None
+        self._again_at = math.inf
+        self._delay = FIRST_DELAY
+        self._files = files
+        # None ends the thread, True requests a sync without a future
+        self._requests: SimpleQueue[Future[int] | bool | None] = SimpleQueue()
+        self._spare: list[Future[int]] = []  # futures made in advance
+        self._thread = threading.Thread(target=self._run, name='journal barrier', daemon=True)
+        self._thread.start()
+
+    def request(self, callback: Callable[[Future[int]], object] | None = None) -> Future[int]:
+        """Return a future of the sequence number up to which rows survive a power loss."""
+        future: Future[int] = self._spare.pop() if self._spare else Future()
+        if callback is not None:
+            future.add_done_callback(callback)
+        self._requests.put(future)
+        return future
+
+    def begin(self) -> None:
+        """Start a sync of the committed rows, so that a following barrier waits less."""
+        self._requests.put(True)
+
+    def stop(self) -> None:
+        """Complete all requests, then end the thread."""
+        self._requests.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        requests = self._requests
+        while True:
+            waiting = [requests.get()]
+            while not requests.empty():
+                waiting.append(requests.get())
+            if self._failure is not None and time.monotonic() >= self._again_at:
+                self._recover()
+            last = self._last_seq()
+            if last > self._safe and self._failure is None:
+                self._make_safe(last)
+            if lost := self._files.check():
+                self._failure, self._again_at = JournalError(lost), math.inf
+            for future in waiting:
+                if future is None:
+                    return
+                if isinstance(future, bool):
+                    continue
+                if future.set_running_or_notify_cancel():
+                    if self._failure is None:
+                        future.set_result(last)
+                    else:
+                        future.set_exception(self._failure)
+            if not self._spare:
+                self._spare.append(Future())
+
+    def _make_safe(self, last: int) -> None:
+        try:
+            os.fdatasync(self._files.wal)
+            self._safe = last
+            self._delay = FIRST_DELAY
+        except OSError as error:
+            self._fail(str(error))
+            self._try_again_later()
+
+    def _recover(self) -> None:
+        """Write all unsafe rows again; if that succeeds, syncs are valid again."""
+        try:
+            self._write_again(self._safe)
+        except JournalError as error:
+            self._fail(str(error))
+            self._try_again_later()
+        else:
+            _log.warning('%s: all rows were written again after a failed sync', self._path)
+            self._failure = None
+
+    def _try_again_later(self) -> None:
+        self._again_at = time.monotonic() + self._delay
+        self._delay = min(2 * self._delay, LONGEST_DELAY)
+
+    def _fail(self, reason: str) -> None:
+        self._failure = JournalError(
+            f'{self._path}: rows from {self._safe + 1} on may not survive a power loss: {reason}')

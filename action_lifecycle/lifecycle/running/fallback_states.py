@@ -1,0 +1,87 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The states after an error: retries, the fallbacks of the flow, questions to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .recovery import after_error, next_strategy
+from .runner_base import Driver
+from ..ports import Question
+from ..spec import FallbackSpec, StrategySpec
+from ..states import ErrorCode, Outcome
+from ...documents.errors import LifecycleError
+
+
+class FallingBack(Driver):
+    """The states error, fallback_requested and fallback_received."""
+
+    def _enter_error(self, elapsed: float = 0.0) -> None:
+        action = self.action
+        step = after_error(action, self.rng)
+        if isinstance(step, Outcome):
+            self._end(step, '', action.error_msg)
+        elif step is None:
+            self._fire('request_fallback', cause=action.error_msg)
+        else:
+            self._later(max(0.0, step - elapsed), lambda: self._fire(
+                'retry', cause=f'try {action.tries + 2} of {action.spec.retry.times + 1}'))
+
+    def _enter_fallback_requested(self) -> None:
+        action = self.action
+        if action.failed_with is ErrorCode.INTERRUPTED:
+            self._ask(FallbackSpec(strategy='ask'), 'resume', 'Was interrupted, and the sensors '
+                      'do not show its outcome. Execute the motion again?', action.next_fallback)
+            return
+        index = next_strategy(action)
+        # If a person requests a fallback and none is left, a person is asked.
+        strategy = FallbackSpec(strategy='ask') if index is None else action.spec.fallback[index]
+        following = action.next_fallback if index is None else index + 1
+        if strategy.strategy == 'ask':
+            self._ask(strategy, 'fallback', strategy.question or 'Failed: {{ error }}. Try again?',
+                      following)
+        else:
+            self._take(strategy, following, 'policy', '')
+
+    def _ask(self, asked: FallbackSpec, kind: str, text: str, following: int) -> None:
+        action = self.action
+        options: Mapping[str, StrategySpec] = asked.options or {
+            name: StrategySpec(strategy=name) for name in ('retry', 'give_up')}
+        self._under_way.append(self.operator.ask(
+            Question(kind, action.flow_id, action.action_id, text, tuple(options),
+                     action.evidence, key=f'{kind}:{action.seq}',
+                     timeout=asked.timeout, default=asked.default,
+                     names={**action.spec.parameters, 'error': action.error_msg,
+                            'attempt': action.attempt, 'description': action.spec.description}),
+            self._unless_changed(lambda answer, actor: self._take(
+                options[answer], following, actor, answer)),
+            self._unless_changed(lambda: self._fallback_failed(
+                ErrorCode.FALLBACK_TIMEOUT, f'nobody answered within {asked.timeout:g} s',
+                following))))
+
+    def _take(self, strategy: StrategySpec, following: int, actor: str, answer: str) -> None:
+        """Apply a strategy; one that is not valid counts as failed."""
+        action = self.action
+        try:
+            fields = dict(self.specs.fields(strategy))
+            self.specs.render({**action.parameters, **strategy.parameters},
+                              fields or action.fields)
+        except LifecycleError as error:
+            self._fallback_failed(
+                ErrorCode.PARSE_ERROR, f'fallback {strategy.strategy}: {error}', following)
+            return
+        data = {'answer': answer} if answer else {}
+        self._fire('receive_fallback', strategy=strategy.strategy, actor=actor,
+                   parameters=dict(strategy.parameters), fields=fields, next_fallback=following,
+                   cause=f'{answer or strategy.strategy}, by {actor}', **data)
+
+    def _fallback_failed(self, code: ErrorCode, reason: str, following: int) -> None:
+        self._fail(code, f'{reason}; before: {self.action.error_msg}', next_fallback=following)
+
+    def _enter_fallback_received(self) -> None:
+        if self.action.strategy == 'give_up':
+            self._fail(self.action.failed_with, self.action.error_msg)
+        else:
+            self._fire('apply_fallback')

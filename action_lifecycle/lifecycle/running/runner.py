@@ -1,0 +1,189 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The runner of an action: starts the work of each state and fires events on the results.
+
+The states of the motion are in `moving`, of the verification in `verifying`, after an error in
+`falling_back`; `driver` is their base. The runner uses the interfaces in `ports` and never waits.
+Results that come after the state has changed are dropped. It is single-threaded: all callbacks
+must come in the thread that calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .fallback_states import FallingBack
+from .motion_states import Moving
+from .verification_states import Verifying
+from ..fragment import fragment_of
+from ..journal_retry import until_recorded
+from ..ports import Confirmation
+from ..states import ActionState, ErrorCode, Outcome
+from ..text_format import in_words
+from ...documents.errors import ContentRefused, LifecycleError
+
+
+class ActionRunner(Moving, Verifying, FallingBack):
+    """
+    Runs one action through its states.
+
+    `ended(runner)` is called when the action is terminated and this is durable in the journal.
+    `specs` renders the spec with the changes by fallbacks.
+    """
+
+    def start(self, waited: float = 0.0) -> None:
+        """Start the action; `waited`: time (s) that it waited for resources."""
+        self.fire('start', resources=list(self.action.spec.resources), waited=round(waited, 3))
+
+    def cancel(self, actor: str, reason: str) -> None:
+        """Cancel the action in any state; a motion must be seen to stop first."""
+        state = self.action.state
+        if state in (ActionState.COMPLETED, ActionState.RECIPE_RECEIVED) or (
+                state is ActionState.RECIPE_REQUESTED and self.action.passed_completed):
+            self._end(Outcome.SUCCEEDED, actor, reason)
+        elif state in (ActionState.ASSIGNED, ActionState.ERROR, ActionState.RECIPE_REQUESTED):
+            self._end(Outcome.CANCELED, actor, reason)
+        elif state is not ActionState.TERMINATED:
+            self._stop(ErrorCode.CANCELED, reason, actor)
+
+    def skip(self, actor: str, reason: str) -> None:
+        """End an action that will not start."""
+        if self.action.state is ActionState.ASSIGNED:
+            self._end(Outcome.SKIPPED, actor, reason)
+
+    def expire(self, code: ErrorCode, reason: str, actor: str) -> None:
+        """Fail the action without retry or fallback, in any state; stops a motion first."""
+        state = self.action.state
+        if state in (ActionState.TERMINATED, ActionState.COMPLETED, ActionState.RECIPE_REQUESTED,
+                     ActionState.RECIPE_RECEIVED):
+            return
+        self._last = True
+        if state is ActionState.ERROR:
+            self._end(Outcome.FAILED, actor, reason)
+        else:
+            self._stop(code, reason, actor)
+
+    def resume(self, elapsed: float, attempt_elapsed: float) -> None:
+        """
+        Resume the action after a restart.
+
+        `elapsed`: time (s) since its last change; `attempt_elapsed`: since its attempt began.
+        """
+        self._render()
+        state = self.action.state
+        if state is ActionState.EXECUTING_MOTION:
+            self._watch_deadline(attempt_elapsed)
+            self._send(resume=True)
+        elif state is ActionState.ERROR:
+            self._enter_error(elapsed)
+        elif state is ActionState.PENDING:
+            self._watch_deadline(attempt_elapsed)
+            self._enter_pending(elapsed)
+        elif state is ActionState.STATUS_VERIFICATION_REQUESTED:
+            self._watch_deadline(attempt_elapsed)
+            self._enter_status_verification_requested(elapsed)
+        else:
+            if state is not ActionState.IN_PROGRESS:
+                self._watch_deadline(attempt_elapsed)
+            self._enter()
+
+    def halt(self, halted: Callable[[], None]) -> None:
+        """
+        Stop a motion and keep the state, before the process ends.
+
+        `halted` is called when nothing moves, or when the stop could not be confirmed; then the
+        action has failed with STOP_UNCONFIRMED.
+        """
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if self._motion is None:
+            self._left()
+            halted()
+            return
+        self._halted = halted
+        self._cancel_motion(self._motion)
+
+    def _enter_in_progress(self) -> None:
+        action = self.action
+        self._render()
+        self._canceled_by = None
+        self._watch_deadline(0.0)
+        if self.fetch is None:
+            self._require()
+            return
+        action.seen = {}
+        handle = self.fetch(action, self._unless_changed(self._fetched),
+                            self._unless_changed(self._fail))
+        if handle is not None:
+            self._under_way.append(handle)
+
+    def _fetched(self, seen: dict[str, Any]) -> None:
+        self.action.seen = seen
+        try:
+            self._render()
+        except LifecycleError as error:
+            self._fail(ErrorCode.GOAL_INVALID, str(error))
+        else:
+            self._require()
+
+    def _require(self) -> None:
+        if self.action.spec.require:
+            self._confirm('require', self.action.spec.require, 0.0, self._required)
+        else:
+            self._go()
+
+    def _required(self, answer: Confirmation) -> None:
+        if answer.verdict == 'confirmed':
+            self._go(list(answer.evidence))
+        elif answer.verdict == 'refuted':
+            self._fail(ErrorCode.REQUIRE_REFUTED, f'required: {in_words(answer)}',
+                       evidence=list(answer.evidence))
+        else:
+            self._fail(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
+                       f'required: {in_words(answer)}', evidence=list(answer.evidence))
+
+    def _enter_completed(self) -> None:
+        if self.recipe:
+            self._fire('request_recipe')
+        else:
+            self._fire('terminate', outcome=Outcome.SUCCEEDED.value)
+
+    def _enter_recipe_requested(self) -> None:
+        """Record the fragment for the recipe; its errors do not change the outcome."""
+        def record() -> None:
+            try:
+                self.fire('receive_recipe', fragment=fragment_of(self.action), actor='recipe')
+            except (ContentRefused, LookupError, TypeError, ValueError) as error:
+                self._end(Outcome.SUCCEEDED, 'recipe', f'contributes nothing: {error}')
+
+        until_recorded(
+            self._later, f'{self.action.machine.name}: its part of the recipe', record)
+
+    def _enter_recipe_received(self) -> None:
+        self._fire('terminate', outcome=Outcome.SUCCEEDED.value)
+
+    def _enter_terminated(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self.action.recorder.barrier(self._unless_changed(lambda: self.ended(self)))
+
+    def _watch_deadline(self, elapsed: float) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        timeout = self.action.spec.timeout
+        if timeout > 0 and self.action.state in (
+                ActionState.IN_PROGRESS, ActionState.EXECUTING_MOTION, ActionState.SENSOR_CONFIRM,
+                ActionState.STATUS_VERIFICATION_REQUESTED, ActionState.PENDING):
+            attempt = self.action.attempt
+            self._deadline = self.clock.call_later(
+                max(0.0, timeout - elapsed), lambda: self._timed_out(attempt))
+
+    def _timed_out(self, attempt: int) -> None:
+        if self.action.attempt == attempt and 'fail' in self.action.machine.possible_events() \
+                and self.action.state is not ActionState.FALLBACK_REQUESTED:
+            self._stop(ErrorCode.DEADLINE_EXCEEDED,
+                       f'took longer than its limit of {self.action.spec.timeout:g} s', 'clock')

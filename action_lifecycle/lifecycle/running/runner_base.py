@@ -1,0 +1,163 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The base of the runner: records changes and drops late answers.
+
+The parts of the runner are subclasses; each handles some states of the action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+import functools
+import logging
+import random
+from typing import Any
+
+from ..action import Action
+from ..journal_retry import until_recorded
+from ..ports import (
+    Clock,
+    conditions_of,
+    CONFIRM_CODES,
+    Confirmation,
+    ConfirmRequest,
+    Fetch,
+    Handle,
+    Operator,
+    Specs,
+    Verifier,
+    World,
+)
+from ..spec import ConditionSpec
+from ..states import ActionState, ErrorCode, Outcome
+from ..text_format import in_words
+from ...documents.errors import ContentRefused, LifecycleError, TransitionNotAllowed
+
+
+class Driver:
+    """Fires events of one action; answers that come after the state has changed are dropped."""
+
+    def __init__(
+        self, action: Action, world: World, clock: Clock, operator: Operator, verifier: Verifier,
+        specs: Specs, ended: Callable[[Any], None], rng: random.Random | None = None,
+        recipe: bool = False, fetch: Fetch | None = None,
+    ) -> None:
+        self.action = action
+        self.world = world
+        self.clock = clock
+        self.operator = operator
+        self.verifier = verifier
+        self.specs = specs
+        self.ended = ended
+        self.rng = rng or random.Random()
+        self.recipe = recipe  #: the action contributes to a recipe
+        self.fetch = fetch  #: fetches the values for templates at the start
+        self.log = logging.getLogger('action_lifecycle')
+        self._under_way: list[Handle] = []
+        self._motion: Handle | None = None
+        self._deadline: Handle | None = None
+        self._changes = 0
+        self._canceled_by: tuple[ErrorCode, str, str] | None = None
+        self._last = False  #: no retry or fallback follows the next error
+
+    def fire(self, event: str, **data: Any) -> None:
+        """
+        Change the state and start the work of the new state.
+
+        Raises `TransitionNotAllowed` or a journal error; then nothing has changed.
+        """
+        action = self.action
+        before = action.state
+        try:
+            action.machine.fire(event, **data)
+        except Exception as error:
+            if action.state is before:
+                raise
+            # A listener failed after the change was recorded: the change stays, the action fails.
+            self._left()
+            self._internal(error)
+            return
+        self._left()
+        self._enter()
+
+    def _end(self, outcome: Outcome, actor: str, reason: str) -> None:
+        self._fire('terminate', outcome=outcome.value, actor=actor, cause=reason)
+
+    def _enter(self) -> None:
+        enter = getattr(self, f'_enter_{self.action.state.value}', None)
+        if enter is None:
+            return
+        try:
+            enter()
+        except (LifecycleError, ArithmeticError, LookupError, TypeError, ValueError,
+                AttributeError, OSError, RuntimeError) as error:
+            self._internal(error)
+
+    def _render(self) -> None:
+        """Render the spec with the changes by fallbacks and the values seen."""
+        action = self.action
+        if action.parameters or action.fields or action.seen:
+            action.spec = self.specs.render(action.parameters, action.fields)
+
+    def _confirm(
+        self, name: str, conditions: Sequence[ConditionSpec], after: float,
+        then: Callable[[Confirmation], None],
+    ) -> None:
+        action = self.action
+        request = ConfirmRequest(
+            action.flow_id, action.action_id, action.attempt, conditions_of(conditions, name),
+            after, action.spec.parameters)
+        self._under_way.append(self.world.confirm(request, self._unless_changed(then)))
+
+    def _refused(self, answer: Confirmation) -> None:
+        self._fail(answer.error_code or CONFIRM_CODES.get(answer.verdict, ErrorCode.INTERNAL),
+                   in_words(answer), evidence=list(answer.evidence), sensors_said=answer.verdict,
+                   actor='sensors')
+
+    def _fire(self, event: str, **data: Any) -> None:
+        """Fire an event; if the journal write fails, log it and repeat until it succeeds."""
+        def fire() -> None:
+            try:
+                self.fire(event, **data)
+            except (TransitionNotAllowed, ContentRefused) as error:
+                self._internal(error)
+
+        until_recorded(self._later, f'{self.action.machine.name}: {event}', fire)
+
+    def _fail(self, code: ErrorCode, reason: str, **data: Any) -> None:
+        if self._last:
+            data['last'] = True
+        self._fire('fail', error_code=code.name, error_msg=reason, cause=reason, **data)
+
+    def _internal(self, error: Exception) -> None:
+        """Turn an internal error into an error of the action, if its state permits it."""
+        self.log.exception('%s: %s', self.action.machine.name, error, exc_info=error)
+        if 'fail' in self.action.machine.possible_events():
+            # No further fallback is tried, as it might fail in the same way again and again.
+            last = {'next_fallback': len(self.action.spec.fallback)} \
+                if self.action.state is ActionState.FALLBACK_REQUESTED else {}
+            self._fail(ErrorCode.INTERNAL, f'{type(error).__name__}: {error}', **last)
+
+    def _later(self, delay: float, callback: Callable[[], None]) -> None:
+        self._under_way.append(self.clock.call_later(delay, self._unless_changed(callback)))
+
+    def _unless_changed(self, callback: Callable[..., None]) -> Callable[..., None]:
+        """Wrap a callback so that it does nothing once the state has changed."""
+        changes = self._changes
+
+        @functools.wraps(callback)
+        def when_still(*arguments: Any) -> None:
+            if self._changes == changes:
+                callback(*arguments)
+
+        return when_still
+
+    def _left(self) -> None:
+        """Cancel the work of the state before."""
+        self._changes += 1
+        self._motion = None
+        under_way, self._under_way = self._under_way, []
+        for handle in under_way:
+            handle.cancel()

@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Formats evidence and messages as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import re
+from typing import Any
+
+from .ports import Confirmation
+
+_MARKS = {'stale': ' (stale)', 'unknown': ' (too old)'}
+_CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]')
+
+
+def has_controls(text: str) -> bool:
+    """Return whether a text has control characters or lone surrogates."""
+    return _CONTROLS.search(text) is not None
+
+
+def printable(text: str, longest: int | None = None) -> str:
+    """Return a text cut to `longest` characters, with U+FFFD for control characters."""
+    text = _CONTROLS.sub('\ufffd', text)
+    return text if longest is None or len(text) <= longest else text[:longest - 1] + '…'
+
+
+def joined(*parts: str) -> str:
+    """Join the nonempty parts by '; '."""
+    return '; '.join(part for part in parts if part)
+
+
+def in_words(answer: Confirmation) -> str:
+    """Describe the conditions that were not met, with the values of their facts."""
+    unmet = [describe(item) for item in answer.evidence if item.get('verdict') != 'true']
+    return joined(answer.error_msg or joined(*unmet) or answer.verdict, answer.note)
+
+
+def describe(evidence: Mapping[str, Any]) -> str:
+    """Return one piece of evidence as a line: expression, verdict and values of facts."""
+    facts = ', '.join(
+        f"{fact['name']}={fact_in_words(fact)}" for fact in evidence.get('facts', ()))
+    return f"{evidence['expression']} is {evidence['verdict']}" + (f' ({facts})' if facts else '')
+
+
+def fact_in_words(fact: Mapping[str, Any], unit: str = '', **style: Any) -> str:
+    """Return the value of a fact of evidence, marked if it is missing or not current."""
+    value = value_in_words(fact, **style)
+    if not value:
+        return 'never seen'
+    return (f'{value} {unit}' if unit else value) + _MARKS.get(fact.get('validity', ''), '')
+
+
+def value_in_words(fact: Mapping[str, Any], **style: Any) -> str:
+    """Return the value of a fact of evidence; '' if it has none; `style`: of numbers_in_words."""
+    if numbers := fact.get('numbers'):
+        return numbers_in_words(numbers, **style)
+    value = fact.get('value')
+    return '' if value is None else str(value)
+
+
+def numbers_in_words(
+    numbers: Sequence[Any], most: int = 7, separator: str = ', ', rest: str = '…'
+) -> str:
+    """Return a number, or a list of at most `most` numbers, with `rest` if some are left out."""
+    parts = [f'{float(number) or 0.0:.4g}' for number in numbers[:most]]  # no -0
+    if len(numbers) == 1:
+        return parts[0]
+    return f'[{separator.join(parts + [rest] * (len(numbers) > most))}]'
+
+
+def value_of(fact: Mapping[str, Any]) -> Any:
+    """Return the value of a fact of evidence: a number, list, string or object; None: unknown."""
+    if fact.get('validity') == 'unknown':
+        return None
+    if numbers := fact.get('numbers'):
+        return numbers[0] if len(numbers) == 1 else list(numbers)
+    return fact.get('value')

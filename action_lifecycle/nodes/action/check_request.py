@@ -1,0 +1,76 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Makes the request with which the bridge checks an action before anything moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import dataclasses
+import json
+from typing import Any, Union
+
+from action_lifecycle_msgs.srv import Check
+
+from ...documents.templates.template import parts_read, texts
+from ...flow.files.checks import RESULT_NAMES
+from ...flow.files.flow import Flow
+from ...lifecycle.ports import Condition, conditions_of, MotionStep, steps_of
+from ...lifecycle.spec import ActionSpec, WhenSpec
+from ...ros.conversions.motion import condition_to, step_to
+
+Path = tuple[Union[str, int], ...]
+
+
+def check_request(
+    flow: Flow, action_id: str, action: ActionSpec
+) -> tuple[Check.Request, list[Path]]:
+    """
+    Return the request, and the path of each of its conditions in the action.
+
+    Values that are filled in when the action starts are left out of the goals, but the facts that
+    they read are checked.
+    """
+    conditions = [*_conditions(action), *_facts_read(flow, action_id)]
+    names: dict[str, Any] = {  # a value that is filled in later counts as a number
+        name: 0.0 if _is_late(value) else value for name, value in action.parameters.items()}
+    if any(isinstance(kind, WhenSpec) for kind in action.after.values()):
+        names = {**RESULT_NAMES, **names}
+    return Check.Request(
+        steps=[step_to(_without_late(step)) for step in steps_of(action.motion)],
+        conditions=[condition_to(condition) for _, condition in conditions],
+        parameters_json=json.dumps(names)), [where for where, _ in conditions]
+
+
+def _conditions(action: ActionSpec) -> Iterator[tuple[Path, Condition]]:
+    for field in ('require', 'maintain', 'confirm'):
+        for index, condition in enumerate(conditions_of(getattr(action, field), field)):
+            yield (field, index, 'condition'), condition
+    if action.stopped is not None:
+        yield ('stopped', 0, 'condition'), conditions_of([action.stopped], 'stopped')[0]
+    for name, kind in action.after.items():
+        if isinstance(kind, WhenSpec) and not _is_late(kind.condition):
+            yield ('after', name, 'condition'), Condition(
+                'after', kind.condition, max_age=kind.max_age)
+
+
+def _facts_read(flow: Flow, action_id: str) -> Iterator[tuple[Path, Condition]]:
+    for where, text in flow.late.get(action_id, ()):
+        for name, _ in sorted(parts_read(text, 'facts')):
+            yield where, Condition(str(where[0]), f'{name} == {name}')
+
+
+def _is_late(value: Any) -> bool:
+    return any(True for _ in texts(value))
+
+
+def _without_late(step: MotionStep) -> MotionStep:
+    return dataclasses.replace(step, goal=_pruned(step.goal)) if _is_late(step.goal) else step
+
+
+def _pruned(data: Any) -> Any:
+    """Return a copy without strings that are filled in later, and lists that contain one."""
+    if isinstance(data, dict):
+        return {key: _pruned(value) for key, value in data.items()
+                if not (_is_late(value) and isinstance(value, (str, list)))}
+    return data

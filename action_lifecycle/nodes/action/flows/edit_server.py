@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The service `~/edit_flow`, and the bridge's check of the actions that edits add."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from action_lifecycle_msgs.srv import EditFlow
+from rclpy.task import Future
+
+from .flow_check import FlowCheck, FlowRefused
+from ....documents.errors import LifecycleError
+from ....flow.files.edit import EditRefused, EditResult, parse_edit
+from ....flow.files.flow import Flow
+from ....flow.orchestrator import Orchestrator
+from ....journal.row import JournalError
+from ....lifecycle.states import ErrorCode
+from ....ros.node.lifecycle_node import ManagedNode
+
+
+class EditServer:
+    """Receives edits of running flows; added actions are checked like those of a new flow."""
+
+    def __init__(self, node: ManagedNode, check: FlowCheck) -> None:
+        self._node = node
+        self._check = check
+        self._orchestrator: Orchestrator | None = None
+        node.add_service(EditFlow, '~/edit_flow', self._edit)
+
+    def activate(self, orchestrator: Orchestrator) -> None:
+        """Serve edits of this orchestrator's flows."""
+        self._orchestrator = orchestrator
+        orchestrator.editor.check = self._check_soon
+
+    def _check_soon(self, flow: Flow, done: Callable[[LifecycleError | None], None]) -> None:
+        if self._node.executor is not None:
+            self._node.executor.create_task(self._check_apart, flow, done)
+
+    async def _check_apart(
+        self, flow: Flow, done: Callable[[LifecycleError | None], None]
+    ) -> None:
+        error: LifecycleError | None = None
+        try:
+            await self._check.check(flow)
+        except LifecycleError as refused:
+            error = refused
+        self._node.guarded(done)(error)
+
+    async def _edit(self, request: Any, response: Any) -> Any:
+        if self._orchestrator is None:
+            raise LifecycleError('the node is not active')
+        if not request.author:
+            raise LifecycleError('author: must say who edits')
+        if request.flow_id not in self._orchestrator.runs:
+            response.error_code = int(ErrorCode.NOT_FOUND)
+            response.error_msg = f"there is no flow '{request.flow_id}'"
+            return response
+        answered: Any = Future(executor=self._node.executor)
+        try:
+            edit = parse_edit(request.edit_yaml)
+        except LifecycleError as error:
+            response.error_code = int(ErrorCode.EDIT_REFUSED)
+            response.error_msg = str(error)
+            return response
+        self._orchestrator.propose(
+            request.flow_id, edit, request.author, request.reason, request.base_seq,
+            answered.set_result)
+        result: EditResult | LifecycleError = await answered
+        if isinstance(result, LifecycleError):
+            response.error_code = int(_code(result))
+            response.error_msg = str(result)
+        else:
+            response.accepted = True
+            response.seq = result.seq
+            response.error_msg = ', '.join(
+                f'left out, overtaken: {step}' for step in result.left_out)
+        return response
+
+
+def _code(error: LifecycleError) -> ErrorCode:
+    if isinstance(error, FlowRefused) and error.code is not ErrorCode.FLOW_INVALID:
+        return error.code
+    if isinstance(error, JournalError):
+        return ErrorCode.JOURNAL_FAILED
+    return ErrorCode.EDIT_REFUSED if isinstance(error, (EditRefused, FlowRefused)) \
+        else ErrorCode.INTERNAL

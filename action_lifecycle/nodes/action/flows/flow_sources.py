@@ -1,0 +1,180 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Loads flows from a file, YAML text or a recipe, and checks them before they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+import json
+from pathlib import Path
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.srv import Evaluate
+
+from .flow_check import FlowCheck, FlowRefused
+from ...shared.background_worker import Apart
+from ...shared.paths import find_flow
+from ....documents.errors import LifecycleError
+from ....documents.json_text import read_object
+from ....flow.files.flow import Flow
+from ....flow.files.loader import parse_flow
+from ....flow.recipes.recipe import Recipe
+from ....flow.recipes.recipe_world import facts_of_goals, knows, world_then
+from ....lifecycle.ports import Evidence
+from ....lifecycle.states import ErrorCode
+from ....ros.calls.service_call import NoAnswer, RetryPolicy, ServiceCall
+from ....ros.conversions.basic import to_code
+from ....ros.conversions.evidence import evidence_from
+from ....ros.node.lifecycle_node import ManagedNode
+
+KINDS = ('file', 'yaml', 'recipe', 'request')
+FACTS = 2.0
+"""Maximum time (s) to wait for facts that are not known yet."""
+ANSWER = 3.0
+"""Time (s) for the bridge's response, in addition to `FACTS`."""
+
+
+@dataclass(frozen=True)
+class FlowOrder:
+    """The content of an ExecuteFlow goal, as JSON-compatible values; `kind` is one of KINDS."""
+
+    kind: str
+    flow: str  #: by `kind`: name of a file, YAML text, name of a recipe, request in words
+    source: str = ''
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    priority: int = 0
+    requester: str = ''
+    lease: str = ''
+    recipe: str = ''  #: name under which to save a recipe of the run
+
+    def data(self) -> dict[str, Any]:
+        """Return the order as the journal stores it."""
+        return asdict(self)
+
+
+def order_from(goal: Any) -> FlowOrder:
+    """Return the order of an ExecuteFlow goal; raises `LifecycleError` if it is not valid."""
+    kind = goal.kind or ('yaml' if '\n' in goal.flow else 'file')
+    if kind not in KINDS:
+        raise LifecycleError(f"kind '{goal.kind}': expected {', '.join(KINDS)} or nothing")
+    parameters = read_object(goal.parameters_json, 'parameters_json')
+    return FlowOrder(kind, goal.flow, goal.source, parameters, goal.priority, goal.requester,
+                     goal.lease, goal.recipe)
+
+
+@dataclass(frozen=True)
+class CheckedFlow:
+    """A checked flow and its origin, as the journal stores it."""
+
+    flow: Flow
+    origin: dict[str, Any]
+
+
+class FlowSources:
+    """Reads and checks flows; `recipes` is the folder of the recipes."""
+
+    def __init__(
+        self, node: ManagedNode, check: FlowCheck, apart: Apart, bridge: str, wait: float,
+        folders: Sequence[str], recipes: Path,
+    ) -> None:
+        self.recipes = recipes
+        self._node = node
+        self._check = check
+        self._apart = apart
+        self._wait = wait
+        self._folders = list(folders)
+        self._evaluate = node.add_client(Evaluate, f'{bridge}/evaluate')
+
+    async def load(
+        self, order: FlowOrder, told: Callable[[str], None] = lambda text: None
+    ) -> CheckedFlow:
+        """
+        Return a checked flow; raises `DocumentError` or `FlowRefused` with all faults.
+
+        `told` is called with a text that says what the check waits for.
+        """
+        if order.kind == 'recipe':
+            return await self._of_recipe(order, told)
+        flow, file = await self._apart.do(lambda: self._read(order))
+        await self.check(flow, told)
+        return await self.noted(flow, order, {'kind': order.kind, 'file': file})
+
+    async def check(self, flow: Flow, told: Callable[[str], None] = lambda text: None) -> None:
+        """Have the bridge check a flow; raises `FlowRefused` with all faults."""
+        await self._check.check(flow, told)
+
+    async def noted(
+        self, flow: Flow, order: FlowOrder, origin: Mapping[str, Any]
+    ) -> CheckedFlow:
+        """Return the flow with its origin; adds the current facts if a recipe is to be saved."""
+        whole = {**origin, **({'lease': order.lease} if order.lease else {})}
+        if order.recipe and 'world' not in whole:
+            facts = facts_of_goals(flow)
+            whole['world'] = world_then(await self._judged(
+                [('world', knows(fact)) for fact in facts], {}))
+        return CheckedFlow(flow, whole)
+
+    def _read(self, order: FlowOrder) -> tuple[Flow, str]:
+        """Return the flow of a file or a text, and its file ('' if it is in none)."""
+        if order.kind == 'yaml':
+            flow = parse_flow(order.flow, order.source or 'flow', order.parameters)
+            file = order.source if Path(order.source).is_absolute() else ''
+            return flow, file if file and _text_of(file) == order.flow else ''
+        path = find_flow(order.flow, self._folders)
+        text = _text_of(str(path))
+        if text is None:
+            raise LifecycleError(f'{path}: can not be read')
+        return parse_flow(text, str(path), order.parameters), str(path.absolute())
+
+    async def _of_recipe(
+        self, order: FlowOrder, told: Callable[[str], None]
+    ) -> CheckedFlow:
+        recipe, text = await self._apart.do(lambda: self._read_recipe(order.flow))
+        evidence = await self._judged(recipe.questions(), recipe.parameters())
+        found = recipe.differences(text, order.parameters, evidence)
+        if found:
+            raise FlowRefused(ErrorCode.RECIPE_REFUSED, '\n'.join(
+                [f"recipe '{recipe.name}' is refused; these things changed since it was made:",
+                 *(f'- {difference}' for difference in found)]))
+        flow = await self._apart.do(lambda: parse_flow(recipe.text(), f'{recipe.name}.json'))
+        origin: dict[str, Any] = {'kind': 'recipe', 'recipe': recipe.name}
+        if order.recipe:
+            data = recipe.data()
+            origin.update(source=data['flow'], world=data.get('world', {}))
+        await self.check(flow, told)
+        return await self.noted(flow, order, origin)
+
+    def _read_recipe(self, name: str) -> tuple[Recipe, str | None]:
+        recipe = Recipe.load(self.recipes, name)
+        file = recipe.spec.flow.file
+        return recipe, _text_of(file) if file else None
+
+    async def _judged(
+        self, questions: Sequence[tuple[str, str]], parameters: Mapping[str, Any]
+    ) -> list[Evidence]:
+        """Have the bridge evaluate (name, condition) pairs with the current facts."""
+        if not questions:
+            return []
+        request = Evaluate.Request(
+            conditions=[msg.Condition(name=name, expression=text) for name, text in questions],
+            parameters_json=json.dumps(parameters), wait=FACTS)
+        try:
+            response = await ServiceCall(
+                self._node, self._evaluate, lambda: request,
+                RetryPolicy.tries(self._wait, FACTS + ANSWER)).done
+        except NoAnswer as error:
+            raise FlowRefused(
+                ErrorCode.NOT_READY, f'the facts can not be read: {error}') from error
+        if response.error_code:
+            raise FlowRefused(to_code(response.error_code), response.error_msg)
+        return [evidence_from(item) for item in response.evidence]
+
+
+def _text_of(file: str) -> str | None:
+    try:
+        return Path(file).read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError):
+        return None

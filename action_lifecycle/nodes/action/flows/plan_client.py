@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Client of a planner, any server of action_lifecycle_msgs/srv/Plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.srv import Plan
+from rclpy.action import get_action_names_and_types
+
+from ...shared.background_worker import Apart
+from ...shared.clock import NodeClock
+from ....documents.errors import LifecycleError
+from ....flow.files.loader import load_flow
+from ....flow.planning.asker import PlanReply, Reply
+from ....flow.run.flow_run import FlowRun
+from ....lifecycle.ports import Handle
+from ....ros.calls.service_call import RetryPolicy, ServiceCall
+from ....ros.conversions.evidence import planned_fact
+from ....ros.interfaces.qos import state_qos
+from ....ros.node.lifecycle_node import ManagedNode
+
+APPEAR = 5.0
+"""Maximum time (s) to wait for the planner to appear."""
+DECLARED = 1.0
+"""Maximum time (s) to wait for the bridge's list of facts."""
+SHOWN = 5
+"""Maximum number of conditions given for a server."""
+OWN = ('execute_motion', 'confirm_outcome', 'execute_flow')
+"""Actions of this package's nodes, which no flow may use."""
+
+
+class PlanClient:
+    """
+    Calls the planner service `name`, with at most `timeout` s for a response.
+
+    The request has all facts of the bridge, with values for those it reads now, and one line for
+    each action server, `SERVER TYPE resources: …; confirm: …`. Resources and conditions are those
+    with which the flows in `folders` use the server.
+    """
+
+    def __init__(
+        self, node: ManagedNode, clock: NodeClock, apart: Apart, name: str, timeout: float,
+        bridge: str, folders: Sequence[str],
+    ) -> None:
+        self.node = node
+        self.clock = clock
+        self.name = name
+        self.timeout = timeout
+        self._apart = apart
+        self._folders = folders
+        self._uses: dict[str, str] | None = None  #: not known yet
+        self._facts = msg.WorldState()
+        self._declared: msg.WorldState | None = None
+        if name:
+            self.client = node.add_client(Plan, name)
+            node.add_subscription(msg.WorldState, f'{bridge}/facts', self._heard, state_qos())
+            node.add_subscription(
+                msg.WorldState, f'{bridge}/declared_facts', self._heard_declared, state_qos())
+            apart(lambda: _uses(folders), self._known)
+
+    def _heard(self, message: msg.WorldState) -> None:
+        self._facts = message
+
+    def _heard_declared(self, message: msg.WorldState) -> None:
+        self._declared = message
+
+    def _known(self, uses: dict[str, str] | None, error: Exception | None) -> None:
+        self._uses = uses or {}
+
+    def ask(self, request: str, errors: Sequence[str], reply: Reply) -> Handle:
+        """Ask for a flow; see `flow.asker.PlanService`."""
+        return self._call(
+            {'request': request, 'errors': list(errors)}, reply,
+            lambda said: PlanReply(
+                said.accepted and bool(said.flow_yaml), said.flow_yaml, said.message))
+
+    def ask_edit(
+        self, run: FlowRun, completed: Sequence[str], errors: Sequence[str], reply: Reply
+    ) -> Handle:
+        """Report the completed actions of a flow and ask for an edit of it."""
+        return self._call({
+            'request': str(run.origin.get('request', '')) or run.flow.description,
+            'flow_yaml': run.flow.text_now(), 'completed_actions': list(completed),
+            'errors': list(errors)}, reply,
+            lambda said: PlanReply(said.accepted, said.edit_yaml, said.message))
+
+    def _call(
+        self, fields: Mapping[str, Any], reply: Reply, read: Callable[[Any], PlanReply]
+    ) -> Handle:
+        if not self.name:
+            return self.clock.call_later(0.0, lambda: reply(
+                PlanReply(unreachable="the parameter 'planner' names no service")))
+        began = self.node.steady()
+        return ServiceCall(
+            self.node, self.client, lambda: self._request(fields),
+            RetryPolicy(min(APPEAR, self.timeout), self.timeout),
+            ready=lambda: self._ready(self.node.steady() - began),
+        ).on_done(lambda done: reply(
+            PlanReply(unreachable=str(done.exception())) if done.exception()
+            else read(done.result())))
+
+    def _request(self, fields: Mapping[str, Any]) -> Plan.Request:
+        """Return the request with the current facts and capabilities."""
+        facts = {fact.name: fact for fact in self._facts.facts}
+        for declared in () if self._declared is None else self._declared.facts:
+            facts[declared.name] = planned_fact(declared, facts.get(declared.name))
+        return Plan.Request(
+            facts=msg.WorldState(stamp=self._facts.stamp, facts=list(facts.values())),
+            capabilities=self._capabilities(), **fields)
+
+    def _ready(self, waited: float) -> bool:
+        """Whether the planner is there and the request complete, after `waited` s."""
+        return self._uses is not None and bool(self.client.service_is_ready()) and (
+            self._declared is not None or waited >= DECLARED)
+
+    def _capabilities(self) -> list[str]:
+        uses = self._uses or {}
+        own = self.node.get_namespace().rstrip('/') + '/'
+        return sorted(
+            f'{name.removeprefix(own)} {types[0]}{uses.get(name.removeprefix(own), "")}'
+            for name, types in get_action_names_and_types(self.node)
+            if not name.endswith(OWN))
+
+
+def _uses(folders: Iterable[str]) -> dict[str, str]:
+    """Return the resources and conditions with which the flows use each server, as text."""
+    resources: dict[str, dict[str, None]] = {}
+    conditions: dict[str, dict[str, None]] = {}
+    for path in sorted(path for folder in folders for path in Path(folder).glob('*.yaml')):
+        try:
+            flow = load_flow(path)
+        except LifecycleError:
+            continue  # it needs parameters, or is not valid
+        for action in flow.actions.values():
+            for step in action.motion:
+                resources.setdefault(step.server, {}).update(dict.fromkeys(action.resources))
+                conditions.setdefault(step.server, {}).update(
+                    dict.fromkeys(item.condition for item in action.confirm))
+    return {server: ' resources: ' + ', '.join(held) + '; confirm: ' + ' | '.join(
+        list(conditions[server])[:SHOWN]) for server, held in resources.items()}

@@ -1,0 +1,273 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The action_lifecycle node: runs flows and their actions, and writes the journal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from action_lifecycle_msgs import msg
+
+from .flows.edit_server import EditServer
+from .flows.flow_check import FlowCheck
+from .flows.flow_server import FlowServer
+from .flows.flow_sources import FlowSources
+from .flows.job_services import JobServices
+from .flows.large_flows import LargeFlows
+from .flows.plan_client import PlanClient
+from .flows.send_event import EventServer
+from .health import actions_health, journal_health
+from .ledger_link import declare_ledger, durability, LedgerLink
+from .safety_relay import SafetyRelay
+from .verifiers.verifiers import NodeVerifier
+from .world_client import BridgeClient
+from ..shared.background_worker import Apart
+from ..shared.clock import NodeClock
+from ..shared.dialogue_queries import DialogueQueries
+from ..shared.latched_publisher import Latched
+from ..shared.operators import KnownFacts, Operators
+from ..shared.paths import journal_path, recipe_folder
+from ..shared.queries import Queries
+from ..shared.ros_log import log_to
+from ...dialogue.flow_dialogue import FlowDialogues
+from ...documents.errors import LifecycleError
+from ...flow.orchestrator import Orchestrator
+from ...flow.recipes.recipe import Recipe
+from ...flow.recipes.recipe_making import RecipeMaker
+from ...flow.run.flow_run import FlowRun
+from ...flow.run.recorder import JournalRecorder
+from ...graphs.packaged import config_file, packaged_graph
+from ...journal.journal import Journal
+from ...journal.row import Row
+from ...lifecycle.action import Action
+from ...lifecycle.states import ActionState
+from ...ros.conversions.basic import to_time
+from ...ros.conversions.status import change_to, flow_to, status_to
+from ...ros.interfaces.names import name_fault
+from ...ros.interfaces.qos import event_qos
+from ...ros.node.lifecycle_node import ManagedNode
+from ...ros.node.process import run
+
+PUBLISH_PERIOD = 0.5
+"""Minimum time (s) between two messages of a latched topic."""
+ENDED_FLOWS = 20
+"""Number of ended flows that are still published."""
+
+
+class ActionLifecycleNode(ManagedNode):
+    """
+    Managed node `action_lifecycle`.
+
+    | interface | name | type |
+    |---|---|---|
+    | action | `~/execute_flow` | action_lifecycle_msgs/action/ExecuteFlow |
+    | service | `~/edit_flow` | action_lifecycle_msgs/srv/EditFlow |
+    | service | `~/send_event` | action_lifecycle_msgs/srv/SendEvent |
+    | service | `~/get_action` | action_lifecycle_msgs/srv/GetAction |
+    | service | `~/list_actions` | action_lifecycle_msgs/srv/ListActions |
+    | service | `~/get_history` | action_lifecycle_msgs/srv/GetHistory |
+    | service | `~/get_dialogue` | action_lifecycle_msgs/srv/GetDialogue |
+    | service | `~/respond` | action_lifecycle_msgs/srv/Respond |
+    | service | `~/clear_stop` | action_lifecycle_msgs/srv/ClearStop |
+    | service | `~/list_jobs` | action_lifecycle_msgs/srv/ListJobs |
+    | service | `~/cancel_job` | action_lifecycle_msgs/srv/CancelJob |
+    | topic (events) | `~/state_changes` | action_lifecycle_msgs/msg/ActionStateChange |
+    | topic (latched) | `~/actions` | action_lifecycle_msgs/msg/ActionStatusArray |
+    | topic (latched) | `~/flow` | action_lifecycle_msgs/msg/FlowStatusArray |
+    | topic (latched) | `~/operator_requests` | action_lifecycle_msgs/msg/OperatorRequestArray |
+    | topic (latched) | `~/safety` | action_lifecycle_msgs/msg/SafetyState |
+    | calls | `<bridge>/execute_motion`, `<bridge>/confirm_outcome` | actions of the bridge |
+    | calls | `<bridge>/check`, `<bridge>/evaluate`, `<bridge>/clear_stop` | of the bridge |
+    | calls | the service that `planner` names | action_lifecycle_msgs/srv/Plan |
+    | listens to | `<ledger>/sync` | action_lifecycle_msgs/msg/LedgerSync |
+    | calls | the services that `verify` names | as `verify` says |
+    | reads | `<bridge>/facts` | action_lifecycle_msgs/msg/WorldState |
+
+    Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list):
+    folders of the flows that goals give by name; `bridge` (string): name of the bridge node;
+    `bridge_timeout` (double, s): how long to wait for a bridge that is away; `ledger` (string):
+    name of the ledger node; `durability.KIND` (process, power); `compact_keep` (int, rows) and
+    `compact_unsynced` (bool): what compaction keeps of the journal; `second_goal` (refuse,
+    attach): treatment of a goal with the id of a running flow; `recipe_folder` (string);
+    `planner` (string): name of the service that makes flows from requests in words;
+    `planner_timeout` (double, s): maximum time for its answer.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('action_lifecycle', **kwargs)
+        self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
+        self.declare('flow_folders', [str(config_file('flows'))],
+                     'Folders of the flows that are given by name.')
+        self.declare('bridge', 'world_model_bridge', 'Name of the world model bridge node.',
+                     check=name_fault)
+        self.declare('bridge_timeout', 10.0, 'Seconds to wait for a bridge that is away.',
+                     limits=(0.1, 600.0))
+        self.declare('second_goal', 'refuse', 'Treatment of a goal with the id of a running flow.',
+                     choices=('refuse', 'attach'))
+        self.declare('recipe_folder', '', 'Folder of the recipes; empty: beside the journal.')
+        self.declare('planner', '', 'Service (Plan) that makes flows from requests; empty: none.',
+                     check=lambda name: name_fault(name) if name else '')
+        self.declare('planner_timeout', 60.0, 'Maximum time (s) for an answer of the planner.',
+                     limits=(0.1, 3600.0))
+        declare_ledger(self)
+        self.journal: Journal | None = None
+        self.orchestrator: Orchestrator | None = None
+        self._large_flows = LargeFlows()
+
+    def configure(self) -> None:
+        """Open the journal and create the interfaces."""
+        path = journal_path(self)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.journal = Journal(path, durability=durability(self))
+        self.defer(self._close_journal)
+        self.claim_name()
+        self.get_logger().info(f'journal: {path}')
+        log_to(self)
+        self.clock = NodeClock(self)
+        self.recorder = JournalRecorder(
+            self.journal, self.clock, self.clock.call_soon, self._action_changed)
+        bridge = self.parameter('bridge')
+        self.world = BridgeClient(self, self.clock, bridge, self.parameter('bridge_timeout'))
+        self.defer(self.world.destroy)
+        self.ledger = LedgerLink(self, self.clock, self.journal, self.world, self._lease_of)
+        self.defer(self.ledger.close)
+        self.facts = KnownFacts(self, bridge)
+        self.operators = Operators(self, self.clock, self.journal, self.facts)
+        self.desk = self.operators.desk
+        self.apart = Apart(self, self.clock)
+        self.defer(self.apart.close)
+        folders = list(self.parameter('flow_folders'))
+        wait = self.parameter('bridge_timeout')
+        self.recipes = recipe_folder(self, path)
+        self.verifier = NodeVerifier(self, self.desk, self.facts, self.clock.call_soon)
+        check = FlowCheck(self, bridge, wait, self.verifier)
+        check.recipes = self._recipe
+        self.planners = PlanClient(
+            self, self.clock, self.apart, self.parameter('planner'),
+            self.parameter('planner_timeout'), bridge, folders)
+        self.flows = FlowServer(
+            self, FlowSources(self, check, self.apart, bridge, wait, folders, self.recipes),
+            self.planners, attach=self.parameter('second_goal') == 'attach')
+        self.edits = EditServer(self, check)
+        JobServices(self, self.flows)
+        Queries(self, self.journal, packaged_graph('action'))
+        DialogueQueries(self, self.journal)
+        EventServer(self, self._running)
+        self._safety = SafetyRelay(
+            self, bridge, self.world, self.recorder, PUBLISH_PERIOD, self._running,
+            lambda: list(self.orchestrator.resources.locked) if self.orchestrator else [])
+        self._changes = self.add_publisher(
+            msg.ActionStateChange, '~/state_changes', event_qos())
+        self._change = msg.ActionStateChange()  #: filled anew for each change
+        self._actions = Latched(
+            self, msg.ActionStatusArray, '~/actions', PUBLISH_PERIOD, self._actions_message)
+        self._flows = Latched(
+            self, msg.FlowStatusArray, '~/flow', PUBLISH_PERIOD, self._flows_message)
+        journal = self.journal
+        self.add_diagnostics('journal', lambda: journal_health(journal))
+        self.add_diagnostics('actions', lambda: actions_health(
+            self.orchestrator, len(self.desk.open)))
+        self._last_seq: dict[tuple[str, str], int] = {}
+        self._halts = 0
+
+    def activate(self) -> None:
+        """Restore the open flows from the journal and resume them."""
+        if self.busy():
+            raise LifecycleError('motions from before deactivation are still being stopped')
+        self.orchestrator = Orchestrator(
+            packaged_graph('action'), self.recorder, self.ledger.world, self.clock, self.desk,
+            self.verifier, self._flow_changed)
+        self.orchestrator.recipes = self._recipe
+        self.recipe_maker = RecipeMaker(self.orchestrator, self.recipes, self.apart)
+        self.orchestrator.extensions.append(self.recipe_maker)
+        self.orchestrator.extensions.append(
+            FlowDialogues(self.recorder.journal, self.clock, self.desk))
+        self.edits.activate(self.orchestrator)
+        self.orchestrator.steering.planner = self.planners
+        self.flows.activate(self.orchestrator, self.apart)
+        self._safety.activate()
+        for topic in (self._actions, self._flows, self._safety.topic, self.operators.topic):
+            topic.publish()
+
+    def halt(self) -> None:
+        """Stop all motions; every action keeps its state."""
+        orchestrator, self.orchestrator = self.orchestrator, None
+        if orchestrator is not None:
+            self._halts += 1
+            self.recipe_maker.halt()
+            orchestrator.halt(self._stopped)
+            self.flows.interrupt()
+
+    def _stopped(self) -> None:
+        self._halts -= 1
+
+    def busy(self) -> bool:
+        """Whether a motion is still being stopped."""
+        return self.journal is not None and self._halts > 0
+
+    def _close_journal(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
+            self.journal = None
+
+    def _recipe(self, name: str, action_id: str) -> dict[str, Any]:
+        return Recipe.load(self.recipes, name).fragment(action_id)
+
+    def _lease_of(self, flow_id: str) -> str:
+        return str(self._running().runs[flow_id].origin.get('lease', ''))
+
+    # Callbacks of the orchestrator
+
+    def _action_changed(self, action: Action, row: Row) -> None:
+        key = action.flow_id, action.action_id
+        self._changes.publish(change_to(row, self._last_seq.get(key, 0), self._change))
+        self._last_seq[key] = row.seq
+        if action.state is ActionState.TERMINATED:
+            del self._last_seq[key]
+        self.get_logger().info(
+            f'{row.flow_id}/{row.action_id} #{row.attempt}: {row.from_state} → {row.to_state}'
+            + (f' ({row.cause})' if row.cause else ''))
+        self._actions.publish_soon()
+        if self.orchestrator is not None:
+            changed = self.orchestrator.runs.get(action.flow_id)
+            if changed is not None:
+                self._flow_changed(changed)
+
+    def _flow_changed(self, changed: FlowRun) -> None:
+        self._large_flows.changed(changed)
+        self.flows.changed(changed)
+        self._flows.publish_soon()
+        self._safety.publish_locks()
+        if changed.ended and self.orchestrator is not None:
+            ended = [flow_id for flow_id, other in self.orchestrator.runs.items() if other.ended]
+            for flow_id in ended[:-ENDED_FLOWS]:
+                self.orchestrator.forget(flow_id)
+
+    # Latched topics
+
+    def _actions_message(self) -> msg.ActionStatusArray:
+        now = self.now()
+        orchestrator = self.orchestrator
+        return msg.ActionStatusArray(stamp=to_time(now), actions=[
+            status_to(action, orchestrator.resources.held_by(
+                action.flow_id, action.action_id), now, orchestrator.locked_for(action))
+            for run in orchestrator.runs.values() for action in run.shown()
+            if action.state is not ActionState.TERMINATED] if orchestrator else [])
+
+    def _flows_message(self) -> msg.FlowStatusArray:
+        now = self.now()
+        orchestrator = self.orchestrator
+        return msg.FlowStatusArray(stamp=to_time(now), flows=[
+            flow_to(run, now, orchestrator.locked_for)
+            for run in orchestrator.runs.values()] if orchestrator else [])
+
+    def _running(self) -> Orchestrator:
+        if self.orchestrator is None:
+            raise LifecycleError('the node is not active')
+        return self.orchestrator
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node."""
+    return run(ActionLifecycleNode, args=args)

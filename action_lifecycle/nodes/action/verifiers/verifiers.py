@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+"""Verifiers besides the sensors: a person, a service of any type, a Python callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import threading
+from typing import Any
+
+from action_lifecycle_msgs.srv import Verify
+
+from .service_verifier import filled_request, judged, service_faults, VERIFY
+from ...shared.operators import KnownFacts
+from ....dialogue.questions import known_facts
+from ....documents.errors import LifecycleError
+from ....lifecycle.ports import Handle, Operator, Verdict, VerifyRequest
+from ....lifecycle.verifier_kinds import ServiceVerify
+from ....ros.calls.service_call import RetryPolicy, ServiceCall
+from ....ros.conversions.evidence import evidence_from, evidence_to
+from ....ros.interfaces.types import service_class
+from ....ros.node.lifecycle_node import ManagedNode
+
+POLICY = RetryPolicy(repeat=5.0, growth=2.0)
+"""A service is waited for, and asked again, until the caller cancels."""
+
+
+class NodeVerifier:
+    """What kinds of verifiers use of the action node; see `lifecycle.verifiers.Verifier`."""
+
+    def __init__(
+        self, node: ManagedNode, operator: Operator, facts: KnownFacts,
+        call_soon: Callable[[Callable[[], None]], None],
+    ) -> None:
+        self.node = node
+        self.operator = operator
+        self._facts = facts
+        self._call_soon = call_soon
+        self._clients: dict[tuple[str, str], Any] = {}
+        self.service_faults = service_faults
+
+    def in_thread(
+        self, name: str, check: Callable[[], Verdict], verdict: Callable[[Verdict], None]
+    ) -> Handle:
+        """Call a function in a separate thread."""
+        return InThread(name, check, verdict, self._call_soon)
+
+    def call_service(
+        self, spec: ServiceVerify, request: VerifyRequest, verdict: Callable[[Verdict], None]
+    ) -> Handle:
+        """Call a service; waits for a missing one until the caller cancels."""
+        facts = known_facts(request.evidence, self._facts())
+        client = self._client(spec)
+        return ServiceCall(
+            self.node, client, lambda: _message(spec, request, facts), POLICY,
+        ).on_done(lambda done: verdict(_verdict(spec, request, done, client.srv_name)))
+
+    def _client(self, spec: ServiceVerify) -> Any:
+        key = spec.type, spec.service
+        if key not in self._clients:
+            self._clients[key] = self.node.add_client(service_class(spec.type), spec.service)
+        return self._clients[key]
+
+
+def _message(spec: ServiceVerify, request: VerifyRequest, facts: dict[str, Any]) -> Any:
+    if spec.type != VERIFY:
+        return filled_request(spec, request, facts)
+    return Verify.Request(
+        flow_id=request.flow_id, action_id=request.action_id, attempt=request.attempt,
+        description=request.description, evidence=[evidence_to(item) for item in request.evidence])
+
+
+def _verdict(spec: ServiceVerify, request: VerifyRequest, done: Any, name: str) -> Verdict:
+    if error := done.exception():
+        return Verdict('', str(error), actor=name)
+    answer = done.result()
+    if spec.type != VERIFY:
+        return judged(spec, request, answer, name)
+    try:
+        evidence = [evidence_from(item) for item in answer.evidence]
+    except (KeyError, ValueError, LifecycleError) as error:
+        return Verdict('', f'the evidence is not valid: {error!r}', actor=name)
+    return Verdict(answer.verdict, answer.reason, evidence, name)
+
+
+class InThread:
+    """
+    One call of a blocking check, in a separate thread.
+
+    It does not block the node, however long it takes; after `cancel` its result is ignored.
+    """
+
+    def __init__(
+        self, name: str, check: Callable[[], Verdict], verdict: Callable[[Verdict], None],
+        call_soon: Callable[[Callable[[], None]], None],
+    ) -> None:
+        self._check = check
+        self._verdict: Callable[[Verdict], None] | None = verdict
+        self._call_soon = call_soon
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    def _run(self) -> None:
+        found = self._check()
+        self._call_soon(lambda: self._found(found))
+
+    def _found(self, verdict: Verdict) -> None:
+        if self._verdict is not None:
+            self._verdict(verdict)
+
+    def cancel(self) -> None:
+        """Take no answer any more."""
+        self._verdict = None

@@ -1,0 +1,218 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The language_model node: lets a language model plan flows and choose transitions.
+
+Network and tools run in a separate thread, so they do not block the executor. This node only
+checks the form of the model's answers; the client that asked checks their content and uses them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import CancelledError, Future
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from action_lifecycle_msgs.srv import ChooseTransition, Plan
+
+from .authorization import ask_for_authorization
+from .tools_file import load_tools
+from ..shared.clock import NodeClock
+from ..shared.operators import Operators
+from ...agents.chooser import Choice
+from ...agents.handler import StateHandler
+from ...agents.llm.chooser import ModelChooser
+from ...agents.llm.model import LanguageModel, ModelError, ModelSettings, whole_characters
+from ...agents.llm.planner import ModelPlanner, PlanRequest
+from ...agents.steps import Session
+from ...agents.tools.attended import run_attended
+from ...agents.tools.registry import ToolRegistry
+from ...documents.errors import LifecycleError
+from ...documents.json_schema import check_schema
+from ...fleet.loop_thread import LoopThread
+from ...graphs.packaged import packaged_graph
+from ...ros.calls.threads import from_thread
+from ...ros.conversions.evidence import fact_kind, fact_value
+from ...ros.interfaces.names import name_fault
+from ...ros.node.lifecycle_node import ManagedNode
+from ...ros.node.process import run
+
+MAX_MESSAGE = 2000
+"""Maximum length of the message that comes with a plan, in characters."""
+FALLBACKS = ('none', 'first')
+
+
+class LanguageModelNode(ManagedNode):
+    """
+    Managed node `language_model`.
+
+    | interface | name | type |
+    |---|---|---|
+    | service | `~/plan` | action_lifecycle_msgs/srv/Plan |
+    | service | `~/choose_transition` | action_lifecycle_msgs/srv/ChooseTransition |
+    | service | `~/respond` | action_lifecycle_msgs/srv/Respond |
+    | topic (latched) | `~/operator_requests` | action_lifecycle_msgs/msg/OperatorRequestArray |
+    | calls | `<action_node>/execute_flow` | action_lifecycle_msgs/action/ExecuteFlow |
+    | calls | the services of `tools_file` | of any type |
+
+    Parameters: `base_url`, `model` (strings; empty: from OPENAI_BASE_URL and OPENAI_MODEL of the
+    environment; the key comes from OPENAI_API_KEY only); `time_limit` (double, s) for an answer
+    with all its tries, `tries` (int); `fallback` (none, first): the choice if the model gives no
+    usable answer; `tools_file` (string): tools that the planner may use before it plans, at most
+    `tool_calls` (int) times; `authorization_timeout` (double, s): time for a person to authorise a
+    tool; `action_node` (string): the node that runs the motions of tools.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('language_model', **kwargs)
+        self.declare('base_url', '', 'URL of the endpoint; empty: OPENAI_BASE_URL.')
+        self.declare('model', '', 'Name of the model; empty: OPENAI_MODEL.')
+        self.declare('time_limit', 30.0, 'Seconds for an answer with all its tries.',
+                     limits=(0.1, 3600.0))
+        self.declare('tries', 3, 'Maximum number of answers until one is usable.',
+                     limits=(1, 20))
+        self.declare('fallback', 'none', 'Choice if the model gives no usable answer: '
+                     'none (the machine takes its default) or first.', choices=FALLBACKS)
+        self.declare('tools_file', '', 'Tools that the planner may use; empty: none.')
+        self.declare('tool_calls', 8, 'Maximum number of tool calls per plan.', limits=(0, 100))
+        self.declare('authorization_timeout', 300.0,
+                     'Time (s) for a person to authorise a tool.', limits=(1.0, 86400.0))
+        self.declare('action_node', 'action_lifecycle',
+                     'Name of the node that runs the motions of tools.', check=name_fault)
+        self.network: LoopThread | None = None
+
+    def configure(self) -> None:
+        """Create the interfaces; raises LifecycleError for missing or wrong settings."""
+        self.claim_name()
+        self.settings = ModelSettings(
+            str(self.parameter('base_url')), str(self.parameter('model')),
+            float(self.parameter('time_limit')), int(self.parameter('tries'))).resolved()
+        self.clock = NodeClock(self)
+        self.operators = Operators(self, self.clock)
+        self.tools: ToolRegistry | None = None
+        self.user = ''
+        if path := str(self.parameter('tools_file')):
+            self.tools, spec = load_tools(
+                Path(path).expanduser(), self, str(self.parameter('action_node')))
+            self.user = spec.user or ''
+        self.graph = packaged_graph('planner')
+        self.add_service(Plan, '~/plan', self._plan, inactive=True)  # they report it themselves
+        self.add_service(ChooseTransition, '~/choose_transition', self._choose, inactive=True)
+
+    def activate(self) -> None:
+        """Start the network thread."""
+        self.network = LoopThread()
+        self.model: LanguageModel = self.network.submit(self._make_model()).result()
+        self.operators.topic.publish()
+
+    def deactivate(self) -> None:
+        """Cancel the running requests and stop the network thread."""
+        network, self.network = self.network, None
+        if network is not None:
+            network.submit(self._end_clients()).result()
+            network.stop()
+
+    async def _make_model(self) -> LanguageModel:
+        return LanguageModel(self.settings)
+
+    async def _end_clients(self) -> None:
+        await self.model.close()
+        if self.tools is not None:
+            await self.tools.close()
+
+    async def _plan(self, request: Any, response: Any) -> Any:
+        asked = PlanRequest(
+            request.request, {fact.name: fact_value(fact) for fact in request.facts.facts},
+            list(request.capabilities), request.flow_yaml, list(request.completed_actions),
+            list(request.errors), {fact.name: fact_kind(fact) for fact in request.facts.facts})
+        try:
+            answer = await self._done(self._planned(asked))
+        except LifecycleError as error:
+            response.message = whole_characters(str(error))
+            return response
+        response.accepted = True
+        response.flow_yaml, response.edit_yaml = answer.flow_yaml, answer.edit_yaml
+        response.message = whole_characters(answer.message[:MAX_MESSAGE])
+        return response
+
+    async def _planned(self, request: PlanRequest) -> Any:
+        """Call tools to gather information, then plan."""
+        found: list[Any] = []
+        if self.tools is not None and not request.flow_yaml:
+            chooser = ModelChooser(self.model, fallback=None)
+            session = Session(
+                StateHandler(graph=self.graph),
+                [{'request': request.request, 'facts': request.facts}],
+                SimpleNamespace(tool_manager=self.tools, chooser=chooser,
+                                current_user_id=self.user),
+                chooser=chooser, choice_timeout=None)
+            timeout = float(self.parameter('authorization_timeout'))
+            await run_attended(
+                session, lambda pause: ask_for_authorization(
+                    self.clock, self.operators.desk, pause, timeout),
+                2 * int(self.parameter('tool_calls')))
+            found = session.context[1:]
+        return await ModelPlanner(self.model).plan(request, found)
+
+    async def _choose(self, request: Any, response: Any) -> Any:
+        try:
+            answer = await self._done(self._chosen(request))
+        except LifecycleError as error:
+            response.reason = whole_characters(str(error))
+            return response
+        if isinstance(answer, dict) and list(answer) == ['next_state']:
+            answer = answer['next_state']
+        response.transition = answer if isinstance(answer, str) else json.dumps(answer)
+        return response
+
+    async def _chosen(self, request: Any) -> Any:
+        choice = await asyncio.to_thread(_choice, request)
+        return await ModelChooser(self.model, self._fallback())(choice)
+
+    def _fallback(self) -> Any:
+        return None if self.parameter('fallback') == 'none' else _first
+
+    async def _done(self, work: Any) -> Any:
+        """Run a coroutine in the network thread and return its result."""
+        if self.network is None:
+            work.close()
+            raise ModelError('the node is not active')
+        asked: Future[Any] = self.network.submit(work)
+        await from_thread(self, asked)
+        try:
+            return asked.result()
+        except CancelledError:
+            raise ModelError('given up: the node was deactivated') from None
+
+
+def _first(choice: Choice) -> str:
+    if not choice.names:
+        raise ModelError('there is nothing to choose from')
+    return choice.names[0]
+
+
+def _choice(request: Any) -> Choice:
+    """Return the choice of a request; raises `LifecycleError` if the request is not valid."""
+    try:
+        context = json.loads(request.context_json or 'null')
+        schema = json.loads(request.answer_schema or 'null')
+    except (ValueError, RecursionError) as error:
+        raise LifecycleError(f'context_json or answer_schema is no JSON: {error}') from error
+    names = tuple(request.transitions)
+    if schema is not None:
+        check_schema(schema)
+        if list(schema.get('properties', {})) == ['next_state']:
+            schema = None  # `transitions` gives the legal names
+    if schema is None and not names:
+        raise LifecycleError('there are no transitions to choose from')
+    descriptions = (*request.descriptions, *[''] * len(names))[:len(names)]
+    return Choice(request.state, (), names, descriptions, context, schema)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node."""
+    return run(LanguageModelNode, args=args)

@@ -1,0 +1,160 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The world model in ROS: its subscriptions, its clock and the topic ~/facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+import functools
+import json
+import math
+from typing import Any
+
+from action_lifecycle_msgs import msg
+
+from .unmet_conditions import silence, Topics
+from ...ros.conversions.basic import to_time
+from ...ros.conversions.evidence import fact_to
+from ...ros.interfaces.qos import state_qos
+from ...ros.node.diagnostics import ERROR, Health, OK, WARN
+from ...ros.node.lifecycle_node import ManagedNode
+from ...ros.node.memory import keep_memory, LARGE_TYPES
+from ...ros.node.subscriptions import Subscriptions, TopicNeed
+from ...ros.node.timers import Alarm, Timeout
+from ...world.evidence import Validity
+from ...world.expressions.value_types import schema_of
+from ...world.facts.facts import ConstantFact, FactSet, TopicFact
+from ...world.facts.facts_file import QosSpec
+from ...world.model import WorldModel
+
+NAMED = 10  #: maximum number of facts without a value in diagnostics
+LATE = 0.05  #: maximum delay (s) of a due evaluation of a hold; a later one restarts the hold
+
+
+class Facts:
+    """Passes messages to the model when they arrive, and the time when a deadline is due."""
+
+    def __init__(
+        self, node: ManagedNode, facts: FactSet, *, rate: float, linger: float,
+        on_trouble: Callable[[], None],
+    ) -> None:
+        # steps of simulated time may be longer than LATE
+        simulated = node.get_parameter('use_sim_time').value
+        self.model = WorldModel(facts, late=math.inf if simulated else LATE)
+        self._node = node
+        if LARGE_TYPES.intersection(facts.topic_types().values()):
+            keep_memory()
+        self._alarm = Alarm(node, self._advance, ros_time=True)
+        self.subscriptions = Subscriptions(
+            node, self._needs(facts), linger=linger, on_trouble=on_trouble)
+        readers = self.subscriptions.readers
+        self.names = Topics({topic: reader.name for topic, reader in readers.items()},
+                            lambda topic: readers[topic].why_silent() if topic in readers else '')
+        self._publisher = node.add_publisher(msg.WorldState, '~/facts', state_qos())
+        self._declared = node.add_publisher(msg.WorldState, '~/declared_facts', state_qos())
+        self._last: list[msg.Fact] = []
+        self.set_rate(rate)
+        self._telling: Timeout | None = None
+        self.hold(facts.topics(name for name, fact in facts.items() if fact.spec.always))
+
+    def _needs(self, facts: FactSet) -> Iterable[TopicNeed]:
+        for topic, type_name in facts.topic_types().items():
+            specs = [fact.spec for fact in facts.values()
+                     if isinstance(fact, TopicFact) and fact.topic == topic]
+            rates = [spec.max_rate for spec in specs]
+            qos = next((spec.qos for spec in specs if spec.qos != QosSpec(depth=10)),
+                       QosSpec(depth=10) if specs else QosSpec(depth=100))  # many publishers of tf
+            yield TopicNeed(topic, type_name, qos, functools.partial(self._take, topic),
+                            max_rate=max(rates, default=0.0) if all(rates) else 0.0)
+
+    def set_rate(self, rate: float) -> None:
+        """Publish ~/facts at most at `rate` (Hz)."""
+        self._period = 1.0 / rate
+
+    def declare(self) -> None:
+        """Publish all facts of the file on ~/declared_facts, with the JSON Schema of each."""
+        facts = self.model.facts
+        self._declared.publish(msg.WorldState(stamp=to_time(self._node.now()), facts=[
+            msg.Fact(name=name, topic=self.names.get(topic, topic), unit=fact.spec.unit,
+                     value_json=json.dumps(schema_of(facts.kinds[name])))
+            for name, fact in facts.items()
+            for topic in [fact.topic if isinstance(fact, TopicFact) else '']]))
+
+    def timed(self, goal: Any = None) -> bool:
+        """Return whether ROS time is known; before, no goal is accepted."""
+        return self._node.timed()
+
+    def changed(self) -> None:
+        """Set the alarm to the next deadline; to be called after a new watch or sample."""
+        self._alarm.set(self.model.next_deadline())
+
+    def hold(self, topics: Iterable[str]) -> Callable[[], None]:
+        """Subscribe to these topics until the returned function is called."""
+        release = self.subscriptions.hold(topics)
+        if self._telling is None:
+            self._tell()
+        return release
+
+    def health(self) -> Health:
+        """Return the faults of the subscribed topics for the diagnostics."""
+        model, now, read = self.model, self._node.now(), self._read()
+        troubles = self.subscriptions.trouble()
+        silent = [f'{value.name}: {silence(value, now, self.names)}'
+                  for value in (model.value(name, now) for name in self._facts_on(read))
+                  if value.validity is not Validity.VALID]
+        figures = {'topics read': len(read), 'facts without a value': len(silent)}
+        figures |= {f'trouble {number}': text
+                    for number, text in enumerate([*troubles, *silent][:NAMED], 1)}
+        if troubles:
+            return Health(ERROR, troubles[0], figures)
+        if silent:
+            more = f', and {len(silent) - 1} more' if silent[1:] else ''
+            return Health(WARN, silent[0] + more, figures)
+        return Health(OK, f'{len(read)} topics read', figures)
+
+    def destroy(self) -> None:
+        """Unsubscribe and stop publishing."""
+        self._alarm.destroy()
+        if self._telling is not None:
+            self._telling.cancel()
+        self.subscriptions.destroy()
+
+    def _take(self, topic: str, message: Any, age: float = 0.0) -> None:
+        try:
+            self.model.ingest(topic, message, self._node.now(), age)
+            if self.model.waiting:
+                self.changed()
+        except Exception:  # of a callback; it must not end the node
+            self._node.log_exception(f'topic {topic}')
+
+    def _advance(self) -> None:
+        self.model.advance(self._node.now())
+        self.changed()
+
+    def _tell(self) -> None:
+        """Publish ~/facts periodically while a topic is subscribed."""
+        read = self._read()
+        self._publish(read)
+        self._telling = Timeout(self._node, self._period, self._tell) if read else None
+
+    def _read(self) -> set[str]:
+        """Return the subscribed topics."""
+        return {topic for topic, reader in self.subscriptions.readers.items() if reader.subscribed}
+
+    def _facts_on(self, topics: set[str]) -> Iterator[str]:
+        """Yield the names of the facts that need only these topics."""
+        facts = self.model.facts
+        if topics:
+            for name, fact in facts.items():
+                if not isinstance(fact, ConstantFact) and facts.topics([name]) <= topics:
+                    yield name
+
+    def _publish(self, read: set[str]) -> None:
+        """Publish the facts on the subscribed topics if one of them has changed."""
+        model, now = self.model, self._node.now()
+        facts = [fact_to(model.value(name, now).as_dict(), self.names)
+                 for name in self._facts_on(read)]
+        if facts != self._last and self._node.active:
+            self._last = facts
+            self._publisher.publish(msg.WorldState(stamp=to_time(now), facts=facts))

@@ -1,0 +1,209 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The action ~/execute_motion: executes requests as motions, each goal id at most once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+import dataclasses
+from typing import Any
+
+from action_lifecycle_msgs.action import ExecuteMotion
+
+from .facts import Facts
+from .motion import BridgeMotion, MotionProgress
+from .safety import Guard
+from ..shared.heartbeat import GoalFeedback
+from ...documents.errors import LifecycleError
+from ...lifecycle.ports import MotionRequest, MotionResult
+from ...lifecycle.states import ErrorCode
+from ...ros.calls.motion_client import MotionClient
+from ...ros.conversions.basic import from_uuid, to_json
+from ...ros.conversions.motion import motion_request_from, motion_result_to
+from ...ros.interfaces.message_fields import LATER, resolve
+from ...ros.node.diagnostics import Health, OK
+from ...ros.node.lifecycle_node import ManagedNode
+from ...world.condition import compile_condition, compile_over, condition_faults
+from ...world.expressions.constant_values import Parameters
+from ...world.facts.facts import FactSet
+from ...world.facts.facts_file import TOPIC
+from ...world.model import WorldModel
+from ...world.safety.safety import SafetyStatus
+
+REMEMBERED = 100  #: number of motions whose end can still be asked for with `resume`
+STOP_TIMEOUT = 3.0  #: s, if the request gives none
+
+
+class MotionServer:
+    """The running motions and those that ended last, by the caller's goal id."""
+
+    def __init__(self, node: ManagedNode, facts: Facts, guard: Guard) -> None:
+        self.node = node
+        self.model: WorldModel = facts.model
+        self.topics = facts.names
+        self._facts = facts
+        self._guard = guard
+        self._motions: OrderedDict[str, BridgeMotion] = OrderedDict()
+        self._handles: dict[bytes, BridgeMotion] = {}
+        node.add_action_server(
+            ExecuteMotion, '~/execute_motion', self._execute, accept=facts.timed,
+            cancel=self._cancel)
+
+    # -- used by motions (bridge_motion.Bridge)
+
+    def client(self, server: str, type_name: str) -> MotionClient:
+        """Return the client of a server; it is kept, so that discovery happens once."""
+        client: MotionClient = self.node.keep(
+            ('motion', server, type_name), lambda: MotionClient(self.node, server, type_name))
+        return client
+
+    def model_changed(self) -> None:
+        """Set the alarm for the model's next deadline."""
+        self._facts.changed()
+
+    def safety_trouble(self) -> SafetyStatus | None:
+        """Return why no motion may start; None if one may."""
+        return self._guard.trouble()
+
+    def note_motion(self) -> None:
+        """Record that something may move: from now on a silent safety topic latches a stop."""
+        self._guard.note_motion(True)
+
+    # -- called by the node
+
+    def running(self) -> list[BridgeMotion]:
+        """Return the motions that have not ended."""
+        return [motion for motion in self._motions.values() if not motion.done.done()]
+
+    def health(self) -> Health:
+        """Return the running motions for the diagnostics."""
+        running = self.running()
+        return Health(OK, f'{len(running)} under way' if running else 'none', {
+            'under way': len(running),
+            **{f'motion {number}': f'step {motion.progress.step}, {motion.progress.state}'
+               for number, motion in enumerate(running, 1)}})
+
+    def stop_all(self, code: ErrorCode, message: str) -> None:
+        """Stop every motion."""
+        for motion in self.running():
+            motion.stop(code, message)
+
+    # -- the action
+
+    async def _execute(self, handle: Any) -> ExecuteMotion.Result:
+        goal: ExecuteMotion.Goal = handle.request
+        goal_id = from_uuid(goal.goal_id)
+        motion = self._motions.get(goal_id.hex)
+        try:
+            if motion is None:
+                result = await self._run(handle, goal)
+            elif goal.resume:
+                result = await self._join(handle, motion)
+            else:
+                raise LifecycleError(
+                    f'goal id {goal_id} was used before; it is not executed again')
+        except LifecycleError as error:
+            result = MotionResult(
+                'failed', self.node.now(), stopped=not goal.resume,
+                error_code=ErrorCode.INVALID_REQUEST, error_msg=str(error))
+        finally:
+            self._handles.pop(bytes(handle.goal_id.uuid), None)
+        if result.outcome == 'executed':
+            handle.succeed()
+        elif handle.is_cancel_requested:
+            handle.canceled()
+        else:
+            handle.abort()
+        return motion_result_to(result, self.topics)
+
+    async def _run(self, handle: Any, goal: ExecuteMotion.Goal) -> MotionResult:
+        request = checked_request(goal, self.model.facts)
+        topics = self._topics(request)
+        motion = BridgeMotion(self, request)
+        self._motions[request.goal_id] = motion
+        while len(self._motions) > REMEMBERED:
+            oldest, ended = next(iter(self._motions.items()))
+            if not ended.done.done():
+                break
+            del self._motions[oldest]
+        feedback = self._attach(handle, motion)
+        release = self._facts.hold(topics)
+        try:
+            return await motion.run()
+        finally:
+            release()
+            feedback.close()
+
+    async def _join(self, handle: Any, motion: BridgeMotion) -> MotionResult:
+        """Let another goal follow a motion that runs or has ended."""
+        feedback = self._attach(handle, motion)
+        try:
+            if not motion.done.done():
+                await motion.done
+        finally:
+            feedback.close()
+        result: MotionResult = motion.done.result()
+        return result
+
+    def _attach(self, handle: Any, motion: BridgeMotion) -> GoalFeedback:
+        """Connect a goal to a motion: progress becomes feedback, a cancel stops the motion."""
+        self._handles[bytes(handle.goal_id.uuid)] = motion
+        if handle.is_cancel_requested:
+            motion.stop(ErrorCode.CANCELED, 'canceled')
+        feedback = GoalFeedback(
+            self.node, handle, self._handles, lambda: _feedback_of(motion.progress))
+        motion.on_progress.append(feedback.changed)
+        return feedback
+
+    def _cancel(self, handle: Any) -> None:
+        motion = self._handles.get(bytes(handle.goal_id.uuid))
+        if motion is not None:
+            motion.stop(ErrorCode.CANCELED, 'canceled')
+
+    def _topics(self, request: MotionRequest) -> set[str]:
+        """Return the topics that the motion and its later confirmation need."""
+        facts = self.model.facts
+        needed: set[str] = set()
+
+        def note(text: str, path: str) -> Any:
+            needed.update(compile_over(text, facts, Parameters.of(request.parameters)).names)
+            return LATER
+
+        for step in request.steps:
+            resolve(step.goal, note)
+        stopped = [request.stopped] if request.stopped else []
+        for condition in (*request.maintain, *request.confirm, *stopped):
+            needed.update(compile_condition(
+                condition.expression, facts, request.parameters).names)
+        return facts.topics(name for name in needed if name in facts)
+
+
+def _feedback_of(progress: MotionProgress) -> ExecuteMotion.Feedback:
+    return ExecuteMotion.Feedback(
+        step=progress.step, step_state=progress.state,
+        feedback_json='' if progress.feedback is None else to_json(progress.feedback))
+
+
+def checked_request(goal: ExecuteMotion.Goal, facts: FactSet) -> MotionRequest:
+    """Return the motion of a goal; raises LifecycleError if a value is not valid."""
+    if not any(goal.goal_id.uuid):
+        raise LifecycleError('goal_id: expected the id that the caller has journaled, got zeros')
+    if not goal.steps:
+        raise LifecycleError('steps: expected at least one')
+    request = motion_request_from(goal)
+    for label, conditions in (('maintain', request.maintain),
+                              ('stopped', [request.stopped] if request.stopped else [])):
+        # here `hold` needs not fit into `within`
+        timeless = [dataclasses.replace(condition, hold=0.0) for condition in conditions]
+        wrong = [f'{label}: {fault}'
+                 for _, fault in condition_faults(timeless, facts, request.parameters)]
+        if wrong:
+            raise LifecycleError('; '.join(wrong))
+    for index, step in enumerate(request.steps):
+        if not TOPIC.match(step.server):
+            raise LifecycleError(f"steps.{index}.server: '{step.server}' is no name of a server")
+    stop_timeout = request.stop_timeout or STOP_TIMEOUT
+    if not 0 < stop_timeout <= 60:
+        raise LifecycleError(f'stop_timeout {stop_timeout}: expected seconds, at most 60')
+    return dataclasses.replace(request, stop_timeout=stop_timeout)

@@ -1,0 +1,148 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The world_model_bridge node: executes motions, reads facts and confirms outcomes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from action_lifecycle_msgs import srv
+
+from .condition_server import ConditionServer
+from .facts import Facts
+from .motion_server import MotionServer
+from .safety import Guard
+from ...documents.errors import LifecycleError
+from ...lifecycle.states import ErrorCode
+from ...ros.interfaces.field_kinds import field_kind
+from ...ros.node.lifecycle_node import ManagedNode
+from ...ros.node.process import run
+from ...world.facts.facts import load_facts
+from ...world.safety.safety import SafetyStatus
+
+
+class WorldModelBridge(ManagedNode):
+    """
+    Managed node `world_model_bridge`, the only node that controls the robot.
+
+    Its parameters:
+
+    | name | type, default | meaning |
+    |---|---|---|
+    | facts_file | string | facts, e-stop, safety topics, limits; see docs/world.md |
+    | stop_file | string | file that keeps a latched stop over a restart; empty: none |
+    | facts_rate | double, 2.0, dynamic | maximum rate (Hz) of ~/facts |
+    | linger | double, 10.0, dynamic | time (s) a topic stays subscribed after its last use |
+    | autostart, executor | | as for every managed node |
+
+    Interfaces (relative to the node):
+
+    | name | type | |
+    |---|---|---|
+    | ~/execute_motion | action ExecuteMotion | executes or follows the motion of an action |
+    | ~/confirm_outcome | action ConfirmOutcome | confirms conditions by the sensors |
+    | ~/evaluate | service Evaluate | evaluates conditions once |
+    | ~/check | service Check | checks motions and conditions before anything moves |
+    | ~/clear_stop | service ClearStop | releases a latched stop |
+    | ~/facts | topic WorldState, latched | the facts on subscribed topics, on change |
+    | ~/declared_facts | topic WorldState, latched | all facts of the file, without values |
+    | ~/safety | topic SafetyState, latched | whether motions may run |
+    | /diagnostics | topic DiagnosticArray | safety, facts without a value, motions |
+
+    The node sends goals to the action servers that requests name. It subscribes to the topics of
+    the facts file while they are needed, and to the safety topics from `configure` on.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('world_model_bridge', **kwargs)
+        self.declare('facts_file', '', 'Facts, e-stop, safety topics and limits (YAML).')
+        self.declare('stop_file', '', 'File that keeps a latched stop over a restart; empty: '
+                     'none.')
+        self.declare('facts_rate', 2.0, 'Maximum rate (Hz) of ~/facts.',
+                     dynamic=True, limits=(0.01, 100.0), changed=self._set_facts_rate)
+        self.declare('linger', 10.0, 'Time (s) a topic stays subscribed after its last use.',
+                     dynamic=True, limits=(0.0, 3600.0), changed=self._set_linger)
+        self._motions: MotionServer | None = None
+
+    def configure(self) -> None:
+        """Load the facts file and create the interfaces."""
+        path = self.parameter('facts_file')
+        if not path:
+            raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
+        self.claim_name()
+        facts = load_facts(path, field_kind)
+        self._guard = Guard(self, facts, self._stop, self.parameter('stop_file'))
+        self._facts = Facts(self, facts, rate=self.parameter('facts_rate'),
+                            linger=self.parameter('linger'), on_trouble=self._report_trouble)
+        self._motions = MotionServer(self, self._facts, self._guard)
+        self._questions = ConditionServer(self, self._facts)
+        self.add_service(srv.ClearStop, '~/clear_stop', self._clear_stop)
+        self.add_diagnostics('safety', self._guard.health)
+        self.add_diagnostics('facts', self._facts.health)
+        self.add_diagnostics('motions', self._motions.health)
+
+    def activate(self) -> None:
+        """Publish the safety state and the declared facts; nothing has moved yet."""
+        self._guard.note_motion(False)
+        self._guard.publish()
+        self._facts.declare()
+
+    def halt(self) -> None:
+        """Stop all motions and interrupt all confirmations."""
+        if self._motions is not None:
+            self._motions.stop_all(ErrorCode.INTERRUPTED, 'the world model bridge is ending')
+            self._questions.cancel_all()
+
+    def busy(self) -> bool:
+        """Whether a motion has not been seen to stop yet."""
+        return self._motions is not None and bool(self._motions.running())
+
+    def cleanup(self) -> None:
+        """Unsubscribe."""
+        if self._motions is not None:
+            self._facts.destroy()
+            self._guard.destroy()
+            self._motions = None
+
+    def _set_facts_rate(self, rate: float) -> None:
+        if self._motions is not None:
+            self._facts.set_rate(rate)
+
+    def _set_linger(self, seconds: float) -> None:
+        if self._motions is not None:
+            self._facts.subscriptions.linger = seconds
+
+    def _stop(self, status: SafetyStatus) -> None:
+        """Stop all motions, as safety has become STOPPED."""
+        if self._motions is not None:
+            self._motions.stop_all(status.code, status.message)
+            self.update_diagnostics()
+
+    def _clear_stop(
+        self, request: srv.ClearStop.Request, response: srv.ClearStop.Response
+    ) -> srv.ClearStop.Response:
+        if not request.actor:
+            response.error_code = int(ErrorCode.INVALID_REQUEST)
+            response.error_msg = 'actor: expected who clears the stop'
+            return response
+        why = self._guard.clear()
+        response.accepted = not why
+        if why:
+            response.error_code, response.error_msg = int(ErrorCode.NOT_ALLOWED), why
+        else:
+            self.get_logger().info(f'stop cleared by {request.actor}: {request.reason}')
+        return response
+
+    def _report_trouble(self) -> None:
+        for trouble in self._facts.subscriptions.trouble():
+            self.get_logger().error(trouble)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until a signal."""
+    return run(WorldModelBridge, args=args)
+
+
+if __name__ == '__main__':
+    raise SystemExit(main())

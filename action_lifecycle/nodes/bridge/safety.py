@@ -1,0 +1,207 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Subscribes to the safety topics; publishes their state on ~/safety and in diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+import functools
+import time
+from typing import Any
+
+from action_lifecycle_msgs import msg
+
+from ...lifecycle.states import ErrorCode
+from ...ros.conversions.basic import to_time
+from ...ros.interfaces.qos import state_qos
+from ...ros.node.diagnostics import ERROR, Health, OK, WARN
+from ...ros.node.lifecycle_node import ManagedNode
+from ...ros.node.subscriptions import Subscriptions, TopicNeed, TopicReader
+from ...ros.node.timers import Alarm, Timeout
+from ...world.facts.facts import FactSet
+from ...world.facts.facts_file import SafetySpec
+from ...world.safety.safety import Safety, SafetyMonitor, SafetyStatus
+from ...world.safety.stop_file import StopFile
+
+_LEVELS = {Safety.READY: OK, Safety.NOT_READY: WARN, Safety.STOPPED: ERROR}
+PATIENCE = 3.0  #: s until the log says that a safety topic was not seen yet
+LOOK = 0.25  #: period (s) at which the publishers of the safety topics are checked
+
+
+class Guard:
+    """
+    Monitors the safety topics by steady time; calls `on_stop` when safety becomes STOPPED.
+
+    A latched stop is kept in the file `stop_file` (empty: none) until it is cleared. If the file
+    has a stop, the monitor starts as STOPPED.
+    """
+
+    def __init__(
+        self, node: ManagedNode, facts: FactSet, on_stop: Callable[[SafetyStatus], None],
+        stop_file: str = '',
+    ) -> None:
+        self._node = node
+        self._on_stop = on_stop
+        self._file = StopFile(stop_file) if stop_file else None
+        self.monitor = SafetyMonitor(
+            facts, self._changed, None if self._file is None else self._file.read(),
+            node.resolve_topic_name)
+        if self.status.state is Safety.STOPPED:
+            self._log()
+        self._patience = Timeout(node, PATIENCE, self._not_ready_yet)
+        self._alarm = Alarm(node, self._advance, ros_time=False)
+        self._publisher = node.add_publisher(msg.SafetyState, '~/safety', state_qos())
+        self._readers: list[tuple[SafetySpec, TopicReader]] = []
+        self._subscriptions: list[Subscriptions] = []
+        for spec in self.monitor.specs():
+            need = TopicNeed(spec.topic, spec.type, spec.qos,
+                             node.guarded(functools.partial(self._take, spec),
+                                          what=f'topic {spec.topic}'))
+            subscriptions = Subscriptions(
+                node, [need], linger=0.0, on_trouble=self._report_trouble)
+            subscriptions.hold([spec.topic])
+            self._subscriptions.append(subscriptions)
+            self._readers.append((spec, subscriptions.readers[spec.topic]))
+        self._look_again()
+
+    @property
+    def status(self) -> SafetyStatus:
+        """Return the state and the first reason for it."""
+        return self.monitor.status
+
+    def trouble(self) -> SafetyStatus | None:
+        """Return why no motion may start; None if one may."""
+        self._look()
+        self._advance()
+        status = self.status
+        return None if status.state is Safety.READY else dataclasses.replace(
+            status, reason=status.reason + self._why_unseen())
+
+    def clear(self) -> str:
+        """Clear a latched stop; returns why this is not possible, '' if it is cleared."""
+        self._look()
+        why = self.monitor.clear(self._node.steady())
+        self._set_alarm()
+        return why
+
+    def note_motion(self, moved: bool) -> None:
+        """Record that a motion begins; False: there was none since activation."""
+        self.monitor.moved = moved
+
+    def publish(self) -> None:
+        """Publish the state on ~/safety."""
+        self._publisher.publish(msg.SafetyState(
+            stamp=to_time(self._node.now()), state=int(self.status.state),
+            error_code=int(self.status.code), reason=self.status.message,
+            topic=self.status.topic))
+
+    def health(self) -> Health:
+        """Return the state for the diagnostics."""
+        status, troubles = self.status, self._troubles()
+        level, message = _LEVELS[status.state], status.message or status.state.name.lower()
+        message += self._why_unseen()
+        if troubles and level == OK:
+            level, message = WARN, troubles[0]
+        return Health(level, message, {
+            'state': status.state.name, 'error code': status.code.name, 'topic': status.topic,
+            **{f'trouble {number}': trouble for number, trouble in enumerate(troubles, 1)}})
+
+    def destroy(self) -> None:
+        """
+        Unsubscribe and stop publishing; the orderly shutdown.
+
+        Drivers often end before the bridge, so a stop for a silent topic is removed from the file.
+        """
+        if self.status.code is ErrorCode.SAFETY_STALE:
+            self._keep(None)
+        self._patience.cancel()
+        self._looking.cancel()
+        self._alarm.destroy()
+        for subscriptions in self._subscriptions:
+            subscriptions.destroy()
+
+    def _take(self, spec: SafetySpec, message: Any, age: float | None = None) -> None:
+        published: float | None = self._node.now()
+        if age is not None:  # latched: published `age` s ago by the wall clock
+            published = None if self._node.get_clock().ros_time_is_active else published - age
+        self.monitor.ingest(spec, message, self._node.steady(), published,
+                            latched=age is not None)
+        self._set_alarm()
+
+    def _advance(self) -> None:
+        """Evaluate the topics; if a deadline is due, read waiting messages first."""
+        if self._node.steady() >= self.monitor.next_deadline():
+            for _, reader in self._readers:
+                reader.read()
+        self.monitor.advance(self._node.steady())
+        self._set_alarm()
+
+    def _look(self) -> None:
+        """Update the publishers of the topics in the monitor."""
+        for spec, reader in self._readers:
+            publishers = [bytes(info.endpoint_gid)
+                          for info in self._node.get_publishers_info_by_topic(reader.name)]
+            if self.monitor.set_publishers(spec, publishers, self._node.steady()):
+                reader.fetch_again()
+
+    def _look_again(self) -> None:
+        self._look()
+        self._set_alarm()
+        self._looking = Timeout(self._node, LOOK, self._look_again)
+
+    def _set_alarm(self) -> None:
+        self._alarm.set(self.monitor.next_deadline())
+
+    def _changed(self, status: SafetyStatus) -> None:
+        if status.state is Safety.STOPPED:
+            self._on_stop(status)
+        self._keep(status if status.state is Safety.STOPPED else None)
+        self._log()
+        self.publish()
+
+    def _keep(self, stop: SafetyStatus | None) -> None:
+        """Write the latched stop to the file; None: remove the file."""
+        if self._file is not None:
+            try:
+                if stop is None:
+                    self._file.remove()
+                else:
+                    self._file.write(stop, time.time())
+            except OSError as error:
+                self._node.get_logger().error(
+                    f"stop_file '{self._file.path}': {error.strerror}; the file is out of date")
+
+    def _log(self) -> None:
+        status, logger = self.status, self._node.get_logger()
+        text = f'safety: {status.state.name}' + (f': {status.message}' if status.message else '')
+        if status.state is Safety.STOPPED:
+            logger.error(text)
+        else:
+            logger.info(text)
+
+    def _not_ready_yet(self) -> None:
+        if self.status.state is Safety.NOT_READY:
+            self._node.get_logger().warning(
+                f'safety: NOT_READY: {self.status.reason}{self._why_unseen()}; no motion starts')
+
+    def _why_unseen(self) -> str:
+        """Return a reason why a topic was never received, as text to append; '' if none."""
+        if self.status.state is not Safety.NOT_READY:
+            return ''
+        reader = next(reader for _, reader in self._readers if reader.name == self.status.topic)
+        if reader.trouble:
+            return f': {reader.trouble}'
+        there = self._node.count_publishers(self.status.topic)
+        if not there:
+            return ': nobody publishes it'
+        unseen = self.monitor.unseen(self.status.topic)
+        return ': it has a publisher, but no message was received' if unseen else ''
+
+    def _report_trouble(self) -> None:
+        for trouble in self._troubles():
+            self._node.get_logger().error(trouble)
+
+    def _troubles(self) -> list[str]:
+        return [trouble for reader in self._subscriptions for trouble in reader.trouble()]

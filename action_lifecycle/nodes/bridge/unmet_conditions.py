@@ -1,0 +1,56 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Describes evidence of the world model in words: values of facts, and why a fact has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from ...lifecycle.text_format import value_in_words
+from ...world.evidence import Evidence, FactValue, TruthValue, Validity
+
+
+class Topics(dict[str, str]):
+    """Resolved topic names by the names in the facts file; `why` explains a missing sample."""
+
+    def __init__(self, names: Mapping[str, str], why: Callable[[str], str]) -> None:
+        super().__init__(names)
+        self.why = why
+
+
+_IS = {TruthValue.TRUE: 'is true', TruthValue.FALSE: 'is false',
+       TruthValue.UNKNOWN: 'is not known'}
+
+
+def in_words(evidence: Iterable[Evidence], topics: Topics) -> str:
+    """Describe the evidence of conditions in words, those that are not true first."""
+    entries = sorted(evidence, key=lambda entry: entry.verdict is TruthValue.TRUE)
+    return '; '.join(
+        f'{entry.condition}: {entry.expression} {_IS[entry.verdict]} ('
+        + (', '.join(_fact_in_words(fact, entry.stamp, topics) for fact in entry.facts)
+           or 'no facts') + ')' + (f': {entry.note}' if entry.note else '')
+        for entry in entries)
+
+
+def _fact_in_words(fact: FactValue, now: float, topics: Topics) -> str:
+    value = value_in_words(fact.as_dict())
+    words = ' '.join(part for part in (fact.name, value, value and fact.unit) if part)
+    if fact.validity is Validity.VALID:
+        return words
+    return f'{words} {fact.validity.name.lower()}: {silence(fact, now, topics)}'
+
+
+def silence(fact: FactValue, now: float, topics: Topics) -> str:
+    """Explain why a fact has no value at `now` (s): its topic, and the age of its last sample."""
+    topic = topics.get(fact.topic, fact.topic)
+    if fact.stamp <= 0:
+        why = topics.why(fact.topic) if topic else ''
+        return f'no sample on {topic} yet' + (why and f' ({why})') if topic else 'not seen yet'
+    age = f'{now - fact.stamp:.3g} s'
+    if fact.validity is Validity.STALE:
+        return f"{topic or 'the last sample'} has been silent for {age}"
+    if fact.value is None:
+        return (f"the last sample{topic and f' on {topic}'} has no value: "
+                + (fact.note or 'not a finite number'))
+    return f"the last sample{topic and f' on {topic}'} is {age} old and does not count"

@@ -1,0 +1,47 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Long work in a separate thread, so that it does not block the executor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future as Done
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from .clock import NodeClock
+from ...ros.calls.threads import from_thread
+from ...ros.node.lifecycle_node import ManagedNode
+
+
+class Apart:
+    """One worker thread for files and parsers; results arrive in the executor's thread."""
+
+    def __init__(self, node: ManagedNode, clock: NodeClock) -> None:
+        self._node = node
+        self._clock = clock
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix='apart')
+
+    def __call__(
+        self, work: Callable[[], Any], done: Callable[[Any, Exception | None], None]
+    ) -> None:
+        """Run `work` in the worker thread, then `done(result, error)` in the executor's thread."""
+        def ended(future: Done[Any]) -> None:
+            error = future.exception()
+            if isinstance(error, Exception):
+                self._clock.call_soon(lambda: done(None, error))
+            else:
+                self._clock.call_soon(lambda: done(future.result(), None))
+
+        self._pool.submit(work).add_done_callback(ended)
+
+    async def do(self, work: Callable[[], Any]) -> Any:
+        """Run `work` in the worker thread and return its result, or raise its exception."""
+        future = self._pool.submit(work)
+        await from_thread(self._node, future)
+        return future.result()
+
+    def close(self) -> None:
+        """End the thread after the current work; queued work is dropped."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

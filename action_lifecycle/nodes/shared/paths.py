@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Paths of the files that the nodes share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+import re
+
+from ...documents.errors import LifecycleError
+from ...documents.suggestions import nearest
+from ...ros.node.lifecycle_node import ManagedNode
+
+_FLOW_NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
+
+
+def journal_path(node: ManagedNode) -> Path:
+    """Return the path of the journal: the parameter, or a file per namespace in the ROS home."""
+    given = str(node.parameter('journal_path'))
+    if given:
+        return Path(given).expanduser()
+    home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
+    robot = node.get_namespace().strip('/').replace('/', '.') or 'robot'
+    return home / 'action_lifecycle' / f'{robot}.journal'
+
+
+def recipe_folder(node: ManagedNode, journal: Path) -> Path:
+    """Return the folder of the recipes: the parameter, or a folder beside the journal."""
+    given = str(node.parameter('recipe_folder'))
+    return Path(given).expanduser() if given else journal.with_name(f'{journal.stem}.recipes')
+
+
+def find_flow(name: str, folders: list[str]) -> Path:
+    """Return the file of a flow given by name; raises LifecycleError if not in `folders`."""
+    if not _FLOW_NAME.match(name) or '..' in name:
+        raise LifecycleError(f'{name!r} is not the name of a flow file: expected letters, digits, '
+                             f"_, - and ., of a file in {', '.join(folders)}; or give the text of "
+                             "the flow itself, with the kind 'yaml'")
+    known: list[str] = []
+    for folder in map(Path, folders):
+        for candidate in (folder / name, folder / f'{name}.yaml'):
+            if candidate.is_file():
+                return candidate
+        known += [path.stem for path in folder.glob('*.yaml')]
+    raise LifecycleError(f"there is no flow '{name}' in {', '.join(folders)}"
+                         + nearest(name, known))

@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The query services about actions; the action node and the ledger node offer them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from action_lifecycle_msgs.srv import GetAction, GetHistory, ListActions
+
+from ...graphs.graph import Graph
+from ...journal.projection import Projection
+from ...journal.reader import JournalReader
+from ...journal.row import Row
+from ...lifecycle.states import ErrorCode
+from ...ros.conversions.status import change_to, status_to
+from ...ros.node.lifecycle_node import ManagedNode
+from ...ros.node.timers import sleep
+
+DEFAULT_LIMIT = 100
+MAX_LIMIT = 1000
+SLICE = 50  #: rows or actions processed at once; takes a few ms
+
+
+class Queries:
+    """
+    Offers `~/get_action`, `~/list_actions` and `~/get_history` from a journal.
+
+    Responses are made in slices, between which other callbacks run, since the first query after a
+    start reads the whole journal.
+    """
+
+    def __init__(self, node: ManagedNode, reader: JournalReader, graph: Graph) -> None:
+        self.node = node
+        self.reader = reader
+        self.projection = Projection(reader, graph)
+        node.add_service(GetAction, '~/get_action', self.get_action)
+        node.add_service(ListActions, '~/list_actions', self.list_actions)
+        node.add_service(GetHistory, '~/get_history', self.get_history)
+
+    async def get_action(self, request: Any, response: Any) -> Any:
+        """Fill the response with the state of an action in the journal."""
+        await self._catch_up()
+        action = self.projection.get(request.flow_id, request.action_id)
+        if action is None:
+            response.error_code = int(ErrorCode.NOT_FOUND)
+            of_flow = f" of flow '{request.flow_id}'" if request.flow_id else ''
+            response.error_msg = f"no action '{request.action_id}'{of_flow}"
+        else:
+            response.status = status_to(action)
+            response.possible_events = list(action.machine.possible_events())
+        return response
+
+    async def list_actions(self, request: Any, response: Any) -> Any:
+        """Fill the response with a page of the matching actions."""
+        await self._catch_up()
+        found = self.projection.find(
+            flow_id=request.flow_id, states=request.states, outcomes=request.outcomes,
+            open_only=request.open_only)
+        page = found[request.offset:request.offset + _limit(request.limit)]
+        response.total = len(found)
+        for start in range(0, len(page), SLICE):
+            response.actions.extend(
+                status_to(action) for action in page[start:start + SLICE])
+            await sleep(self.node, 0.0)
+        return response
+
+    async def get_history(self, request: Any, response: Any) -> Any:
+        """Fill the response with a page of state changes."""
+        limit = _limit(request.limit)
+        after = int(request.after_seq)
+        rows: list[Row] = []
+        more = True
+        while more and len(rows) <= limit:
+            slice_ = list(self.reader.rows(
+                flow_id=request.flow_id or None, after=after, limit=SLICE))
+            rows += [row for row in slice_ if row.kind == 'transition'
+                     and request.action_id in ('', row.action_id)]
+            more = len(slice_) == SLICE
+            after = slice_[-1].seq if slice_ else after
+            await sleep(self.node, 0.0)
+        response.more = len(rows) > limit
+        for row in rows[:limit]:
+            response.changes.append(change_to(row))
+            if len(response.changes) % SLICE == 0:
+                await sleep(self.node, 0.0)
+        return response
+
+    async def _catch_up(self) -> None:
+        while self.projection.update(SLICE):
+            await sleep(self.node, 0.0)
+
+
+def _limit(asked: int) -> int:
+    return min(asked or DEFAULT_LIMIT, MAX_LIMIT)

@@ -1,0 +1,97 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Futures between the executor's thread and other threads, one function for each direction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future as ThreadFuture
+from typing import Any
+
+from rclpy.task import Future
+
+from .goal_call import GoalCall
+from .service_call import RetryPolicy, ServiceCall
+from ..node.lifecycle_node import ManagedNode
+from ...documents.errors import LifecycleError
+
+
+def from_thread(node: ManagedNode, future: ThreadFuture[Any]) -> Future:
+    """
+    Return a future to be awaited in the executor's thread.
+
+    It is done when `future`, of another thread, is; read the result there.
+    """
+    done: Any = Future(executor=node.executor)
+
+    def settle() -> None:
+        if not done.done():
+            done.set_result(None)
+
+    def ended(_: Any) -> None:
+        if node.executor is not None:
+            node.executor.create_task(settle)
+
+    future.add_done_callback(ended)
+    return done
+
+
+async def in_executor(node: ManagedNode, start: Callable[[], Any]) -> Any:
+    """
+    Call `start` in the executor's thread and await its rclpy future in an asyncio loop.
+
+    Raises LifecycleError if the node is not spun, and what `start` or its future raises.
+    """
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[Any] = loop.create_future()
+
+    def settle(future: Any) -> None:
+        if answered.done():
+            return
+        if future.exception() is not None:
+            answered.set_exception(future.exception())
+        else:
+            answered.set_result(future.result())
+
+    def begin() -> None:
+        try:
+            start().add_done_callback(
+                node.guarded(lambda future: loop.call_soon_threadsafe(settle, future)))
+        except Exception as error:
+            loop.call_soon_threadsafe(
+                lambda error=error: answered.done() or answered.set_exception(error))
+
+    executor = node.executor
+    if executor is None:
+        raise LifecycleError('the node is not spun')
+    executor.create_task(node.guarded(begin))
+    return await answered
+
+
+def start_call(
+    node: ManagedNode, make: Callable[[], GoalCall | ServiceCall]
+) -> tuple[Callable[[], None], asyncio.Future[Any]]:
+    """Start a call from an asyncio loop; returns a function that cancels it, and its `done`."""
+    calls: list[GoalCall | ServiceCall] = []
+
+    def start() -> Any:
+        calls.append(make())
+        return calls[0].done
+
+    def cancel() -> None:
+        if node.executor is not None:
+            node.executor.create_task(node.guarded(lambda: [call.cancel() for call in calls]))
+    return cancel, asyncio.ensure_future(in_executor(node, start))
+
+
+async def call_from_loop(
+    node: ManagedNode, client: Any, request: Any, policy: RetryPolicy
+) -> Any:
+    """Call a service from an asyncio loop; see `ServiceCall`. The call ends with the task."""
+    cancel, done = start_call(node, lambda: ServiceCall(node, client, lambda: request, policy))
+    try:
+        return await done
+    finally:
+        cancel()

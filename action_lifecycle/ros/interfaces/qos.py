@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The QoS profiles of this package's topics, and profiles that match publishers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rclpy.qos import (
+    QoSDurabilityPolicy,
+    QoSHistoryPolicy,
+    QoSPolicyKind,
+    QoSProfile,
+    QoSReliabilityPolicy,
+)
+from rclpy.qos_overriding_options import QoSOverridingOptions
+
+
+def state_qos() -> QoSProfile:
+    """Return the profile of latched topics: reliable, transient local, depth 1."""
+    return QoSProfile(
+        depth=1, history=QoSHistoryPolicy.KEEP_LAST,
+        reliability=QoSReliabilityPolicy.RELIABLE,
+        durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+
+
+def event_qos() -> QoSProfile:
+    """Return the profile of event topics: reliable, volatile, depth 1000."""
+    return QoSProfile(
+        depth=1000, history=QoSHistoryPolicy.KEEP_LAST,
+        reliability=QoSReliabilityPolicy.RELIABLE,
+        durability=QoSDurabilityPolicy.VOLATILE)
+
+
+def action_qos() -> dict[str, QoSProfile]:
+    """
+    Return the profiles of the services of this package's actions.
+
+    rclpy's profiles queue ten requests or responses and drop more; many actions may start or end
+    at the same time.
+    """
+    profile = QoSProfile(depth=1000)
+    return {f'{service}_service_qos_profile': profile for service in ('goal', 'result', 'cancel')}
+
+
+def overridable() -> QoSOverridingOptions:
+    """Return options that permit parameters `qos_overrides.<topic>…` for a topic."""
+    return QoSOverridingOptions((
+        QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY,
+        QoSPolicyKind.DURABILITY))
+
+
+def sensor_qos(publishers: Iterable[Any], *, depth: int = 10) -> QoSProfile:
+    """
+    Return a profile that is compatible with all these publishers.
+
+    `publishers`: the result of `Node.get_publishers_info_by_topic`. The profile is reliable only
+    if all publishers are; without publishers it is best effort.
+    """
+    profiles = [publisher.qos_profile for publisher in publishers]
+    reliable = bool(profiles) and all(
+        profile.reliability == QoSReliabilityPolicy.RELIABLE for profile in profiles)
+    return QoSProfile(
+        depth=depth, history=QoSHistoryPolicy.KEEP_LAST,
+        reliability=(QoSReliabilityPolicy.RELIABLE if reliable
+                     else QoSReliabilityPolicy.BEST_EFFORT),
+        durability=QoSDurabilityPolicy.VOLATILE)

@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+# flake8: noqa: A005
+
+"""Message, service and action classes by name, and their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import functools
+import importlib
+from typing import Any
+
+from rosidl_parser.definition import NamespacedType
+
+from ...documents.errors import LifecycleError
+from ...documents.suggestions import nearest
+
+
+class UnknownType(LifecycleError):
+    """A type is not installed, or its name is not valid."""
+
+
+def message_class(name: str) -> Any:
+    """Return the class of `package/msg/Name`."""
+    return _load(name, 'msg', 'sensor_msgs/msg/JointState')
+
+
+def service_class(name: str) -> Any:
+    """Return the class of `package/srv/Name`."""
+    return _load(name, 'srv', 'std_srvs/srv/Trigger')
+
+
+def action_class(name: str) -> Any:
+    """Return the class of `package/action/Name`."""
+    return _load(name, 'action', 'control_msgs/action/GripperCommand')
+
+
+@functools.lru_cache(maxsize=1000)
+def _load(name: str, kind: str, example: str) -> Any:
+    parts = name.split('/')
+    if len(parts) != 3 or parts[1] != kind or not all(part.isidentifier() for part in parts):
+        raise UnknownType(f"type '{name}': expected a name such as {example}"
+                          + nearest(name, installed_types(kind)))
+    try:
+        found = getattr(importlib.import_module(f'{parts[0]}.{kind}'), parts[2])
+        # This may take 0.3 s: do it here, not when the first message is sent.
+        type(found).__import_type_support__()
+    except (ImportError, AttributeError):
+        raise UnknownType(f"type '{name}' is not installed"
+                          + nearest(name, installed_types(kind))) from None
+    return found
+
+
+@functools.lru_cache(maxsize=10)
+def installed_types(kind: str) -> tuple[str, ...]:
+    """Return the names of all installed types of a kind (msg, srv, action)."""
+    from ament_index_python import get_resource, get_resources
+    names = []
+    for package in get_resources('rosidl_interfaces'):
+        for line in get_resource('rosidl_interfaces', package)[0].splitlines():
+            if line.startswith(f'{kind}/') and line.endswith('.idl'):
+                names.append(f'{package}/{line[:-4]}')
+    return tuple(sorted(names))
+
+
+def fields_of(cls: Any) -> Mapping[str, Any]:
+    """Return the fields of a message class with their rosidl_parser types."""
+    return dict(zip(cls.get_fields_and_field_types(), cls.SLOT_TYPES))
+
+
+def constants_of(cls: Any) -> dict[str, Any]:
+    """Return the constants of a message class by name: numbers, booleans, strings."""
+    return {name: value for name, value in vars(cls).items()
+            if name.isupper() and not name.endswith('__DEFAULT')
+            and isinstance(value, (bool, int, float, str, bytes))}
+
+
+def class_of(kind: NamespacedType) -> Any:
+    """Return the message class of a field's type."""
+    return getattr(importlib.import_module('.'.join(kind.namespaces)), kind.name)

@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+What this package uses of rclpy beyond its documented interface, in one place.
+
+Checked with rclpy 7.1.11 (Jazzy), by the tests, and in the sources of 3.3.15 (Humble) and 8.0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+import contextlib
+from typing import Any
+
+from rclpy.exceptions import InvalidHandle
+from rclpy.node import Node
+from rclpy.task import Future
+
+
+def declared_parameters(node: Node) -> Collection[str]:
+    """
+    Return the names of the declared parameters.
+
+    rclpy lists them only by a service: https://github.com/ros2/rclpy/issues/1097.
+    """
+    return node._parameters.keys()
+
+
+def parameter_overrides(node: Node) -> dict[str, Any]:
+    """
+    Return the parameters with which the node was started, by name; changes take effect.
+
+    rclpy has no access to those that are not declared.
+    """
+    return node._parameter_overrides
+
+
+def lifecycle_state(node: Any) -> str:
+    """Return the label of a lifecycle node's state, which rclpy tells only by a service."""
+    return str(node._state_machine.current_state[1])
+
+
+def refuse_impossible_transitions(node: Any) -> None:
+    """
+    Answer False to a transition that the state does not have.
+
+    Before rclpy 8.0.0 it ends spin(): https://github.com/ros2/rclpy/issues/1209.
+    """
+    service = node._service_change_state
+    change = service.callback
+
+    def answer(request: Any, response: Any) -> Any:
+        try:
+            return change(request, response)
+        except Exception as error:  # RCLError, which is in a private module of rclpy
+            wanted = request.transition.label or request.transition.id
+            node.get_logger().warning(
+                f"transition {wanted} is not possible while '{lifecycle_state(node)}': {error}")
+            response.success = False
+            return response
+    service.callback = answer
+
+
+def drop_late_responses(service: Any) -> None:
+    """
+    Drop responses to requests that were pending when the service was destroyed.
+
+    In rclpy they end spin(): https://github.com/ros2/ros2/issues/1351.
+    """
+    send = service.send_response
+
+    def send_response(response: Any, header: Any) -> None:
+        with contextlib.suppress(InvalidHandle):
+            send(response, header)
+    service.send_response = send_response
+
+
+def replace_lookup(client: Any, lookup: Callable[[Callable[..., Future], int], Future]) -> None:
+    """
+    Let `lookup(original, number)` find the future for a response, by the request's number.
+
+    rclpy drops a response to a request that is not pending, and has no callback for it; its own
+    action client only logs one: https://github.com/ros2/rclpy/pull/474.
+    """
+    original = client.get_pending_request
+    client.get_pending_request = lambda number: lookup(original, number)
+
+
+def take_message(subscription: Any) -> tuple[Any, dict[str, Any]] | None:
+    """
+    Take the next message of a subscription that is not spun, with its info; None if there is none.
+
+    rclpy has no counterpart of rclcpp's `Subscription::take`.
+    """
+    handle = subscription.handle
+    with handle:  # __enter__ returns None
+        return handle.take_message(subscription.msg_type, False)

@@ -1,0 +1,264 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Subscriptions that exist while they are needed, with QoS that matches the publishers.
+
+While a topic is subscribed, the publishers are checked periodically, as they may appear late,
+restart with another QoS, or have another type than the facts file.
+
+Latched messages are fetched by a separate subscription. So the live subscription receives from all
+publishers, latching or not, and the age of a latched message is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+import time
+from typing import Any
+
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import SubscriptionEventCallbacks
+from rclpy.node import Node
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+
+from .lifecycle_node import ManagedNode
+from .rclpy_internals import take_message
+from .timers import Timeout
+from ..interfaces.qos import sensor_qos
+from ..interfaces.types import message_class
+from ...world.facts.facts_file import QosSpec
+
+#: no default QoS events, which are waitables (see ManagedNode.keep); `look` reports more
+SILENT = SubscriptionEventCallbacks(use_default_callbacks=False)
+LOOK_SOON = 0.2  #: polling period (s) while a needed topic has no publisher
+LOOK = 1.0  #: polling period (s) of the publishers otherwise
+FETCH = 1.0  #: time (s) for a publisher to send its latched messages
+FETCH_LOOK = 0.02  #: polling period (s) for them
+Take = Callable[..., None]
+
+
+@dataclass
+class TopicNeed:
+    """
+    A topic to read; `max_rate` in Hz, 0: every message.
+
+    `take(message)` is called for a live message, `take(message, age)` for a message latched `age`
+    s ago; it must not raise.
+    """
+
+    topic: str
+    type: str  # noqa: A003
+    qos: QosSpec
+    take: Take
+    max_rate: float = 0.0
+
+
+class TopicReader:
+    """One topic: subscribed while `users` is above zero."""
+
+    def __init__(self, node: ManagedNode, need: TopicNeed) -> None:
+        self.need = need
+        self.users = 0
+        self.name = node.resolve_topic_name(need.topic)
+        self.trouble = ''
+        self._node = node
+        # This node is not spun, so the middleware keeps messages until they are polled: of a
+        # topic with max_rate only the newest one, and the others do not wake this process.
+        self._unspun = node.keep('unspun', lambda: _unspun(node))
+        self._owner = self._unspun if need.max_rate else node
+        self._class = message_class(need.type)
+        self._take = need.take
+        self._subscription: Any = None
+        self._polling: Timeout | None = None
+        self._reliable: Any = None
+        self._latching: frozenset[bytes] = frozenset()
+        self._fetching: Any = None
+        self._fetch_timeout: Timeout | None = None
+
+    @property
+    def subscribed(self) -> bool:
+        """Whether the topic is subscribed."""
+        return self._subscription is not None
+
+    def look(self) -> bool:
+        """Match the subscription to the publishers; returns whether any has the right type."""
+        fitting, strange = self.publishers()
+        self.trouble = strange and f"topic '{self.name}' {strange}"
+        qos = self._qos(fitting)
+        if self._subscription is None or (fitting and qos.reliability != self._reliable):
+            self._close()
+            self._reliable = qos.reliability
+            self._subscription = self._owner.create_subscription(
+                self._class, self.name, self._take, qos, event_callbacks=SILENT)
+            if self.need.max_rate:
+                self._poll()
+        if self.need.qos.durability != 'volatile':
+            self._fetch_latched(fitting)
+        return bool(fitting)
+
+    def read(self) -> None:
+        """Process the messages that wait for the executor."""
+        for _ in range(self.need.qos.depth if self._subscription is not None else 0):
+            found = take_message(self._subscription)
+            if found is None:
+                return
+            self._take(found[0])
+
+    def fetch_again(self) -> None:
+        """Fetch the latched messages of the current publishers again."""
+        if self.subscribed:
+            self._end_fetch()
+            self._latching = frozenset()
+            self.look()
+
+    def publishers(self) -> tuple[list[Any], str]:
+        """Return the publishers of the right type, and a message on the others."""
+        publishers = self._node.get_publishers_info_by_topic(self.name)
+        strange = sorted({info.topic_type for info in publishers} - {self.need.type})
+        return ([info for info in publishers if info.topic_type == self.need.type],
+                '' if not strange else
+                f"carries {', '.join(strange)}; the facts file says {self.need.type}")
+
+    def why_silent(self) -> str:
+        """Return why no sample comes, by the publishers; '' if there is no reason."""
+        fitting, strange = self.publishers()
+        return '' if fitting else strange or 'nobody publishes it'
+
+    def close(self) -> None:
+        """Unsubscribe."""
+        self._close()
+        self.trouble = ''
+
+    def _close(self) -> None:
+        if self._polling is not None:
+            self._polling.cancel()
+        if self._subscription is not None:
+            self._owner.destroy_subscription(self._subscription)
+            self._subscription = None
+        self._latching = frozenset()
+        self._end_fetch()
+
+    def _qos(self, publishers: list[Any]) -> QoSProfile:
+        spec = self.need.qos
+        qos = sensor_qos(publishers, depth=1 if self.need.max_rate else spec.depth)
+        if spec.reliability is not None:
+            qos.reliability = QoSReliabilityPolicy[spec.reliability.upper()]
+        return qos
+
+    # -- latched messages
+
+    def _fetch_latched(self, publishers: list[Any]) -> None:
+        """Fetch the messages of new latching publishers."""
+        latching = frozenset(
+            bytes(info.endpoint_gid) for info in publishers
+            if info.qos_profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL)
+        if latching - self._latching and self._fetching is None:
+            self._fetching = self._unspun.create_subscription(
+                self._class, self.name, self._take, QoSProfile(
+                    depth=self.need.qos.depth, reliability=QoSReliabilityPolicy.RELIABLE,
+                    durability=QoSDurabilityPolicy.TRANSIENT_LOCAL), event_callbacks=SILENT)
+            self._fetch(self._node.steady() + FETCH)
+        self._latching = latching
+
+    def _fetch(self, until: float) -> None:
+        """Process the received latched messages, with their age by the publisher's clock."""
+        while (found := take_message(self._fetching)) is not None:
+            message, info = found
+            self._take(message, max(0.0, time.time() - info['source_timestamp'] * 1e-9))
+        if self._node.steady() < until:
+            self._fetch_timeout = Timeout(self._node, FETCH_LOOK, lambda: self._fetch(until))
+        else:
+            self._end_fetch()
+
+    def _end_fetch(self) -> None:
+        if self._fetch_timeout is not None:
+            self._fetch_timeout.cancel()
+        if self._fetching is not None:
+            self._unspun.destroy_subscription(self._fetching)
+            self._fetching = None
+
+    def _poll(self) -> None:
+        """Read the newest message; earlier ones are never deserialized."""
+        self._polling = Timeout(self._node, 1.0 / self.need.max_rate, self._poll)
+        found = take_message(self._subscription)
+        if found is not None:
+            self._take(found[0])
+
+
+def _unspun(node: ManagedNode) -> Node:
+    return Node(f'_{node.get_name()}_capped', namespace=node.get_namespace(),
+                context=node.context, use_global_arguments=False, enable_rosout=False,
+                start_parameter_services=False)
+
+
+class Subscriptions:
+    """All topics of the facts file; each is subscribed while it is held."""
+
+    def __init__(
+        self, node: ManagedNode, needs: Iterable[TopicNeed], *, linger: float,
+        on_trouble: Callable[[], None],
+    ) -> None:
+        self.readers = {need.topic: TopicReader(node, need) for need in needs}
+        self._node = node
+        self.linger = linger
+        self._on_trouble = on_trouble
+        self._lingering: dict[str, Timeout] = {}
+        self._looking: Timeout | None = None
+
+    def hold(self, topics: Iterable[str]) -> Callable[[], None]:
+        """Subscribe to these topics until the returned function is called."""
+        held = [self.readers[topic] for topic in topics]
+        for reader in held:
+            reader.users += 1
+            lingering = self._lingering.pop(reader.need.topic, None)
+            if lingering is not None:
+                lingering.cancel()
+        if any(not reader.subscribed for reader in held):
+            self._look()
+
+        def release() -> None:
+            while held:
+                self._release(held.pop())
+        return release
+
+    def trouble(self) -> list[str]:
+        """Return the faults of the subscribed topics."""
+        return [reader.trouble for reader in self.readers.values() if reader.trouble]
+
+    def destroy(self) -> None:
+        """Unsubscribe from all."""
+        if self._looking is not None:
+            self._looking.cancel()
+        for timeout in self._lingering.values():
+            timeout.cancel()
+        for reader in self.readers.values():
+            reader.users = 0
+            reader.close()
+
+    def _release(self, reader: TopicReader) -> None:
+        """Unsubscribe after `linger` s, as the next action often needs the same topics."""
+        reader.users -= 1
+        if reader.users == 0:
+            topic = reader.need.topic
+
+            def close() -> None:
+                self._lingering.pop(topic, None)
+                reader.close()
+            self._lingering[topic] = Timeout(self._node, self.linger, close)
+
+    def _look(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+        wanted = [reader for reader in self.readers.values() if reader.users]
+        before = self.trouble()
+        found = [reader.look() for reader in wanted]
+        if self.trouble() != before:
+            self._on_trouble()
+        if wanted:
+            self._looking = Timeout(
+                self._node, LOOK if all(found) else LOOK_SOON, self._look)

@@ -1,0 +1,292 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+# ruff: noqa: D102 (what overrides is documented at its base)
+"""
+The current state of each fact: its newest samples and their validity.
+
+All sources have the same methods. `now`, `after` and `max_age` are seconds of ROS time: only
+samples with a stamp later than `after` count, and a sample is valid until its stamp plus `max_age`
+(0: the fact's own `max_age`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+import math
+from typing import Any
+
+from .arrays import Absent
+from .facts import ConstantFact, TfFact, TopicFact
+from .frames import Frames
+from .message_values import to_value
+from ..evidence import FactValue, Validity
+from ..expressions.expression import Expression
+from ..expressions.functions import known
+from ..expressions.reducers import reduce_elements, reduce_window
+
+AGE_STEP = 0.05  #: interval (s) at which conditions on a growing age are evaluated again
+
+
+class Source:
+    """The state of one fact."""
+
+    __slots__ = ('max_age', 'name', 'topic', 'unit')
+
+    def __init__(self, name: str, topic: str, unit: str, max_age: float) -> None:
+        self.name = name
+        self.topic = topic
+        self.unit = unit
+        self.max_age = max_age
+
+    def read(self, now: float, after: float, max_age: float) -> Any:
+        """Return the value; None if it is unknown."""
+        raise NotImplementedError
+
+    def stamp_at(self, now: float) -> float:
+        """Return the stamp of the newest sample; -inf: no sample, inf: it does not age."""
+        raise NotImplementedError
+
+    def changes(self, now: float, max_age: float) -> float:
+        """Return the next time at which the value may change without a new sample."""
+        stamp = self.stamp_at(now)
+        expiry = stamp + (max_age or self.max_age)
+        return expiry if expiry > now else math.inf
+
+    def last(self, now: float) -> Any:
+        """Return the newest value, however old."""
+        return self.read(now, -math.inf, math.inf)
+
+    def clear(self) -> None:
+        """Drop all samples, after time jumped back."""
+
+    def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
+        """Return value, stamp and validity for evidence."""
+        stamp = self.stamp_at(now)
+        value = self.read(now, after, max_age)
+        if value is not None:
+            validity = Validity.VALID
+        elif math.isfinite(stamp) and now >= stamp + (max_age or self.max_age):
+            validity = Validity.STALE
+        else:
+            validity = Validity.UNKNOWN
+        return FactValue(
+            self.name, self.last(now) if value is None else value,
+            stamp if math.isfinite(stamp) else 0.0, self.topic, validity, self.unit,
+            self.why_not() if value is None else '')
+
+    def why_not(self) -> str:
+        """Return why the newest sample has no value; '' if it has one or there is no sample."""
+        return ''
+
+
+class TopicSource(Source):
+    """The newest sample of a topic."""
+
+    __slots__ = ('_elements', '_read', '_stamp_of', 'problem', 'stamp', 'value')
+
+    def __init__(self, fact: TopicFact) -> None:
+        super().__init__(fact.name, fact.topic, fact.spec.unit, fact.spec.max_age)
+        self._read = fact.read
+        self._stamp_of = fact.stamp_of
+        self._elements = fact.elements
+        self.clear()
+
+    def clear(self) -> None:
+        self.value: Any = None
+        self.stamp = -math.inf
+        self.problem = ''  #: why the newest sample has no value
+
+    def take(self, message: Any, latest: float) -> None:
+        """
+        Process a message that was measured at or before `latest`.
+
+        A message without the fact, or older than the last sample, is ignored.
+        """
+        try:
+            stamp = self._stamp_of(message)
+            if stamp is None or stamp > latest:  # a measurement can't be later than its message
+                stamp = latest
+            if stamp < self.stamp:
+                return
+            try:
+                value = self._read(message)
+                if self._elements != 'latest':
+                    value = known(reduce_elements(self._elements, value))
+                    if value is None:
+                        self.problem = 'no element is a number'
+                elif value.__class__ is not int:
+                    value = known(value)
+            except Absent:
+                raise
+            except Exception as error:  # not finite, or not reducible
+                value = None
+                self.problem = str(error)
+        except Absent:
+            return
+        self.stamp = stamp
+        self.value = value
+        self.keep()
+
+    def keep(self) -> None:
+        """Keep the sample for a window."""
+
+    def read(self, now: float, after: float, max_age: float) -> Any:
+        stamp = self.stamp
+        if stamp > after and now < stamp + (max_age or self.max_age):
+            return self.value
+        return None
+
+    def stamp_at(self, now: float) -> float:
+        return self.stamp
+
+    def why_not(self) -> str:
+        return self.problem if self.value is None else ''
+
+
+class AgeSource(TopicSource):
+    """The time since the last sample."""
+
+    __slots__ = ()
+
+    def read(self, now: float, after: float, max_age: float) -> Any:
+        return max(0.0, now - self.stamp) if self.stamp > after else None
+
+    def changes(self, now: float, max_age: float) -> float:
+        return now + AGE_STEP
+
+
+class WindowSource(TopicSource):
+    """The samples of a time window, reduced to one value."""
+
+    __slots__ = ('_over_time', '_samples', '_timing', '_window')
+
+    def __init__(self, fact: TopicFact) -> None:
+        self._samples: deque[tuple[float, Any]] = deque()
+        self._window = fact.window
+        self._over_time = fact.over_time
+        self._timing = fact.timing
+        super().__init__(fact)
+
+    def clear(self) -> None:
+        super().clear()
+        self._samples.clear()
+
+    def keep(self) -> None:
+        samples = self._samples
+        if self.value is not None or self._timing:
+            samples.append((self.stamp, self.value))
+        while samples and self.stamp >= samples[0][0] + self._window:
+            samples.popleft()
+
+    def read(self, now: float, after: float, max_age: float) -> Any:
+        stamp = self.stamp
+        if stamp <= after or not (self._timing or now < stamp + (max_age or self.max_age)):
+            return None
+        window = self._window
+        values = [value for stamp, value in self._samples
+                  if now < stamp + window and stamp > after]
+        if self._over_time == 'rate':
+            return len(values) / window
+        return _finite(reduce_window(self._over_time, values))
+
+    def changes(self, now: float, max_age: float) -> float:
+        leaves = (stamp + self._window for stamp, _ in self._samples)
+        return min(super().changes(now, max_age),
+                   next((time for time in leaves if time > now), math.inf))
+
+
+class TfSource(Source):
+    """A pose between two frames."""
+
+    __slots__ = ('_frames', '_part', '_pose', '_source', '_target')
+
+    def __init__(self, fact: TfFact, frames: Frames) -> None:
+        super().__init__(fact.name, '', fact.spec.unit, fact.spec.max_age)
+        self._frames = frames
+        self._target = fact.tf.target.lstrip('/')
+        self._source = fact.tf.source.lstrip('/')
+        self._part = fact.tf.part
+        self._pose: Any = None
+
+    def refresh(self) -> None:
+        """Update the pose after a new transform."""
+        pose = self._frames.pose(self._target, self._source)
+        self._pose = None if pose is None or _finite(pose[0]) is None else pose
+
+    def clear(self) -> None:
+        self._pose = None
+
+    def read(self, now: float, after: float, max_age: float) -> Any:
+        if self._pose is None:
+            return None
+        translation, rotation, stamp = self._pose
+        if not (stamp > after and now < stamp + (max_age or self.max_age)):
+            return None
+        if self._part == 'translation':
+            return translation
+        return rotation if self._part == 'rotation' else to_value([*translation, *rotation])
+
+    def stamp_at(self, now: float) -> float:
+        return -math.inf if self._pose is None else float(self._pose[2])
+
+
+class ConstantSource(Source):
+    """A constant of the facts file, or a parameter of a request."""
+
+    __slots__ = ('_value',)
+
+    def __init__(self, name: str, value: Any, unit: str = '') -> None:
+        super().__init__(name, '', unit, math.inf)
+        self._value = value
+
+    @classmethod
+    def of(cls, fact: ConstantFact) -> ConstantSource:
+        """Return the source of a constant fact."""
+        return cls(fact.name, fact.value, fact.spec.unit)
+
+    def read(self, now: float, after: float, max_age: float) -> Any:
+        return self._value
+
+    def stamp_at(self, now: float) -> float:
+        return math.inf
+
+
+class DerivedSource(Source):
+    """An expression over other facts; its stamp is the oldest of theirs."""
+
+    __slots__ = ('_expression', 'parts')
+
+    def __init__(self, name: str, unit: str, expression: Expression, parts: Sequence[Source]
+                 ) -> None:
+        super().__init__(name, '', unit, math.inf)
+        self._expression = expression
+        self.parts = tuple(parts)
+
+    def read(self, now: float, after: float, max_age: float) -> Any:
+        return _finite(self._expression.evaluate(
+            [part.read(now, after, max_age) for part in self.parts]))
+
+    def stamp_at(self, now: float) -> float:
+        return min((part.stamp_at(now) for part in self.parts), default=math.inf)
+
+    def changes(self, now: float, max_age: float) -> float:
+        return min((part.changes(now, max_age) for part in self.parts), default=math.inf)
+
+    def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
+        described = super().describe(now, after, max_age)
+        if described.validity == Validity.UNKNOWN and any(
+                part.describe(now, after, max_age).validity == Validity.STALE
+                for part in self.parts):
+            return FactValue(described.name, described.value, described.stamp, described.topic,
+                             Validity.STALE, described.unit)
+        return described
+
+
+def _finite(value: Any) -> Any:
+    """Return the value; None if it is or contains a NaN or an infinity."""
+    try:
+        return known(value)
+    except ValueError:
+        return None

@@ -1,0 +1,336 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Loads and checks facts files: the facts, their topics, and the safety topics.
+
+facts_file.py describes the format of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Union
+
+from .facts_checks import clashes, FieldKind, limit_faults, no_topic, wrong_key
+from .facts_file import FactsFile, FactSpec, SafetySpec, TF_TOPICS, TF_TYPE, TfSpec, TOPIC
+from .limits import collect, Constants, TypeConstants
+from .safety_topics import safety_topics, SafetyTopic
+from .selectors import compile_path, Reader
+from ..expressions.constant_values import as_value
+from ..expressions.expression import compile_expression, Expression, is_reserved, NAME
+from ..expressions.reducers import reduced, REDUCERS
+from ..expressions.value_types import Kind, kind_of
+from ...documents.errors import DocumentError, Fault, LifecycleError
+from ...documents.models import validate
+from ...documents.suggestions import nearest
+from ...documents.yaml_document import Document, parse_document, read_document
+
+
+class _AnyField:
+    """Accepts any field of any message type; used without ROS."""
+
+    def __call__(self, type_name: str, path: str) -> Kind:
+        return Kind.ANY
+
+    def constants(self, type_name: str, path: str) -> TypeConstants:
+        return {}
+
+
+any_field = _AnyField()
+
+
+@dataclass(frozen=True)
+class TopicFact:
+    """A fact read from a topic, with its compiled readers."""
+
+    name: str
+    spec: FactSpec
+    topic: str
+    read: Reader
+    stamp_of: Reader
+    elements: str  #: reducer of a sample's elements
+    over_time: str  #: reducer of the window; '': none
+    window: float
+
+    @property
+    def timing(self) -> bool:
+        """Whether it measures the times of samples, so that silence has a value, too."""
+        return bool(self.over_time) and REDUCERS.find(self.over_time).timing
+
+
+@dataclass(frozen=True)
+class TfFact:
+    """A fact from tf."""
+
+    name: str
+    spec: FactSpec
+    tf: TfSpec
+
+
+@dataclass(frozen=True)
+class ConstantFact:
+    """A constant given in the file."""
+
+    name: str
+    spec: FactSpec
+    value: Any
+
+
+@dataclass(frozen=True)
+class DerivedFact:
+    """An expression over other facts."""
+
+    name: str
+    spec: FactSpec
+    expression: Expression
+
+
+AnyFact = Union[TopicFact, TfFact, ConstantFact, DerivedFact]
+
+
+@dataclass(frozen=True)
+class FactSet(Mapping[str, AnyFact]):
+    """A checked facts file: the facts by name, each after the facts that it needs."""
+
+    name: str
+    file: FactsFile
+    facts: Mapping[str, AnyFact]
+    kinds: Mapping[str, Kind]  #: of facts and constants
+    limits: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    constants: Constants = Constants({}, {})  #: of the message types of facts
+    safety: tuple[SafetyTopic, ...] = ()  #: the e-stop first
+
+    def __getitem__(self, name: str) -> AnyFact:
+        return self.facts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.facts)
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    @property
+    def estop(self) -> SafetySpec | None:
+        """Return the e-stop, None if the file says `estop: none`."""
+        return self.file.estop if isinstance(self.file.estop, SafetySpec) else None
+
+    def bases(self, names: Iterable[str]) -> list[str]:
+        """Return these facts and all facts that they need, directly or not."""
+        found: dict[str, None] = {}
+        todo = list(names)
+        while todo:
+            name = todo.pop()
+            if name in self.constants.values and name not in self.facts:
+                continue
+            fact = self.facts[name]
+            if isinstance(fact, DerivedFact):
+                todo.extend(fact.expression.names)
+            found[fact.name] = None
+        return list(found)
+
+    def topics(self, names: Iterable[str]) -> set[str]:
+        """Return the topics that these facts need, as written in the file."""
+        topics: set[str] = set()
+        for name in self.bases(names):
+            fact = self.facts[name]
+            if isinstance(fact, TopicFact):
+                topics.add(fact.topic)
+            elif isinstance(fact, TfFact):
+                topics.update(TF_TOPICS)
+        return topics
+
+    def topic_types(self) -> dict[str, str]:
+        """Return the message types of the topics of facts."""
+        types = {fact.topic: str(fact.spec.type)
+                 for fact in self.facts.values() if isinstance(fact, TopicFact)}
+        if any(isinstance(fact, TfFact) for fact in self.facts.values()):
+            types.update(dict.fromkeys(TF_TOPICS, TF_TYPE))
+        return types
+
+
+def load_facts(path: str | Path, field_kind: FieldKind = any_field) -> FactSet:
+    """Load a facts file; raises DocumentError with all faults (file, line, column, message)."""
+    return _build(read_document(path), field_kind)
+
+
+def parse_facts(text: str, name: str = 'facts', field_kind: FieldKind = any_field) -> FactSet:
+    """Load facts from YAML text; `name`: file name for messages. Raises DocumentError."""
+    return _build(parse_document(text, name), field_kind)
+
+
+def _build(document: Document, field_kind: FieldKind) -> FactSet:
+    if isinstance(document.data, dict) and 'estop' not in document.data:
+        raise DocumentError([document.fault(
+            (), "missing field 'estop'; where there is none, write `estop: none`")])
+    file = validate(document, FactsFile)
+    faults: list[Fault] = []
+    facts: dict[str, AnyFact] = {}
+    kinds = dict.fromkeys(file.facts, Kind.ANY)
+    for name, spec in file.facts.items():
+        if not NAME.match(name) or is_reserved(name) or name in _KEYWORDS:
+            faults.append(document.fault(
+                ('facts', name), f"'{name}' can't be the name of a fact: letters, digits and _, "
+                'no function or word of expressions'))
+        elif spec.expression is None:
+            faults.extend(_add(document, name, spec, facts, kinds, field_kind))
+    constants = _constants(file, facts, field_kind)
+    for name, value in constants.values.items():
+        kinds[name] = kind_of(value)
+    faults.extend(_derive(document, file.facts, facts, kinds, constants))
+    faults.extend(clashes(document, file))
+    safety: list[SafetyTopic] = []
+    for found in safety_topics(document, file, field_kind):
+        if isinstance(found, SafetyTopic):
+            safety.append(found)
+        else:
+            faults.append(found)
+    faults.extend(limit_faults(document, file, field_kind))
+    if faults:
+        raise DocumentError(faults)
+    return FactSet(document.name, file, facts, kinds, file.limits, constants, tuple(safety))
+
+
+def _constants(
+    file: FactsFile, facts: Mapping[str, AnyFact], field_kind: FieldKind
+) -> Constants:
+    """Return the usable constants; facts hide constants of the same name."""
+    found = collect(field_kind.constants(str(fact.spec.type), str(fact.spec.field))
+                    for fact in facts.values() if isinstance(fact, TopicFact))
+    return Constants(*({name: entry for name, entry in part.items()
+                        if name not in file.facts and not is_reserved(name)} for part in found))
+
+
+_KEYWORDS = frozenset(('and', 'or', 'not', 'in', 'is', 'if', 'else', 'for', 'lambda', 'None',
+                       'True', 'False', 'await', 'async', 'yield', 'pass', 'from', 'import',
+                       'as', 'assert', 'break', 'class', 'continue', 'def', 'del', 'elif',
+                       'except', 'finally', 'global', 'nonlocal', 'raise', 'return', 'try',
+                       'while', 'with'))
+_SOURCES = ('topic', 'tf', 'constant', 'expression')
+
+
+def _add(
+    document: Document, name: str, spec: FactSpec, facts: dict[str, AnyFact],
+    kinds: dict[str, Kind], field_kind: FieldKind,
+) -> Iterator[Fault]:
+    """Add a fact (not an expression) and its kind; yields its faults."""
+    where = ('facts', name)
+    given = [source for source in _SOURCES if getattr(spec, source) is not None]
+    if len(given) != 1:
+        yield document.fault(
+            where, f"fact '{name}': expected one of {', '.join(_SOURCES)}, got "
+            + (' and '.join(given) or 'none'))
+    elif spec.topic is not None:
+        if not TOPIC.match(spec.topic):
+            yield document.fault((*where, 'topic'), f"fact '{name}': {no_topic(spec.topic)}")
+            return
+        missing = [key for key in ('type', 'field') if not getattr(spec, key)]
+        if missing:
+            yield document.fault(where, f"fact '{name}': a topic needs '{missing[0]}'")
+            return
+        elements, over_time, fault = _reducers(spec)
+        if fault:
+            yield document.fault((*where, 'reduce'), f"fact '{name}': {fault}")
+            return
+        try:
+            read, stamp_of = compile_path(
+                str(spec.field), str(spec.type), count=elements == 'count')
+            kinds[name] = reduced(
+                field_kind(str(spec.type), str(spec.field)), elements, over_time)
+        except (LifecycleError, TypeError) as error:
+            yield document.fault((*where, wrong_key(error)), f"fact '{name}': {error}")
+            return
+        facts[name] = TopicFact(
+            name, spec, spec.topic, read, stamp_of, 'latest' if elements == 'count' else elements,
+            over_time, spec.window)
+    elif spec.tf is not None:
+        facts[name] = TfFact(name, spec, spec.tf)
+        kinds[name] = Kind.VECTOR
+    else:
+        try:
+            value = as_value(spec.constant)
+            facts[name], kinds[name] = ConstantFact(name, spec, value), kind_of(value)
+        except ValueError as error:
+            yield document.fault((*where, 'constant'), f"fact '{name}': {error}")
+
+
+def _reducers(spec: FactSpec) -> tuple[str, str, str]:
+    """Return the reducer of elements, the reducer of the window, and a fault or ''."""
+    names = [spec.reduce] if isinstance(spec.reduce, str) else list(spec.reduce)
+    if names == ['age']:
+        return 'latest', 'age', '' if not spec.window else "'age' takes no window"
+    if spec.window == 0:
+        names.append('')
+    elif len(names) == 1:
+        names.insert(0, 'latest')
+    if len(names) != 2:
+        return '', '', 'expected one reducer, or with a window [of elements, of the window]'
+    elements, over_time = names
+    for name, part, hint in (
+            (elements, 'elements', '; it needs a window'),
+            (over_time, 'window', f'; it reduces the elements of a sample: [{over_time}, max]')):
+        try:
+            reducer = REDUCERS.load(name) if name else None
+        except LifecycleError as error:
+            return '', '', str(error)
+        if name and (reducer is None or not getattr(reducer, part)):
+            known = [name for name, reducer in REDUCERS.items() if getattr(reducer, part)]
+            return '', '', (f"reducer '{name}' is not one of {', '.join(known)}"
+                            + (hint if reducer else nearest(name, REDUCERS.names())))
+    if spec.max_rate and over_time in ('rate', 'count'):
+        return '', '', (f"'{over_time}' with max_rate would only count the samples that are read, "
+                        'not all that come')
+    return elements, over_time, ''
+
+
+def _derive(
+    document: Document, specs: Mapping[str, FactSpec], facts: dict[str, AnyFact],
+    kinds: dict[str, Kind], constants: Constants,
+) -> Iterator[Fault]:
+    """Add the expressions, each after the facts that it needs; yields their faults."""
+    names = {*specs, *constants.values, *constants.unclear}
+
+    def faults(name: str, error: DocumentError) -> Iterator[Fault]:
+        for fault in error.faults:
+            yield document.fault(
+                ('facts', name, 'expression'),
+                f"fact '{name}', column {fault.column} of the expression: {fault.message}")
+
+    waiting: dict[str, Expression] = {}
+    for name, spec in specs.items():
+        if spec.expression is None or not NAME.match(name):
+            continue
+        given = [source for source in _SOURCES if getattr(spec, source) is not None]
+        if len(given) > 1:
+            yield document.fault(
+                ('facts', name), f"fact '{name}': expected one of {', '.join(_SOURCES)}, got "
+                + ' and '.join(given))
+            continue
+        try:
+            waiting[name] = compile_expression(spec.expression, names)
+        except DocumentError as error:
+            yield from faults(name, error)
+        else:
+            for read in waiting[name].names:
+                if read in constants.unclear:
+                    yield document.fault(('facts', name, 'expression'),
+                                         f"fact '{name}': {constants.unclear[read]}")
+    while True:
+        ready = [name for name, expression in waiting.items()
+                 if not any(other in waiting for other in expression.names)]
+        if not ready:
+            break
+        for name in ready:
+            text = waiting.pop(name).text
+            try:  # again, with the kinds of the facts it needs
+                expression = compile_expression(text, names, kinds=kinds)
+            except DocumentError as error:
+                yield from faults(name, error)
+                continue
+            facts[name], kinds[name] = DerivedFact(name, specs[name], expression), expression.kind
+    for name, expression in waiting.items():
+        needs = ', '.join(other for other in expression.names if other in waiting)
+        yield document.fault(('facts', name, 'expression'),
+                             f"fact '{name}' needs itself by way of {needs}")

@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The model of the facts file.
+
+    estop: {topic: estop, type: std_msgs/msg/Bool, field: data, mode: heartbeat, max_age: 0.5}
+    facts:
+      finger_gap: {topic: joint_states, type: sensor_msgs/msg/JointState,
+                   field: 'position[name=gripper]', max_age: 0.2, unit: m}
+      tool: {tf: {target: world, source: tool0}}
+      home: {constant: [0, 0, 0.3], unit: m}
+      gap_mm: {expression: finger_gap * 1000, unit: mm}
+    limits:
+      control_msgs/action/GripperCommand: {command.max_effort: [0, 40]}
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal, Optional, Union
+
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+from ...documents.models import as_written, StrictModel
+
+TF_TYPE = 'tf2_msgs/msg/TFMessage'
+TF_TOPICS = ('/tf', '/tf_static')
+TOPIC = re.compile(r'(~?/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*\Z')
+
+
+class QosSpec(StrictModel):
+    """QoS of a subscription; a policy that is not given follows the publishers."""
+
+    reliability: Optional[Literal['reliable', 'best_effort']] = None
+    durability: Optional[Literal['volatile', 'transient_local']] = None
+    depth: int = Field(10, ge=1, le=10000, description='Samples kept until they are read.')
+
+
+class TfSpec(StrictModel):
+    """A pose between two frames."""
+
+    target: str = Field(min_length=1, description='Reference frame, such as world.')
+    source: str = Field(min_length=1, description='Frame whose pose is read, such as tool0.')
+    part: Literal['translation', 'rotation', 'pose'] = Field(
+        'translation', description='(x, y, z) in m; (x, y, z, w); or both, seven numbers.')
+
+
+class FactSpec(StrictModel):
+    """One fact: from a topic, from tf, a constant or an expression; exactly one of the four."""
+
+    topic: Optional[str] = Field(None, description="Relative to the bridge's namespace.")
+    type: Optional[str] = Field(  # noqa: A003
+        None, description='Such as sensor_msgs/msg/JointState.')
+    field: Optional[str] = Field(
+        None, description='Path of the field, such as position[name=gripper] or ranges.')
+    tf: Optional[TfSpec] = None
+    constant: Optional[Any] = None
+    expression: Optional[str] = Field(None, description='Over the names of other facts.')
+    reduce: Union[str, list[str]] = Field(
+        'latest', description='Reducer of the elements, of the window, or [elements, window].')
+    window: float = Field(0.0, ge=0, le=3600, description='Seconds over which to reduce.')
+    max_age: float = Field(1.0, gt=0, description='Seconds; older samples are stale. .inf: never.')
+    unit: str = Field('', description='Only shown; SI by REP 103.')
+    frame: str = Field('', description='Only shown: the frame of the numbers.')
+    description: str = ''
+    max_rate: float = Field(
+        0.0, ge=0, le=10000, description='Maximum rate (Hz) at which samples are read; 0: all.')
+    always: bool = Field(False, description='Subscribed all the time, not on demand.')
+    qos: QosSpec = Field(QosSpec(depth=10))
+
+
+Value = Union[StrictBool, StrictInt, StrictFloat, StrictStr]
+
+
+class SafetySpec(StrictModel):
+    """A topic that motions need; it can stop them."""
+
+    topic: str
+    type: str  # noqa: A003
+    field: Optional[str] = Field(
+        None, description='Path of the field; none: only the arrival of messages counts.')
+    stop_when: Union[Value, list[Value]] = Field(
+        True, description='Value of the field that stops, or several; true includes any number '
+        'except 0. A number may be given by the name of a constant of the message type.')
+    ok_when: Optional[Union[Value, list[Value]]] = Field(
+        None, description='Value of the field that permits motions, or several; every other one '
+        'stops. Instead of stop_when.')
+    mode: Literal['heartbeat', 'on_change'] = Field(
+        'heartbeat', description='heartbeat: silence for max_age stops; on_change: latched topic.')
+    max_age: float = Field(0.5, gt=0, le=60, description='Seconds (steady time).')
+    qos: QosSpec = Field(QosSpec(depth=10))
+
+    def given(self) -> set[str]:
+        """Return the names of the fields that the file gives."""
+        return set(as_written(self))
+
+
+class FactsFile(StrictModel):
+    """The whole file."""
+
+    estop: Union[Literal['none'], SafetySpec] = Field(
+        description="The e-stop's topic; `none` has to be written out.")
+    safety: list[SafetySpec] = Field([], description='Further topics that motions need.')
+    facts: dict[str, FactSpec] = {}
+    limits: dict[str, dict[str, tuple[float, float]]] = Field(
+        {}, description='By action type or server: least and greatest value of goal fields.')

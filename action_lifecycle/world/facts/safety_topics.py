@@ -1,0 +1,87 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The safety topics, with the values that stop or permit motions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .facts_checks import FieldKind, no_topic, safety_specs, wrong_key
+from .facts_file import FactsFile, SafetySpec, TOPIC
+from .limits import collect
+from .selectors import compile_path
+from ..expressions.value_types import Kind
+from ...documents.errors import Fault, LifecycleError
+from ...documents.suggestions import nearest
+from ...documents.yaml_document import Document
+
+_ALLOWED: dict[Kind, tuple[type, ...]] = {
+    Kind.TRUTH: (bool,), Kind.NUMBER: (bool, int, float), Kind.TEXT: (str,),
+    Kind.ANY: (bool, int, float, str)}
+
+
+@dataclass(frozen=True)
+class SafetyTopic:
+    """A safety topic; `values` of its field stop, or if `permits`, only they permit motions."""
+
+    label: str
+    spec: SafetySpec
+    values: tuple[Any, ...]
+    permits: bool
+
+    def stops(self, value: Any) -> bool:
+        """Whether a value of the field stops; NaN does, and with `permits` any unlisted value."""
+        if value != value:  # a NaN
+            return True
+        listed = any(bool(value) is one if isinstance(one, bool) else bool(value == one)
+                     for one in self.values)
+        return listed is not self.permits
+
+
+def safety_topics(
+    document: Document, file: FactsFile, field_kind: FieldKind
+) -> Iterator[SafetyTopic | Fault]:
+    """Yield the e-stop and the other safety topics, and the faults of their fields and values."""
+    for path, spec in safety_specs(file):
+        label = 'e-stop' if path == ('estop',) else 'safety'
+        if spec.field is None and path == ('estop',):
+            yield document.fault(path, "the e-stop needs a 'field'")
+            continue
+        if not TOPIC.match(spec.topic):
+            yield document.fault((*path, 'topic'), no_topic(spec.topic))
+        key = 'stop_when' if spec.ok_when is None else 'ok_when'
+        given = getattr(spec, key)
+        values = list(given) if isinstance(given, list) else [given]
+        if key == 'ok_when' and 'stop_when' in spec.given():
+            yield document.fault(path, "expected 'stop_when' or 'ok_when', got both")
+        if not values or (key == 'ok_when' and spec.field is None):
+            yield document.fault((*path, key), 'expected at least one value' if not values
+                                 else "'ok_when' needs a 'field'")
+        if spec.field is None:
+            try:
+                field_kind(spec.type, '')
+            except LifecycleError as error:
+                yield document.fault((*path, wrong_key(error)), str(error))
+            yield SafetyTopic(label, spec, tuple(values), key == 'ok_when')
+            continue
+        try:
+            compile_path(spec.field, spec.type)
+            kind = field_kind(spec.type, spec.field)
+            constants = collect([field_kind.constants(spec.type, spec.field)]).values
+        except LifecycleError as error:
+            yield document.fault((*path, wrong_key(error)), str(error))
+            continue
+        allowed = _ALLOWED.get(kind, ())
+        if kind is Kind.NUMBER:
+            values = [constants.get(value, value) if isinstance(value, str) else value
+                      for value in values]
+        for value in values:
+            if not isinstance(value, allowed):
+                yield document.fault(
+                    (*path, key if allowed else 'field'), f"field '{spec.field}' is {kind.value}: "
+                    + (f'it is never {value!r}' + nearest(str(value), constants) if allowed
+                       else 'expected one value'))
+        yield SafetyTopic(label, spec, tuple(values), key == 'ok_when')

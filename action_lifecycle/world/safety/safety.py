@@ -1,0 +1,281 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Decides by the e-stop and the other safety topics whether motions may run; it fails closed.
+
+NOT_READY: a topic is not received as required, and nothing has moved yet. No motion starts; the
+state becomes READY by itself. STOPPED: a topic says stop, or is not received after something has
+moved. STOPPED is latched with its first reason until a person clears it; only a topic that says
+stop replaces another reason. This is a software guard against mistakes, not a certified safety
+function; an emergency stop must be wired.
+
+A message does not tell its publisher, so a safety topic must have only one. With two publishers it
+would be unknown which one has released its stop or has gone silent.
+
+Times are seconds of a steady clock, as a watchdog must also run while a simulation is paused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import IntEnum
+import math
+from typing import Any
+
+from ..facts.facts import FactSet
+from ..facts.facts_file import SafetySpec
+from ..facts.safety_topics import SafetyTopic
+from ..facts.selectors import compile_path, header_stamp, Reader
+from ...lifecycle.states import ErrorCode
+
+BEATS = 3  #: consecutive heartbeats after which a topic counts as received
+APART = 0.05  #: minimum time (s) between two counted heartbeats; queued ones come at once
+LATE = 0.02  #: delay (s) of an evaluation from which on this process counts as blocked
+LISTEN = 0.1  #: extra time (s) for a process that was blocked to read waiting messages
+
+
+class Safety(IntEnum):
+    """The numbers are those of action_lifecycle_msgs/SafetyState."""
+
+    NOT_READY = 0
+    READY = 1
+    STOPPED = 2
+
+
+@dataclass(frozen=True)
+class SafetyStatus:
+    """The safety state and the first reason for it."""
+
+    state: Safety
+    code: ErrorCode = ErrorCode.NONE
+    reason: str = ''
+    topic: str = ''
+
+    @property
+    def message(self) -> str:
+        """Return the reason; for a stop, with what to do about it."""
+        latched = '; latched: check the robot, then call clear_stop with an actor'
+        return self.reason + (latched if self.state is Safety.STOPPED else '')
+
+
+_READY = SafetyStatus(Safety.READY)
+
+
+class _Guard:
+    """One safety topic."""
+
+    def __init__(self, given: SafetyTopic, topic: str) -> None:
+        self.spec = spec = given.spec
+        self.topic = topic
+        self._given = given
+        self.unseen = True  #: no valid message from the current publisher yet
+        self._name = f"{given.label} topic '{topic}'"
+        self._read: Reader | None = \
+            None if spec.field is None else compile_path(spec.field, spec.type)[0]
+        self._heartbeat = spec.mode == 'heartbeat'
+        self._apart = min(APART, spec.max_age / 4)
+        self._publishers: Collection[bytes] = frozenset()
+        self._says_stop = False
+        self._said_stop = -math.inf
+        self._lost = False
+        self._fault = ''  #: why the last message does not count
+        self._seen = -math.inf
+        self._beats = 0
+        self._counted = -math.inf
+        self._spared = -math.inf  #: silence does not count until then
+
+    # -- input
+
+    def set_publishers(self, publishers: Collection[bytes]) -> bool:
+        """Update the publishers; returns whether one has gone, so that its value is unknown."""
+        before, self._publishers = self._publishers, frozenset(publishers)
+        lost = bool(frozenset(before) - self._publishers)
+        if lost:
+            self.unseen = self._lost = True
+            self._says_stop = False
+            self._fault = ''
+            self._beats = 0
+        return lost
+
+    def take(self, message: Any, now: float, published: float | None, latched: bool) -> None:
+        if self._stops(message):
+            self._says_stop, self._said_stop = True, now
+        else:
+            self._fault = self._fault_of(message, published, latched)
+            if self._fault or (latched and not self.unseen):  # a live message is newer
+                return
+            self._says_stop = False
+        self.unseen = self._lost = False
+        if latched and self._heartbeat:
+            return
+        self._seen, self._spared = now, -math.inf
+        if now >= self._counted + self._apart or not self._beats:
+            self._beats += 1
+            self._counted = now
+
+    def _stops(self, message: Any) -> bool:
+        if self._read is None:
+            return False
+        try:
+            return self._given.stops(self._read(message))
+        except (LookupError, AttributeError, ValueError, TypeError):
+            return True  # an unreadable value stops
+
+    def _fault_of(self, message: Any, published: float | None, latched: bool) -> str:
+        """Return why a message that permits motions does not count."""
+        if latched and self._heartbeat:
+            return 'a latched message is no heartbeat'
+        stamp = None if published is None else header_stamp(message)
+        if stamp is None or published is None or abs(published - stamp) <= self.spec.max_age:
+            return ''
+        how = 'older than' if stamp < published else 'ahead of ROS time by more than'
+        return f'its stamps are {how} {self.spec.max_age:g} s'
+
+    # -- state
+
+    def expiry(self) -> float:
+        """Return when silence begins to count; infinite if it counts already, or never."""
+        return self._expiry() if self._heartbeat and self._beats else math.inf
+
+    def _expiry(self) -> float:
+        return max(self._seen + self.spec.max_age, self._spared)
+
+    def pass_time(self, now: float, *, spare: bool) -> None:
+        """Reset the heartbeats after silence; `spare`: allow more if this process was late."""
+        expiry = self.expiry()
+        if now < expiry:
+            return
+        if spare and now > expiry + LATE and self._spared == -math.inf:
+            self._spared = min(now + LISTEN, self._seen + 2 * self.spec.max_age)
+        if now >= self._expiry():
+            self._beats = 0
+
+    def stop_reason(self, now: float) -> str:
+        """Return why the topic stops, now or within the last `max_age`; '' if it does not."""
+        if self._says_stop:
+            return f'{self._name} says stop'
+        if now < self._said_stop + self.spec.max_age:
+            return f'{self._name} has said stop within the last {self.spec.max_age:g} s'
+        return ''
+
+    def doubt(self) -> str:
+        """Return why it is unknown whether the topic permits motions; '' if it is known."""
+        count = len(self._publishers)
+        why = f': {self._fault}' if self._fault else ''
+        if count > 1:
+            return f'{self._name} has {count} publishers, and which of them says what can not ' \
+                   'be told; give each a topic of its own'
+        if self._lost:
+            return f'{self._name} has lost a publisher{why}'
+        if self.unseen:
+            return f'{self._name} was never seen{why}'
+        if not self._heartbeat or self._beats >= BEATS:
+            return ''
+        if self._beats:
+            return f'{self._name} was not heard {BEATS} times in a row yet'
+        return f'{self._name} has been silent for {self.spec.max_age:g} s{why}'
+
+
+class SafetyMonitor:
+    """
+    Monitors all safety topics and latches stops; calls `on_change(status)` on each change.
+
+    `before`: the stop that was latched before a restart. `full_name` returns the topic names for
+    messages. `moved`: whether a motion has run since activation; from then on, a topic that is not
+    received latches a stop.
+
+    A late evaluation shows that this process was blocked and could not receive. Silence then
+    counts `LISTEN` s later, after waiting messages were read, but at most one `max_age` later.
+    """
+
+    def __init__(
+        self, facts: FactSet, on_change: Callable[[SafetyStatus], None],
+        before: SafetyStatus | None = None, full_name: Callable[[str], str] = str,
+    ) -> None:
+        self._guards = [_Guard(given, full_name(given.spec.topic)) for given in facts.safety]
+        self._on_change = on_change
+        self.moved = False
+        self.status = SafetyStatus(Safety.NOT_READY)
+        self.status = before or self._judge(-math.inf)
+
+    def specs(self) -> list[SafetySpec]:
+        """Return the topics to subscribe to."""
+        return [guard.spec for guard in self._guards]
+
+    def unseen(self, topic: str) -> bool:
+        """Return whether a topic (full name) has had no valid message yet."""
+        return any(guard.unseen for guard in self._guards if guard.topic == topic)
+
+    def ingest(
+        self, spec: SafetySpec, message: Any, now: float, published: float | None = None, *,
+        latched: bool = False,
+    ) -> None:
+        """
+        Process a message of the topic of `spec` at steady time `now`.
+
+        `published`: ROS time (s) of its publication, for a live message of its arrival; None: not
+        known. `latched`: it was published before the subscription.
+        """
+        self.advance(now)  # counts a silence that this message ends
+        for guard in self._guards:
+            if guard.spec is spec:
+                guard.take(message, now, published, latched)
+        self.advance(now)
+
+    def set_publishers(self, spec: SafetySpec, publishers: Collection[bytes], now: float) -> bool:
+        """
+        Update the publishers of the topic of `spec`.
+
+        Returns whether one has gone; then the latched message has to be fetched again.
+        """
+        lost = [guard.set_publishers(publishers) for guard in self._guards if guard.spec is spec]
+        self.advance(now)
+        return any(lost)
+
+    def advance(self, now: float) -> None:
+        """Evaluate the topics at `now`."""
+        for guard in self._guards:
+            guard.pass_time(now, spare=self.status.state is Safety.READY)
+        if self.status.state is not Safety.STOPPED:
+            self._set(self._judge(now))
+        elif self.status.code is ErrorCode.SAFETY_STALE:
+            status = self._judge(now)
+            if status.code is ErrorCode.ESTOP:
+                self._set(status)
+
+    def next_deadline(self) -> float:
+        """Return when silence would begin to count; infinite while stopped."""
+        if self.status.state is Safety.STOPPED:
+            return math.inf
+        return min((guard.expiry() for guard in self._guards), default=math.inf)
+
+    def clear(self, now: float) -> str:
+        """Clear a latched stop; returns why this is not possible, '' if it is cleared."""
+        self.advance(now)
+        if self.status.state is Safety.STOPPED:
+            status = self._judge(now)
+            if status.state is not Safety.READY:
+                return status.reason
+            self._set(status)
+        return ''
+
+    def _judge(self, now: float) -> SafetyStatus:
+        for guard in self._guards:
+            reason = guard.stop_reason(now)
+            if reason:
+                return SafetyStatus(Safety.STOPPED, ErrorCode.ESTOP, reason, guard.topic)
+        for guard in self._guards:
+            reason = guard.doubt()
+            if reason and self.moved and self.status.state is Safety.READY:
+                return SafetyStatus(Safety.STOPPED, ErrorCode.SAFETY_STALE, reason, guard.topic)
+            if reason:
+                return SafetyStatus(
+                    Safety.NOT_READY, ErrorCode.SAFETY_NOT_READY, reason, guard.topic)
+        return _READY
+
+    def _set(self, status: SafetyStatus) -> None:
+        if status != self.status:
+            self.status = status
+            self._on_change(status)
