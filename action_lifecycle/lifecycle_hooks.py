@@ -23,7 +23,7 @@ from .graphs.machine import Machine
 from .graphs.packaged import packaged_graph
 from .journal.journal import Journal
 from .journal.sessions import SessionLedger, Sessions, step_to
-from .lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
+from .lifecycle.states import ActionOutcome, ActionState, ErrorCode, LedgerTaskStatus
 
 __all__ = [
     'ActionRetryTracker', 'ActionState', 'FlowLifecycleState', 'FlowState', 'LedgerTaskStatus',
@@ -84,7 +84,7 @@ def get_action_state(user_prompt: str, action_id: str | int) -> ActionState:
 
 def set_action_state(
     user_prompt: str, action_id: str | int, state: ActionState | str, reason: str = '', *,
-    outcome: Outcome | str | None = None, error_code: ErrorCode = ErrorCode.NONE,
+    outcome: ActionOutcome | str | None = None, error_code: ErrorCode = ErrorCode.NONE,
     evidence: list[dict[str, Any]] | None = None,
 ) -> None:
     """

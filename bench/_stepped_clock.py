@@ -22,7 +22,7 @@ class Later:
 
 
 class SteppedClock:
-    """`lifecycle.ports.Clock` in s that goes on when told; the journal reads its times too."""
+    """A `LifecycleClock` in s that advances when told; the journal reads its times too."""
 
     boot_id = 'bench'
 

@@ -50,7 +50,7 @@ from action_lifecycle.flow.files.edit import parse_edit
 from action_lifecycle.flow.scheduling.scheduler import Claim, Dependencies, Scheduler
 from action_lifecycle.graphs.packaged import config_file
 from action_lifecycle.journal import Journal
-from action_lifecycle.lifecycle.states import Outcome
+from action_lifecycle.lifecycle.states import ActionOutcome
 
 SIZES = (100, 215, 464, 1_000, 2_154, 4_642, 10_000)
 LARGE = SIZES[-1]
@@ -88,7 +88,7 @@ def schedule(after: dict[str, dict[str, str]]) -> None:
             at_work.append(best.key[1])
         for name in at_work:
             scheduler.end('f', name)
-            claim(dependencies.ended(name, Outcome.SUCCEEDED)[0])
+            claim(dependencies.ended(name, ActionOutcome.SUCCEEDED)[0])
         ended += len(at_work)
         at_work = []
 
@@ -99,7 +99,7 @@ def only_ready(after: dict[str, dict[str, str]]) -> None:
     front = dependencies.ready()
     while front:
         front = [ready for name in front
-                 for ready in dependencies.ended(name, Outcome.SUCCEEDED)[0]]
+                 for ready in dependencies.ended(name, ActionOutcome.SUCCEEDED)[0]]
 
 
 def by_graphlib(after: dict[str, dict[str, str]]) -> None:

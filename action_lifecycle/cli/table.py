@@ -140,10 +140,10 @@ def attempts_table(changes: Iterable[Any], box: Box = HEAVY_HEAD) -> Table:
     for name in ('action', 'attempt', 'the controller said', 'the sensors said', 'evidence',
                  'outcome'):
         table.add_column(name, overflow='fold', justify='right' if name == 'attempt' else 'left')
-    attempts: dict[str, dict[int, Attempt]] = {}
+    attempts: dict[str, dict[int, AttemptRow]] = {}
     for change in changes:
         attempts.setdefault(change.action_id, {}).setdefault(
-            change.attempt, Attempt()).take(change)
+            change.attempt, AttemptRow()).take(change)
     for action_id, numbered in attempts.items():
         for number, attempt in sorted(numbered.items()):
             table.add_row(
@@ -154,7 +154,7 @@ def attempts_table(changes: Iterable[Any], box: Box = HEAVY_HEAD) -> Table:
 
 
 @dataclass
-class Attempt:
+class AttemptRow:
     """What the controller and the sensors reported in one attempt of an action."""
 
     controller: str = ''

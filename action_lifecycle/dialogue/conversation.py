@@ -30,7 +30,7 @@ class WorkProgress(Protocol):
         """Return the progress from 0 to 1; it never decreases."""
 
 
-class Work(Protocol):
+class InvokedWork(Protocol):
     """The work of states of type `invoker`; `Invoker` implements it."""
 
     @property
@@ -52,13 +52,13 @@ class Reply(NamedTuple):
 
 class Conversation:
     """
-    The user's interface to a machine with a `Dialogue` and, for invoker states, a `Work`.
+    The user's interface to a machine with a `Dialogue` and, for invoker states, an `InvokedWork`.
 
     A poll waits while an event of the user is processed, so that it sees no incomplete transition.
     Do not call it from a hook of the machine.
     """
 
-    def __init__(self, machine: Machine, dialogue: Dialogue, work: Work | None = None) -> None:
+    def __init__(self, machine: Machine, dialogue: Dialogue, work: InvokedWork | None = None) -> None:
         self._machine = machine
         self._dialogue = dialogue
         self._work = work

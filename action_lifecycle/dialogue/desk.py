@@ -23,7 +23,7 @@ from ..documents.models import read_back, StrictModel
 from ..documents.suggestions import nearest
 from ..journal.journal import Journal
 from ..journal.row import Entry, JournalError, Row
-from ..lifecycle.ports import Clock, Handle, Question
+from ..lifecycle.ports import Handle, LifecycleClock, Question
 from ..lifecycle.states import ErrorCode
 
 REMEMBERED = 1000
@@ -41,7 +41,7 @@ class AnswerRefused(LifecycleError):
 
 
 @dataclass(frozen=True)
-class Request:
+class OpenRequest:
     """An open question with its text filled in."""
 
     id: str  # noqa: A003
@@ -55,13 +55,13 @@ class Request:
 class Listener:
     """A listener to the questions and answers of one flow; by default it does nothing."""
 
-    def asked(self, request: Request, again: bool) -> None:
+    def asked(self, request: OpenRequest, again: bool) -> None:
         """Handle a question; `again`: it was asked before a restart."""
 
-    def answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
+    def answered(self, request: OpenRequest, answer: str, actor: str, comment: str) -> None:
         """Handle an answer; at the timeout the actor is NOBODY, with the default or ''."""
 
-    def withdrawn(self, request: Request) -> None:
+    def withdrawn(self, request: OpenRequest) -> None:
         """Handle that a question was withdrawn."""
 
 
@@ -83,19 +83,19 @@ class OperatorDesk:
     """
 
     def __init__(
-        self, clock: Clock, changed: Callable[[], None], journal: Journal | None = None,
+        self, clock: LifecycleClock, changed: Callable[[], None], journal: Journal | None = None,
         facts: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         self.clock = clock
         self.changed = changed
         self.journal = journal
         self.facts = facts
-        self.open: dict[str, Request] = {}
+        self.open: dict[str, OpenRequest] = {}
         self.listeners: Listeners | None = None
         self.log = logging.getLogger('action_lifecycle')
         self._timers: dict[str, Handle] = {}
         self._closed: dict[str, tuple[ErrorCode, str]] = {}
-        self._read: dict[tuple[str, str, str], _Before] = {}
+        self._read: dict[tuple[str, str, str], _EarlierQuestion] = {}
 
     def ask(
         self, question: Question, answer: Callable[[str, str], None],
@@ -109,7 +109,7 @@ class OperatorDesk:
         if before is not None and before.expired:
             expired()
             return _Asked(self, before.id)
-        request = self._new(question, answer, expired) if before is None else Request(
+        request = self._new(question, answer, expired) if before is None else OpenRequest(
             before.id, replace(question, text=before.text), before.asked_at, before.deadline,
             answer, expired)
         self.open[request.id] = request
@@ -123,10 +123,10 @@ class OperatorDesk:
 
     def _new(
         self, question: Question, answer: Callable[[str, str], None], expired: Callable[[], None]
-    ) -> Request:
+    ) -> OpenRequest:
         now = self.clock.now()
         text = worded(question, self.facts, self.journal)
-        request = Request(
+        request = OpenRequest(
             uuid.uuid4().hex, replace(question, text=text), now,
             now + question.timeout if question.timeout else 0.0, answer, expired)
         try:
@@ -159,7 +159,7 @@ class OperatorDesk:
                 ErrorCode.JOURNAL_FAILED, f'the answer can not be recorded: {error}') from error
         self._answered(request, answer, actor, comment)
 
-    def _answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
+    def _answered(self, request: OpenRequest, answer: str, actor: str, comment: str) -> None:
         self._close(request, _how_it_ended(request.id, answer, actor))
         self._listener(request).answered(request, answer, actor, comment)
         if answer:
@@ -167,7 +167,7 @@ class OperatorDesk:
         else:
             request.expired()
 
-    def _time_is_up(self, request: Request) -> None:
+    def _time_is_up(self, request: OpenRequest) -> None:
         if request.id not in self.open:
             return
         default = request.question.default  # '': none
@@ -185,11 +185,11 @@ class OperatorDesk:
                                   'nobody waits for the answer any more'))
             self._listener(request).withdrawn(request)
 
-    def _listener(self, request: Request) -> Listener:
+    def _listener(self, request: OpenRequest) -> Listener:
         found = self.listeners.of(request.question.flow_id) if self.listeners is not None else None
         return found or Listener()
 
-    def _close(self, request: Request, how: tuple[ErrorCode, str]) -> None:
+    def _close(self, request: OpenRequest, how: tuple[ErrorCode, str]) -> None:
         self.open.pop(request.id)
         timer = self._timers.pop(request.id, None)
         if timer is not None:
@@ -203,7 +203,7 @@ class OperatorDesk:
             del self._closed[next(iter(self._closed))]
 
     def _note(
-        self, request: Request, event: str, data: Mapping[str, Any], actor: str = ''
+        self, request: OpenRequest, event: str, data: Mapping[str, Any], actor: str = ''
     ) -> None:
         question = request.question
         if self.journal is not None and question.flow_id:
@@ -228,7 +228,7 @@ class OperatorDesk:
     def _take_back(self, row: Row, data: Mapping[str, Any]) -> None:
         if row.event == 'question_asked':
             asked = read_back(_AskedNote, data)
-            self._read[row.flow_id, row.action_id, asked.key] = _Before(
+            self._read[row.flow_id, row.action_id, asked.key] = _EarlierQuestion(
                 asked.id, asked.text, row.ros_time or 0.0, asked.deadline,
                 lambda: self.journal.elapsed_since(row) if self.journal else 0.0)
             return
@@ -263,7 +263,7 @@ class _EndNote(StrictModel):
 
 
 @dataclass
-class _Before:
+class _EarlierQuestion:
     """A question from before a restart."""
 
     id: str  # noqa: A003

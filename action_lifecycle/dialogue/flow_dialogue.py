@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import logging
 from typing import Any
 
-from .desk import Listener, NOBODY, OperatorDesk, Request
+from .desk import Listener, NOBODY, OpenRequest, OperatorDesk
 from .dialogue import Dialogue, DialogueEntry, MAX_ENTRIES, Persistence
 from .hooks import find_hooks
 from ..flow.run.flow_hooks import Extension
@@ -19,7 +19,7 @@ from ..graphs.packaged import packaged_graph
 from ..journal.journal import Journal
 from ..journal.reader import JournalReader
 from ..journal.row import Entry, Row
-from ..lifecycle.ports import Clock
+from ..lifecycle.ports import LifecycleClock
 
 EVENT = 'dialogue'
 """Event of the journal notes with entries."""
@@ -34,7 +34,7 @@ class FlowDialogue(Listener):
     """
 
     def __init__(
-        self, run: FlowRun, journal: Journal, clock: Clock, entries: Iterable[DialogueEntry], *,
+        self, run: FlowRun, journal: Journal, clock: LifecycleClock, entries: Iterable[DialogueEntry], *,
         begun: bool,
     ) -> None:
         self._flow_id = run.flow_id
@@ -68,7 +68,7 @@ class FlowDialogue(Listener):
         except Exception as error:  # hooks are a user's
             self._log.error('dialogue of %s, %s: %r', self._flow_id, event, error)
 
-    def asked(self, request: Request, again: bool) -> None:
+    def asked(self, request: OpenRequest, again: bool) -> None:
         """Record a question; `again`: it was recorded before a restart."""
         self._waiting.add(request.id)
         question = request.question
@@ -79,7 +79,7 @@ class FlowDialogue(Listener):
             'options': list(question.options), 'default': question.default}, sender='invoker',
             again=again)
 
-    def answered(self, request: Request, answer: str, actor: str, comment: str) -> None:
+    def answered(self, request: OpenRequest, answer: str, actor: str, comment: str) -> None:
         """Record an answer, or a timeout."""
         self._waiting.discard(request.id)
         question = request.question
@@ -96,7 +96,7 @@ class FlowDialogue(Listener):
         else:
             self.fire('answer', answer, sender='user')
 
-    def withdrawn(self, request: Request) -> None:
+    def withdrawn(self, request: OpenRequest) -> None:
         """Record that a question was withdrawn."""
         self._waiting.discard(request.id)
         self.fire('withdraw', None, sender='invoker')
@@ -139,7 +139,7 @@ class FlowDialogue(Listener):
 class FlowDialogues(Extension):
     """The dialogues of the running flows; listens to the desk."""
 
-    def __init__(self, journal: Journal, clock: Clock, desk: OperatorDesk) -> None:
+    def __init__(self, journal: Journal, clock: LifecycleClock, desk: OperatorDesk) -> None:
         self._journal = journal
         self._clock = clock
         self._open: dict[str, FlowDialogue] = {}

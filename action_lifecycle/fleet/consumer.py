@@ -24,11 +24,11 @@ from .checkpoints import TTL
 from .errors import LedgerUnavailable
 from .ledger import Ledger
 from .loop_thread import end
-from .operation import Lost, Operation, Request
+from .operation import Lost, Operation, OperationRequest
 from .operation_states import OperationState as State
 from ..documents.errors import LifecycleError
 
-__all__ = ['Lost', 'Operation', 'OperationConsumer', 'Request', 'Work', 'submit']
+__all__ = ['Lost', 'Operation', 'OperationConsumer', 'OperationRequest', 'OperationWork', 'submit']
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,22 +48,22 @@ _TO_CLAIMED = {
 }
 
 
-class Work(Protocol):
+class OperationWork(Protocol):
     """The work of a worker."""
 
     def ready(self) -> bool:
         """Whether the worker can take a request now."""
 
-    async def gather(self, request: Request) -> dict[str, Any]:
+    async def gather(self, request: OperationRequest) -> dict[str, Any]:
         """Collect the data for the work, as JSON data; must not move anything."""
 
     async def perform(self, operation: Operation, gathered: dict[str, Any]) -> Any:
         """Do the work and return its result, JSON data; call `start_motion` before any motion."""
 
-    def goes_on(self, request: Request) -> bool:
+    def goes_on(self, request: OperationRequest) -> bool:
         """Whether this worker has begun the request before a restart and can resume it."""
 
-    async def take_over(self, request: Request) -> str:
+    async def take_over(self, request: OperationRequest) -> str:
         """
         Ask a person about a request that was lost after its first motion.
 
@@ -80,7 +80,7 @@ class OperationConsumer:
     """
 
     def __init__(
-        self, ledger: Ledger, stream: str, group: str, work: Work, *, name: str = '',
+        self, ledger: Ledger, stream: str, group: str, work: OperationWork, *, name: str = '',
         min_idle: float = MIN_IDLE, max_tries: int = MAX_TRIES,
     ) -> None:
         self.name = name or uuid.uuid4().hex
@@ -136,7 +136,7 @@ class OperationConsumer:
         tries = await self._requests.tries(message_id)
         if not tries:
             return  # another worker has it now
-        request = Request(message_id, fields.get('trace_id') or message_id, fields, tries)
+        request = OperationRequest(message_id, fields.get('trace_id') or message_id, fields, tries)
         if fields and await self._requests.age(message_id) <= TTL:  # else it may have expired
             await self._operations.receive(  # also for a repeated delivery
                 request.trace_id, {'msg_id': message_id, 'stream': self._stream})
@@ -161,7 +161,7 @@ class OperationConsumer:
         else:
             await self._claim(request, state)
 
-    async def _ask(self, request: Request, state: State) -> None:
+    async def _ask(self, request: OperationRequest, state: State) -> None:
         """Ask a person about a request lost after its first motion; other requests go on."""
         try:
             actor = await self._keep(request, self._work.take_over(request))
@@ -178,12 +178,12 @@ class OperationConsumer:
         finally:
             del self._asking[request.message_id]
 
-    async def _claim(self, request: Request, state: State, *, moved: bool = False) -> None:
+    async def _claim(self, request: OperationRequest, state: State, *, moved: bool = False) -> None:
         async with self._working:
             await self._work_on(request, state, {}, moved=moved)
 
     async def _work_on(
-        self, request: Request, state: State, metadata: dict[str, Any], *, moved: bool = False
+        self, request: OperationRequest, state: State, metadata: dict[str, Any], *, moved: bool = False
     ) -> None:
         now = time.monotonic()
         if not await self._requests.renew(request.message_id):
@@ -236,7 +236,7 @@ class OperationConsumer:
         await self._done(request)
 
     async def _keep(
-        self, request: Request, work: Coroutine[Any, Any, Any],
+        self, request: OperationRequest, work: Coroutine[Any, Any, Any],
         operation: Operation | None = None,
     ) -> Any:
         """Run `work` and renew the claim; raises Lost if another worker has the request."""
@@ -252,7 +252,7 @@ class OperationConsumer:
             raise Lost(f'operation {request.trace_id} was taken over')
         return working.result()
 
-    async def _is_held(self, request: Request, operation: Operation | None) -> bool:
+    async def _is_held(self, request: OperationRequest, operation: Operation | None) -> bool:
         """Renew the claim on a request; False if another worker has it."""
         now = time.monotonic()
         with contextlib.suppress(LedgerUnavailable):
@@ -263,14 +263,14 @@ class OperationConsumer:
                 operation.held_until = now + self._min_idle
         return True
 
-    async def _done(self, request: Request) -> None:
+    async def _done(self, request: OperationRequest) -> None:
         await self._requests.done(request.message_id)
 
-    async def _give_up(self, request: Request, error: str) -> None:
+    async def _give_up(self, request: OperationRequest, error: str) -> None:
         await self._operations.move(request.trace_id, State.ERRORED, {'error': error})
         await self._bury(request, error)
 
-    async def _bury(self, request: Request, error: str) -> None:
+    async def _bury(self, request: OperationRequest, error: str) -> None:
         await self._requests.bury(request.message_id, {
             'original_stream': self._stream, 'original_id': request.message_id,
             'trace_id': request.trace_id, 'error': error, 'attempt': request.tries,

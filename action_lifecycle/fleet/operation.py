@@ -20,7 +20,7 @@ _LOG = logging.getLogger(__name__)
 AGAIN = 0.5  # delay (s) between tries while the server is away
 
 
-class Request(NamedTuple):
+class OperationRequest(NamedTuple):
     """A request: id of its stream entry, trace id, fields, and number of its delivery."""
 
     message_id: str
@@ -41,7 +41,7 @@ class Operation:
     """
 
     def __init__(
-        self, operations: Operations, request: Request, fence: str, *, held_until: float,
+        self, operations: Operations, request: OperationRequest, fence: str, *, held_until: float,
         moved: bool = False,
     ) -> None:
         self.request = request

@@ -27,7 +27,7 @@ _ENDED = frozenset({LedgerTaskStatus.COMPLETED, LedgerTaskStatus.FAILED,
                     LedgerTaskStatus.CANCELLED, LedgerTaskStatus.SKIPPED})
 
 
-class Task(NamedTuple):
+class LedgerTask(NamedTuple):
     """A task in the ledger; `updated` in s since 1970."""
 
     task_id: str
@@ -90,7 +90,7 @@ class Tasks(Protocol):
     def lease(self, session: str, task_id: str) -> Lease | None:
         """Return the valid claim of a task, or None."""
 
-    def tasks(self, session: str) -> dict[str, Task]:
+    def tasks(self, session: str) -> dict[str, LedgerTask]:
         """Return the tasks by id."""
 
     def history(self, session: str) -> list[Happening]:
@@ -118,7 +118,7 @@ class SmartLedger:
         self._tokens: dict[str, int] = {}
 
     @property
-    def tasks(self) -> dict[str, Task]:
+    def tasks(self) -> dict[str, LedgerTask]:
         """Return the current tasks by id."""
         return self._tasks.tasks(self.user_prompt)
 
@@ -190,7 +190,7 @@ class MemoryTasks:
         self._lock = threading.Lock()
         self._leases: dict[tuple[str, str], tuple[Lease, float]] = {}
         self._last_tokens: dict[tuple[str, str], int] = {}
-        self._kept: dict[str, dict[str, Task]] = {}
+        self._kept: dict[str, dict[str, LedgerTask]] = {}
         self._history: dict[str, list[Happening]] = {}
 
     def claim(self, session: str, task_id: str, claimant: str, holder: str, lease: float) -> int:
@@ -233,7 +233,7 @@ class MemoryTasks:
             held = self._valid(key)
             if held is not None and held.holder != holder:
                 return False
-            self._kept.setdefault(session, {})[task_id] = Task(
+            self._kept.setdefault(session, {})[task_id] = LedgerTask(
                 task_id, status, reason, time.time())
             self._note(key, status.value, held, reason)
             return True
@@ -249,7 +249,7 @@ class MemoryTasks:
             held = self._valid(key)
             return None if held is None else (held, self._leases[key][1] - self._clock())
 
-    def tasks(self, session: str) -> dict[str, Task]:
+    def tasks(self, session: str) -> dict[str, LedgerTask]:
         with self._lock:
             return dict(self._kept.get(session, {}))
 

@@ -21,7 +21,7 @@ from .run.summary import why_failed
 from ..documents.errors import LifecycleError, TransitionNotAllowed
 from ..graphs.graph import Graph
 from ..lifecycle.action import Action
-from ..lifecycle.ports import Clock, Operator, Verifier, World
+from ..lifecycle.ports import LifecycleClock, Operator, Verifier, World
 
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 
@@ -40,7 +40,7 @@ class Orchestrator(FlowRunner):
     """
 
     def __init__(
-        self, graph: Graph, recorder: JournalRecorder, world: World, clock: Clock,
+        self, graph: Graph, recorder: JournalRecorder, world: World, clock: LifecycleClock,
         operator: Operator, verifier: Verifier, flow_changed: Callable[[FlowRun], None],
     ) -> None:
         super().__init__(graph, recorder, world, clock, operator, verifier, flow_changed)

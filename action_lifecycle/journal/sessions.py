@@ -26,7 +26,7 @@ from ..graphs.graph import Graph, Transition
 from ..graphs.machine import Change, Machine
 from ..lifecycle.action import Action
 from ..lifecycle.spec import ActionSpec
-from ..lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
+from ..lifecycle.states import ActionOutcome, ActionState, ErrorCode, LedgerTaskStatus
 
 _LOG = logging.getLogger(__name__)
 
@@ -43,8 +43,8 @@ RESTORED_AS = {
 """The state of an action that is restored from its status in the ledger."""
 
 _RESTORED_OUTCOMES = {
-    LedgerTaskStatus.CANCELLED: Outcome.CANCELED,
-    LedgerTaskStatus.SKIPPED: Outcome.SKIPPED,
+    LedgerTaskStatus.CANCELLED: ActionOutcome.CANCELED,
+    LedgerTaskStatus.SKIPPED: ActionOutcome.SKIPPED,
 }
 
 
@@ -116,7 +116,7 @@ class Sessions:
 
     def set_state(
         self, action: SessionAction, state: str, reason: str, *,
-        outcome: Outcome | str | None = None, error_code: ErrorCode = ErrorCode.NONE,
+        outcome: ActionOutcome | str | None = None, error_code: ErrorCode = ErrorCode.NONE,
         evidence: list[dict[str, Any]] | None = None,
     ) -> None:
         """
@@ -253,14 +253,14 @@ def _may_be_walked(
         or (step.event == 'request_verification' and action.physical()))
 
 
-def _outcome(action: SessionAction, step: Transition, outcome: Outcome | str | None) -> str:
+def _outcome(action: SessionAction, step: Transition, outcome: ActionOutcome | str | None) -> str:
     """Return the outcome of an action that ends; raises StateTransitionError if impossible."""
     if step.source == ActionState.ASSIGNED:
-        possible = [Outcome.SKIPPED, Outcome.CANCELED]
+        possible = [ActionOutcome.SKIPPED, ActionOutcome.CANCELED]
     elif action.passed_completed:
-        possible = [Outcome.SUCCEEDED]
+        possible = [ActionOutcome.SUCCEEDED]
     else:
-        possible = [Outcome.FAILED, Outcome.CANCELED]
+        possible = [ActionOutcome.FAILED, ActionOutcome.CANCELED]
     wanted = possible[0] if outcome is None else outcome
     if wanted not in possible or (outcome is None and step.source == ActionState.ASSIGNED):
         raise StateTransitionError(

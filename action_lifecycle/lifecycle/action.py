@@ -15,7 +15,7 @@ from typing import Any
 
 from .ports import Evidence, Recorder
 from .spec import ActionSpec
-from .states import ActionState, ErrorCode, ledger_status, LedgerTaskStatus, Outcome
+from .states import ActionOutcome, ActionState, ErrorCode, ledger_status, LedgerTaskStatus
 from ..graphs.graph import Graph
 from ..graphs.machine import Machine
 
@@ -65,7 +65,7 @@ class Action:
         self.error_msg = ''
         self.cancel_requested = False
         self.passed_completed = False
-        self.outcome: Outcome | None = None
+        self.outcome: ActionOutcome | None = None
         self.changed_at = 0.0
         self.started_at = 0.0
         self.begun_seq = 0  #: journal row of its first change
@@ -86,7 +86,7 @@ class Action:
         """Return the status in the ledger."""
         outcome = self.outcome
         if outcome is None and self.passed_completed:
-            outcome = Outcome.SUCCEEDED
+            outcome = ActionOutcome.SUCCEEDED
         return ledger_status(self.state, outcome)
 
     @property
@@ -108,7 +108,7 @@ class Action:
 
     def outcome_without_work(self, outcome: str = '') -> bool:
         """Whether the outcome is possible for an action that never started."""
-        return outcome in (Outcome.SKIPPED, Outcome.CANCELED)
+        return outcome in (ActionOutcome.SKIPPED, ActionOutcome.CANCELED)
 
     def _commit(self, change: Any) -> None:
         self.recorder.transition(self, change)
@@ -174,7 +174,7 @@ class Action:
             self.cancel_requested = bool(data.get('cancel'))
             self.last = self.last or bool(data.get('last'))
         elif event == 'terminate':
-            self.outcome = Outcome(data['outcome'])
+            self.outcome = ActionOutcome(data['outcome'])
             self.cancel_requested = False
         elif event == 'receive_recipe':
             self.fragment = dict(data['fragment'])

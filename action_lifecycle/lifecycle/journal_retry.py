@@ -16,7 +16,7 @@ RETRY_PERIOD = 1.0
 """Delay (s) before a failed journal write is repeated."""
 
 Later = Callable[[float, Callable[[], Any]], object]
-"""Calls back after a delay (s); see `lifecycle.ports.Clock.call_later`."""
+"""Calls back after a delay (s); see `lifecycle.ports.LifecycleClock.call_later`."""
 
 
 def until_recorded(

@@ -21,7 +21,7 @@ from .states import ErrorCode
 from .verifiers import Verdict, VERDICTS, Verifier, VerifyRequest
 
 __all__ = [
-    'VERDICTS', 'Apart', 'Clock', 'Confirmation', 'ConfirmRequest', 'Evidence', 'Fetch', 'Handle',
+    'VERDICTS', 'Apart', 'Confirmation', 'ConfirmRequest', 'Evidence', 'Fetch', 'Handle',
     'MotionRequest', 'MotionResult', 'Operator', 'Question', 'Recorder', 'Specs', 'Verdict',
     'Verifier', 'VerifyRequest', 'World',
 ]
@@ -174,7 +174,7 @@ class World(Protocol):
         """
 
 
-class Clock(Protocol):
+class LifecycleClock(Protocol):
     """ROS time, and delayed callbacks."""
 
     def now(self) -> float:

@@ -26,7 +26,7 @@ class ActionState(str, Enum):
     TERMINATED = 'terminated'  #: ended, with an outcome
 
 
-class Outcome(str, Enum):
+class ActionOutcome(str, Enum):
     """How a terminated action ended."""
 
     SUCCEEDED = 'succeeded'  #: this attempt passed `completed`
@@ -62,21 +62,21 @@ LEDGER_STATUS = {
     ActionState.RECIPE_REQUESTED: LedgerTaskStatus.IN_PROGRESS,
 }
 OUTCOME_STATUS = {
-    Outcome.SUCCEEDED: LedgerTaskStatus.COMPLETED,
-    Outcome.FAILED: LedgerTaskStatus.FAILED,
-    Outcome.CANCELED: LedgerTaskStatus.CANCELLED,
-    Outcome.SKIPPED: LedgerTaskStatus.SKIPPED,
+    ActionOutcome.SUCCEEDED: LedgerTaskStatus.COMPLETED,
+    ActionOutcome.FAILED: LedgerTaskStatus.FAILED,
+    ActionOutcome.CANCELED: LedgerTaskStatus.CANCELLED,
+    ActionOutcome.SKIPPED: LedgerTaskStatus.SKIPPED,
 }
 
 
-def ledger_status(state: ActionState, outcome: Outcome | None = None) -> LedgerTaskStatus:
+def ledger_status(state: ActionState, outcome: ActionOutcome | None = None) -> LedgerTaskStatus:
     """
     Return the ledger's status of a state.
 
     For `terminated` and `recipe_received` the outcome decides; without one it is FAILED.
     """
     if state in (ActionState.TERMINATED, ActionState.RECIPE_RECEIVED):
-        return OUTCOME_STATUS[outcome or Outcome.FAILED]
+        return OUTCOME_STATUS[outcome or ActionOutcome.FAILED]
     return LEDGER_STATUS[state]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from .ports import Clock, Evidence, Handle
+from .ports import Evidence, Handle, LifecycleClock
 from .states import ErrorCode
 from .text_format import printable
 from .verifiers import Verdict, VERDICTS, Verifier, VerifyRequest, VerifySpec
@@ -39,7 +39,7 @@ class Verified:
 
 
 @dataclass
-class _Asked:
+class _AskedVerifier:
     """One verifier and its answer."""
 
     spec: VerifySpec
@@ -58,7 +58,7 @@ class Verification:
 
     def __init__(
         self, specs: Sequence[VerifySpec], when: str, request: VerifyRequest, verifier: Verifier,
-        clock: Clock, done: Callable[[Verified], None], elapsed: float = 0.0,
+        clock: LifecycleClock, done: Callable[[Verified], None], elapsed: float = 0.0,
     ) -> None:
         self._all = when == 'all'
         self._elapsed = elapsed
@@ -66,26 +66,26 @@ class Verification:
         self._clock = clock
         self._done: Callable[[Verified], None] | None = done
         self._asked = [
-            _Asked(spec, replace(request, key=f'{request.key}:{index}'))
+            _AskedVerifier(spec, replace(request, key=f'{request.key}:{index}'))
             for index, spec in enumerate(specs)]
         for asked in self._asked:
             if self._done is not None:
                 self._start(asked)
 
-    def _start(self, asked: _Asked) -> None:
+    def _start(self, asked: _AskedVerifier) -> None:
         self._ask(asked)  # before the timer, so that a question to a person expires first
         if asked.answer is None and self._done is not None:
             asked.handles.append(self._clock.call_later(
                 max(0.0, asked.spec.timeout - self._elapsed), lambda: self._timed_out(asked)))
 
-    def _ask(self, asked: _Asked) -> None:
+    def _ask(self, asked: _AskedVerifier) -> None:
         if asked.answer is None and self._done is not None:
             handle = asked.spec.ask(
                 asked.request, self._verifier, lambda verdict: self._heard(asked, verdict))
             if handle is not None:
                 asked.handles.append(handle)
 
-    def _heard(self, asked: _Asked, verdict: Verdict) -> None:
+    def _heard(self, asked: _AskedVerifier, verdict: Verdict) -> None:
         if asked.answer is not None:
             return
         if verdict.verdict not in VERDICTS and not asked.spec.repeats:
@@ -104,7 +104,7 @@ class Verification:
             verdict.verdict, printable(str(verdict.reason), MAX_REASON),
             verdict.actor or asked.spec.by, verdict.evidence, code))
 
-    def _timed_out(self, asked: _Asked) -> None:
+    def _timed_out(self, asked: _AskedVerifier) -> None:
         if asked.answer is not None:
             return
         limit = f'within {asked.spec.timeout:g} s'
@@ -117,7 +117,7 @@ class Verification:
                 'error', f'{asked.spec.by}: no verdict {limit}', asked.spec.by, (),
                 ErrorCode.VERIFY_TIMEOUT))
 
-    def _answered(self, asked: _Asked, answer: Verified) -> None:
+    def _answered(self, asked: _AskedVerifier, answer: Verified) -> None:
         asked.answer = answer
         for handle in asked.handles:
             handle.cancel()

@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from .evidence import Evidence
-from .expressions.constant_values import Parameters
+from .expressions.constant_values import ConditionParameters
 from .expressions.expression import compile_expression, Expression
 from .facts.facts import FactSet
 from ..documents.errors import DocumentError, Fault
@@ -53,7 +53,7 @@ def compile_condition(
 
     Raises DocumentError; the columns of its faults count in `text`.
     """
-    values = Parameters.of(parameters)
+    values = ConditionParameters.of(parameters)
     expression = compile_over(text, facts, values, condition=True)
     for name in expression.names:
         if name in facts and name in values:
@@ -62,7 +62,7 @@ def compile_condition(
 
 
 def compile_over(
-    text: str, facts: FactSet, values: Parameters, *, condition: bool = False
+    text: str, facts: FactSet, values: ConditionParameters, *, condition: bool = False
 ) -> Expression:
     """Compile an expression over facts and parameters; parameters hide facts of the same name."""
     kinds = {**facts.kinds, **values.kinds} if values else facts.kinds

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from .condition import compile_condition, compile_over, WatchResult
 from .evidence import Evidence, FactValue, TruthValue
-from .expressions.constant_values import Parameters
+from .expressions.constant_values import ConditionParameters
 from .facts.fact_state import (
     AgeSource,
     ConstantSource,
@@ -177,7 +177,7 @@ class WorldModel:
         Raises DocumentError if it can't be compiled.
         """
         self.advance(now)
-        parameters = Parameters.of(names)
+        parameters = ConditionParameters.of(names)
         compiled = compile_over(text, self.facts, parameters)
         parts = [self._part(name, parameters) for name in compiled.names]
         values = [part.read(self.now, -math.inf, 0.0) for part in parts]
@@ -263,7 +263,7 @@ class WorldModel:
     def _compile(
         self, conditions: Iterable[Condition], names: Mapping[str, Any] | None
     ) -> Sequence[Judged]:
-        parameters = Parameters.of(names)
+        parameters = ConditionParameters.of(names)
         judged = []
         for condition in conditions:
             faults = condition.faults()

@@ -12,7 +12,7 @@ from typing import Any
 
 from action_lifecycle.documents.models import validate
 from action_lifecycle.documents.yaml_document import Document
-from action_lifecycle.flow.jobs.job import Job, read_job
+from action_lifecycle.flow.jobs.job import read_job, ScheduledJob
 from action_lifecycle.lifecycle.schedule.schedule import Schedule, schedule_faults, ScheduleSpec
 
 from .case import Case
@@ -102,7 +102,7 @@ class Schedules(Case):
         made = Schedule(spec, created, shift)
         self._follow(made, moment)
         self._follow(made, None)
-        self._take(Job('j', 'n', spec, created, seen=created), steps)
+        self._take(ScheduledJob('j', 'n', spec, created, seen=created), steps)
         return True
 
     @staticmethod
@@ -117,7 +117,7 @@ class Schedules(Case):
             moment = found
 
     @staticmethod
-    def _take(job: Job, steps: list[float]) -> None:
+    def _take(job: ScheduledJob, steps: list[float]) -> None:
         """Look at the clock as the jobs of a robot do, and read the job back in between."""
         for now in steps:
             job.moved(now)

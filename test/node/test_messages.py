@@ -11,7 +11,7 @@ from typing import Any
 
 from action_lifecycle.journal import Entry, Row
 from action_lifecycle.journal.row import make_row
-from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
+from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 from action_lifecycle.nodes.bridge.unmet_conditions import in_words, Topics
 from action_lifecycle.ros.conversions.evidence import (
     evidence_from,
@@ -57,7 +57,7 @@ def test_a_planner_is_told_value_kind_and_unit_of_a_fact(
 words = st.text('abc_é→\0', max_size=9)
 data = st.fixed_dictionaries({}, optional={
     'evidence': st.lists(st.just(EVIDENCE), max_size=2), 'goal_id': st.uuids().map(str),
-    'outcome': st.sampled_from([one.value for one in Outcome]),
+    'outcome': st.sampled_from([one.value for one in ActionOutcome]),
     'error_code': st.sampled_from([one.name for one in ErrorCode]), 'result': words})
 
 

@@ -23,7 +23,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from .progress import Progress
+from .progress import ChangeLines
 from .summary import from_actions, sum_up
 from ..arguments import NODE, requester
 from ..client import Client, connect
@@ -104,7 +104,7 @@ class _Following:
         self.plain = options.plain or not out.is_terminal
         self.action: Any = None
         self.observer = Observer(client)
-        self.progress = Progress(verbose=options.verbose)
+        self.progress = ChangeLines(verbose=options.verbose)
         self.changes: list[Any] = []
         self.flow_id = options.flow_id
         self.status: Any = None

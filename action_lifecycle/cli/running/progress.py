@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..table import Attempt
+from ..table import AttemptRow
 from ...ros.conversions.basic import to_seconds
 
 QUIET = ('start', 'request_verification', 'motion_done', 'confirmed', 'verified')
 """Events of the normal course of an action; printed only when verbose."""
 
 
-class Progress:
+class ChangeLines:
     """
     Formats state changes as lines; a change may come several times and in any order.
 
@@ -24,7 +24,7 @@ class Progress:
 
     def __init__(self, *, verbose: bool = False) -> None:
         self.verbose = verbose
-        self._attempts: dict[tuple[str, int], tuple[float, Attempt]] = {}  #: with its start (s)
+        self._attempts: dict[tuple[str, int], tuple[float, AttemptRow]] = {}  #: with its start (s)
         self._taken: set[int] = set()
 
     def misses(self, change: Any) -> bool:
@@ -37,7 +37,7 @@ class Progress:
             return ''
         self._taken.add(change.seq)
         began, attempt = self._attempts.setdefault(
-            (change.action_id, change.attempt), (to_seconds(change.stamp), Attempt()))
+            (change.action_id, change.attempt), (to_seconds(change.stamp), AttemptRow()))
         attempt.take(change)
         if change.to_state == 'terminated':
             return _ended(change, attempt, to_seconds(change.stamp) - began)
@@ -46,7 +46,7 @@ class Progress:
         return line(change)
 
 
-def _ended(change: Any, attempt: Attempt, took: float) -> str:
+def _ended(change: Any, attempt: AttemptRow, took: float) -> str:
     """Return the line of the end of an action; `took`: s since the start of its attempt."""
     head = f'{change.action_id:<16} #{change.attempt} {change.outcome}'
     if change.outcome != 'succeeded':

@@ -63,7 +63,7 @@ def order_faults(
     flow: Flow, action_ids: Iterable[str], needs: Callable[[str], Iterable[str]]
 ) -> Iterator[Fault]:
     """Yield the faults of templates that read facts and results, such as of later actions."""
-    comes_before = _Before(needs)
+    comes_before = _Precedence(needs)
     for action_id in action_ids:
         for path, text in flow.late[action_id]:
             where = ('actions', action_id, *path)
@@ -92,7 +92,7 @@ def order_faults(
                         + f" (known: {', '.join(RESULT_FIELDS)})")
 
 
-class _Before:
+class _Precedence:
     """Answers whether an action runs before another; `needs(name)`: its dependencies, acyclic."""
 
     def __init__(self, needs: Callable[[str], Iterable[str]]) -> None:

@@ -28,7 +28,7 @@ def valid_time(reading: float) -> float:
 
 
 @dataclass
-class Job:
+class ScheduledJob:
     """
     A scheduled flow, or a scheduled action of a running flow.
 
@@ -140,7 +140,7 @@ class Job:
         self.missed += number - len(made_up) + len(owed) - len(self.owed)
 
 
-STORED = tuple(one.name for one in fields(Job) if one.name not in ('spec', 'waiting'))
+STORED = tuple(one.name for one in fields(ScheduledJob) if one.name not in ('spec', 'waiting'))
 """Fields in the journal, besides `spec`."""
 
 
@@ -167,7 +167,7 @@ class _StoredJob(StrictModel):
     ended_seq: int = Field(default=0, ge=0)
 
 
-def read_job(data: Mapping[str, Any]) -> Job:
+def read_job(data: Mapping[str, Any]) -> ScheduledJob:
     """Return a job from a journal row; raises `LifecycleError` if it is not valid."""
     stored = read_back(_StoredJob, data)
     values = {name: getattr(stored, name) for name in STORED}
@@ -176,6 +176,6 @@ def read_job(data: Mapping[str, Any]) -> Job:
         for moment in value if isinstance(value, list) else [value]:
             if moment is not None and not abs(moment) <= 2 * LATEST:
                 raise LifecycleError(f"field '{name}': {moment} is no time of a clock")
-    job = Job(spec=stored.spec, **values)
+    job = ScheduledJob(spec=stored.spec, **values)
     job.try_schedule()
     return job

@@ -21,7 +21,7 @@ from functools import partial
 import logging
 from typing import Any
 
-from .job import Job, read_job, valid_time
+from .job import read_job, ScheduledJob, valid_time
 from .jobs_aside import id_of, JobsAside, record_end
 from ..orchestrator import Orchestrator
 from ..run.flow_hooks import Extension
@@ -33,7 +33,7 @@ from ...lifecycle.journal_retry import RETRY_PERIOD
 from ...lifecycle.ports import Handle
 from ...lifecycle.running.runner import ActionRunner
 from ...lifecycle.schedule.schedule import ScheduleSpec
-from ...lifecycle.states import Outcome
+from ...lifecycle.states import ActionOutcome
 
 POLL_PERIOD = {'wall': 1.0, 'ros': 0.2}
 """Maximum polling period (s) by clock; shorter for ROS time, which may run fast."""
@@ -65,7 +65,7 @@ class Jobs(Extension):
         self, orchestrator: Orchestrator, wall_time: Callable[[], float],
         start: Callable[[JobRun, Callable[[str], None]], None],
     ) -> None:
-        self.jobs: dict[str, Job] = {}
+        self.jobs: dict[str, ScheduledJob] = {}
         self.aside = JobsAside(orchestrator)
         self._orchestrator = orchestrator
         self._recorder = orchestrator.recorder
@@ -79,12 +79,12 @@ class Jobs(Extension):
     # Public interface
 
     def create(self, job_id: str, name: str, spec: ScheduleSpec, order: Mapping[str, Any],
-               actor: str = '') -> Job:
+               actor: str = '') -> ScheduledJob:
         """Schedule a flow; `order`: JSON data that is passed to each run."""
         if job_id in self.jobs or job_id in self.aside:
             raise LifecycleError(f"there is a job '{job_id}' already")
         now = self._now(spec)
-        job = Job(job_id, name, spec, now, seen=now)
+        job = ScheduledJob(job_id, name, spec, now, seen=now)
         job.try_schedule()
         if job.next is None:
             raise LifecycleError(f'the schedule ({spec.in_words()}) never comes')
@@ -143,7 +143,7 @@ class Jobs(Extension):
                 intact.append(row)
         return intact
 
-    def _read(self, row: Row) -> Job | None:
+    def _read(self, row: Row) -> ScheduledJob | None:
         """Return the job of a row; None if the row is not valid and its job is set aside."""
         try:
             job = read_job(row.data)
@@ -159,7 +159,7 @@ class Jobs(Extension):
             return None
         return job
 
-    def _resume(self, job: Job) -> None:
+    def _resume(self, job: ScheduledJob) -> None:
         """Resume a job after a restart."""
         run = self._orchestrator.runs.get(job.flow_id)
         if job.action_id and (run is None or run.ended):
@@ -168,7 +168,7 @@ class Jobs(Extension):
         for flow_id in list(job.running):
             self._find(job, flow_id)
 
-    def _guarded(self, job: Job, step: Callable[[Job], None]) -> None:
+    def _guarded(self, job: ScheduledJob, step: Callable[[ScheduledJob], None]) -> None:
         """Run a step of a job; sets the job aside if the step raises."""
         try:
             step(job)
@@ -215,14 +215,14 @@ class Jobs(Extension):
             job.last = job.owed[0] if job.owed else job.taken
             job.last_result = action.outcome.value if action.outcome else ''
             job.owed = job.owed[1:]
-        if action.outcome is not Outcome.SUCCEEDED or job.over:
+        if action.outcome is not ActionOutcome.SUCCEEDED or job.over:
             self._close(job, 'done')
             return False
         self._recorder.until_recorded(
             f'the next run of {job.job_id}', partial(self._reassign, job, runner))
         return True
 
-    def _reassign(self, job: Job, runner: ActionRunner) -> None:
+    def _reassign(self, job: ScheduledJob, runner: ActionRunner) -> None:
         """Assign an ended action again; it then waits for the next time of its schedule."""
         if self.jobs.get(job.job_id) is job:
             self._append(job, 'ended')
@@ -252,7 +252,7 @@ class Jobs(Extension):
         if delays:
             self._timer = self._recorder.clock.call_later(min(delays), self._poll)
 
-    def _poll_job(self, job: Job) -> None:
+    def _poll_job(self, job: ScheduledJob) -> None:
         now = self._now(job.spec)
         if job.moved(now):
             self._note(job, 'clock went back')
@@ -263,7 +263,7 @@ class Jobs(Extension):
         if job.over and not job.action_id:
             self._close(job, 'done')
 
-    def _delay(self, job: Job) -> float:
+    def _delay(self, job: ScheduledJob) -> float:
         """Return the time (s) until the next check of a job."""
         longest = POLL_PERIOD[job.spec.clock]
         if job.next is None:
@@ -272,7 +272,7 @@ class Jobs(Extension):
             return RETRY_PERIOD
         return min(longest, max(SOON, job.next - job.seen))
 
-    def _start_owed(self, job: Job) -> None:
+    def _start_owed(self, job: ScheduledJob) -> None:
         if job.action_id:
             self._start_action(job)
             return
@@ -282,7 +282,7 @@ class Jobs(Extension):
                 return
             self._begin(job, job.last_flow_id)
 
-    def _start_action(self, job: Job) -> None:
+    def _start_action(self, job: ScheduledJob) -> None:
         if not job.waiting:
             return
         if job.owed:
@@ -293,22 +293,22 @@ class Jobs(Extension):
             run = self._orchestrator.runs[job.flow_id]
             run.runners[job.action_id].skip('job', f'{job.spec.in_words()} has passed')
 
-    def _begin(self, job: Job, flow_id: str) -> None:
+    def _begin(self, job: ScheduledJob, flow_id: str) -> None:
         self._start(JobRun(job.job_id, flow_id, job.last or 0.0, self._orders[job.job_id]),
                     lambda why: self._refused(job, flow_id, why))
 
-    def _refused(self, job: Job, flow_id: str, why: str) -> None:
+    def _refused(self, job: ScheduledJob, flow_id: str, why: str) -> None:
         self._log.error("job '%s': run %s does not start: %s", job.job_id, flow_id, why)
         self._ended(job, flow_id, 'failed', why)
 
-    def _ended(self, job: Job, flow_id: str, result: str, cause: str = '') -> None:
+    def _ended(self, job: ScheduledJob, flow_id: str, result: str, cause: str = '') -> None:
         job.running = [other for other in job.running if other != flow_id]
         if flow_id == job.last_flow_id:
             job.last_result = result
         if self.jobs.get(job.job_id) is job and self._note(job, 'ended', cause=cause):
             self._recorder.clock.call_later(0.0, self._poll)
 
-    def _find(self, job: Job, flow_id: str) -> None:
+    def _find(self, job: ScheduledJob, flow_id: str) -> None:
         """After a restart: follow a run, process its end, or start it if it has not begun."""
         run = self._orchestrator.runs.get(flow_id)
         if run is not None and not run.ended:
@@ -319,7 +319,7 @@ class Jobs(Extension):
         else:
             self._ended(job, flow_id, 'completed' if rows[-1].to_state == 'FINISH' else 'failed')
 
-    def _of_action(self, run: FlowRun, action_id: str) -> Job | None:
+    def _of_action(self, run: FlowRun, action_id: str) -> ScheduledJob | None:
         """Return the job of an action, from memory or from the journal."""
         job_id = id_of(run.flow_id, action_id)
         if job_id not in self.jobs and job_id not in self.aside:
@@ -329,15 +329,15 @@ class Jobs(Extension):
                     self.jobs[job_id] = found
         return self.jobs.get(job_id)
 
-    def _new(self, run: FlowRun, action_id: str, spec: ScheduleSpec) -> Job:
+    def _new(self, run: FlowRun, action_id: str, spec: ScheduleSpec) -> ScheduledJob:
         now = self._now(spec)
-        job = Job(id_of(run.flow_id, action_id), run.flow.name, spec, now, run.flow_id,
+        job = ScheduledJob(id_of(run.flow_id, action_id), run.flow.name, spec, now, run.flow_id,
                   action_id, seen=now)
         self.jobs[job.job_id] = job
         self._note(job, 'created')
         return job
 
-    def _close(self, job: Job, event: str, actor: str = '', cause: str = '') -> None:
+    def _close(self, job: ScheduledJob, event: str, actor: str = '', cause: str = '') -> None:
         """Journal the end of a job and drop it."""
         try:
             record_end(self._recorder, job.job_id, event, actor, cause, job.data())
@@ -349,7 +349,7 @@ class Jobs(Extension):
         self.jobs.pop(job.job_id, None)
         self._orders.pop(job.job_id, None)
 
-    def _change(self, job: Job, event: str, change: Callable[[], None]) -> bool:
+    def _change(self, job: ScheduledJob, event: str, change: Callable[[], None]) -> bool:
         """Change a job and journal it; returns False, with the job as before, if that fails."""
         before = job.data()
         change()
@@ -358,7 +358,7 @@ class Jobs(Extension):
             job.restore(before)
         return recorded
 
-    def _note(self, job: Job, event: str, cause: str = '') -> bool:
+    def _note(self, job: ScheduledJob, event: str, cause: str = '') -> bool:
         """Journal a step; returns False if that fails, and then the step has not happened."""
         try:
             self._append(job, event, cause)
@@ -367,7 +367,7 @@ class Jobs(Extension):
             return False
         return True
 
-    def _append(self, job: Job, event: str, cause: str = '') -> None:
+    def _append(self, job: ScheduledJob, event: str, cause: str = '') -> None:
         self._recorder.journal.append(Entry(
             kind='job', action_id=job.job_id, event=event, data=job.data(), cause=cause,
             ros_time=self._recorder.clock.now()))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..run.flow_run import FlowRun
-from ...lifecycle.ports import Clock, Handle
+from ...lifecycle.ports import Handle, LifecycleClock
 
 MAX_TRIES = 3
 """Maximum number of answers until one is usable."""
@@ -66,7 +66,7 @@ class Asker(ABC):
     wanted = ''
     """What is asked for, for messages."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: LifecycleClock) -> None:
         self.tries = 0
         self.failures = 0
         self.errors: list[str] = []

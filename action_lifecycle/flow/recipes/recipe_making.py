@@ -18,7 +18,7 @@ from ..run.flow_run import FlowRun
 from ...documents.errors import LifecycleError
 from ...journal.row import Entry
 from ...lifecycle.ports import Apart
-from ...lifecycle.states import Outcome
+from ...lifecycle.states import ActionOutcome
 
 
 class RecipeMaker(Extension):
@@ -97,11 +97,11 @@ def _why_not(run: FlowRun) -> str:
     """Return why a run was not verified as a whole; '' if it was."""
     missing = [
         f"'{action.action_id}' {action.outcome.value if action.outcome else 'has not ended'}"
-        for action in run.actions if action.outcome is not Outcome.SUCCEEDED]
+        for action in run.actions if action.outcome is not ActionOutcome.SUCCEEDED]
     missing += [
         f"'{action.action_id}' has no evidence" for action in run.actions
-        if action.outcome is Outcome.SUCCEEDED and not (
+        if action.outcome is ActionOutcome.SUCCEEDED and not (
             action.passed_completed and action.evidence)]
     missing += [f"'{action.action_id}' contributed nothing" for action in run.actions
-                if action.outcome is Outcome.SUCCEEDED and not action.fragment]
+                if action.outcome is ActionOutcome.SUCCEEDED and not action.fragment]
     return 'not verified as a whole: ' + ', '.join(missing) if missing else ''

@@ -22,7 +22,7 @@ from ...journal.reader import JournalReader
 from ...journal.row import Entry, Row
 from ...journal.verify import JournalFault, verify_journal
 from ...lifecycle.ports import Question
-from ...lifecycle.states import ActionState, ErrorCode, Outcome
+from ...lifecycle.states import ActionOutcome, ActionState, ErrorCode
 
 MAX_FAULTS = 1000
 """Maximum number of journal faults; if there are more, no open flow counts as intact."""
@@ -172,7 +172,7 @@ class SetAside:
         edges = Machine(self._flows.graph, state=state).possible_events()
         changes = [('fail', ActionState.ERROR.value)] if 'fail' in edges else []
         for event, target in [*changes, ('terminate', ActionState.TERMINATED.value)]:
-            data = {'outcome': Outcome.FAILED.value} if event == 'terminate' else \
+            data = {'outcome': ActionOutcome.FAILED.value} if event == 'terminate' else \
                 {'error_code': ErrorCode.INTERRUPTED.name, 'error_msg': reason}
             entries.append(Entry(
                 kind='transition', flow_id=row.flow_id, action_id=row.action_id,

@@ -4,7 +4,7 @@
 """
 The states of a flow: START prepares it, CONTINUE runs it, FINISH and FAIL are final.
 
-The agent is a `FlowRun`, the context is the `Starter` of its actions. A state sets the agent's
+The agent is a `FlowRun`, the context is the `Dispatcher` of its actions. A state sets the agent's
 `status`; `next_state` returns the state of that status, if config/graphs/constellation.yaml has
 such an edge. A final state is never left. `handle` is called on events and never waits.
 """
@@ -16,7 +16,7 @@ from enum import Enum
 import logging
 from typing import ClassVar, TypeVar
 
-from .dispatcher import Starter
+from .dispatcher import Dispatcher
 from .flow_run import FlowRun
 from ..scheduling.dag import CycleError
 from ...documents.errors import LifecycleError, TransitionNotAllowed
@@ -42,7 +42,7 @@ class ConstellationAgentState(ABC):
     status: ClassVar[ConstellationAgentStatus]
 
     @abstractmethod
-    def handle(self, agent: FlowRun, context: Starter) -> None:
+    def handle(self, agent: FlowRun, context: Dispatcher) -> None:
         """Do the work of the state; sets the agent's status."""
 
     def next_state(self, agent: FlowRun) -> ConstellationAgentState:
@@ -112,7 +112,7 @@ class StartConstellationAgentState(ConstellationAgentState):
 
     status = ConstellationAgentStatus.START
 
-    def handle(self, agent: FlowRun, context: Starter) -> None:
+    def handle(self, agent: FlowRun, context: Dispatcher) -> None:
         """Set the status to CONTINUE, or to FAIL if the flow can't run."""
         try:
             agent.schedule()
@@ -131,7 +131,7 @@ class ContinueConstellationAgentState(ConstellationAgentState):
 
     status = ConstellationAgentStatus.CONTINUE
 
-    def handle(self, agent: FlowRun, context: Starter) -> None:
+    def handle(self, agent: FlowRun, context: Dispatcher) -> None:
         """Set the status to FINISH or FAIL if the flow has ended, else leave it."""
         completed, agent.completions = agent.completions, []
         try:
@@ -150,7 +150,7 @@ class ContinueConstellationAgentState(ConstellationAgentState):
 class _FinalState(ConstellationAgentState):
     """A state that is never left."""
 
-    def handle(self, agent: FlowRun, context: Starter) -> None:
+    def handle(self, agent: FlowRun, context: Dispatcher) -> None:
         """Keep the agent here."""
         agent.status = self.name()
 

@@ -16,7 +16,7 @@ from .recorder import JournalRecorder
 from .start_inputs import Judgment
 from ..scheduling.scheduler import AGING, Claim, Resources, Scheduler
 from ...documents.errors import LifecycleError
-from ...lifecycle.ports import Clock, World
+from ...lifecycle.ports import LifecycleClock, World
 from ...lifecycle.running.runner import ActionRunner
 from ...lifecycle.spec import WhenSpec
 from ...lifecycle.states import ErrorCode
@@ -27,7 +27,7 @@ CANCELED_AT_ONCE = 100
 """Number of actions canceled at once, before other callbacks run."""
 
 
-class Starter:
+class Dispatcher:
     """
     Starts the actions of all flows, or ends those that will not start; `runs`: the flows by id.
 
@@ -37,7 +37,7 @@ class Starter:
 
     def __init__(
         self, runs: Mapping[str, FlowRun], extensions: Sequence[Extension],
-        recorder: JournalRecorder, world: World, clock: Clock,
+        recorder: JournalRecorder, world: World, clock: LifecycleClock,
     ) -> None:
         self.scheduler = Scheduler()
         self.halted = False  #: if set, no action starts

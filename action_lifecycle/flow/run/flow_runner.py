@@ -16,7 +16,7 @@ import logging
 from typing import Any
 
 from .constellation_states import ConstellationAgentStateManager
-from .dispatcher import Starter
+from .dispatcher import Dispatcher
 from .flow_hooks import Extension
 from .flow_run import FlowRun
 from .recorder import JournalRecorder
@@ -27,7 +27,7 @@ from ..files.flow import Flow
 from ..scheduling.scheduler import Resources
 from ...graphs.graph import Graph
 from ...lifecycle.action import Action
-from ...lifecycle.ports import Clock, Operator, Verifier, World
+from ...lifecycle.ports import LifecycleClock, Operator, Verifier, World
 from ...lifecycle.running.runner import ActionRunner
 from ...lifecycle.states import ErrorCode
 
@@ -46,7 +46,7 @@ class FlowRunner:
     """
 
     def __init__(
-        self, graph: Graph, recorder: JournalRecorder, world: World, clock: Clock,
+        self, graph: Graph, recorder: JournalRecorder, world: World, clock: LifecycleClock,
         operator: Operator, verifier: Verifier, flow_changed: Callable[[FlowRun], None],
     ) -> None:
         self.graph = graph
@@ -60,7 +60,7 @@ class FlowRunner:
         self.extensions: list[Extension] = []
         self.recipes: Recipes = no_recipes
         self.log = logging.getLogger('action_lifecycle')
-        self.starter = Starter(self.runs, self.extensions, recorder, world, clock)
+        self.starter = Dispatcher(self.runs, self.extensions, recorder, world, clock)
         self._advancing: set[str] = set()
         self._seen = Seen(world)
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...lifecycle.ports import (
-    Clock,
     Confirmation,
     ConfirmRequest,
     Handle,
+    LifecycleClock,
     MotionRequest,
     MotionResult,
     World,
@@ -36,7 +36,7 @@ class LeaseGate:
     """
 
     def __init__(
-        self, world: World, clock: Clock, steady: Callable[[], float],
+        self, world: World, clock: LifecycleClock, steady: Callable[[], float],
         lease_of: Callable[[str], str],
     ) -> None:
         self._world = world

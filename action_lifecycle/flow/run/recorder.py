@@ -15,7 +15,7 @@ from ...journal.journal import Journal
 from ...journal.row import Entry, Row
 from ...lifecycle.action import Action
 from ...lifecycle.journal_retry import until_recorded
-from ...lifecycle.ports import Clock
+from ...lifecycle.ports import LifecycleClock
 
 TEXT_PART = 250_000
 """Maximum number of characters of a flow's text in one row."""
@@ -36,7 +36,7 @@ class JournalRecorder:
     def __init__(
         self,
         journal: Journal,
-        clock: Clock,
+        clock: LifecycleClock,
         call_soon: Callable[[Callable[[], None]], None],
         changed: Callable[[Action, Row], None],
     ) -> None:

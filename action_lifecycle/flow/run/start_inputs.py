@@ -12,12 +12,12 @@ from .flow_run import FlowRun
 from ...documents.templates.template import parts_read, render, TemplateError
 from ...lifecycle.action import Action
 from ...lifecycle.ports import (
-    Clock,
     Condition,
     Confirmation,
     ConfirmRequest,
     Evidence,
     Handle,
+    LifecycleClock,
     World,
 )
 from ...lifecycle.spec import WhenSpec
@@ -82,7 +82,7 @@ class Judgment:
     """Evaluates the conditions in an action's `after` when all its dependencies have ended."""
 
     def __init__(
-        self, world: World, clock: Clock, run: FlowRun, name: str,
+        self, world: World, clock: LifecycleClock, run: FlowRun, name: str,
         judged: Callable[[bool, str], None], failed: Callable[[ErrorCode, str], None],
     ) -> None:
         self._world = world

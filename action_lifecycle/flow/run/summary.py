@@ -10,7 +10,7 @@ from typing import Any
 
 from .flow_run import FlowRun
 from .metrics import FlowMetrics
-from ...lifecycle.states import ErrorCode, Outcome
+from ...lifecycle.states import ActionOutcome, ErrorCode
 
 MAX_ERRORS = 20
 """Maximum number of action errors in the message of a failed flow."""
@@ -22,10 +22,10 @@ def summary_of(run: FlowRun, now: float) -> dict[str, Any]:
     """Return totals, times and metrics; `now`: ROS time in s."""
     actions = run.actions
     return {
-        'total': len(actions), **{o.value: run.outcomes[o.value] for o in Outcome},
-        'recovered': sum(action.attempt > 1 and action.outcome is Outcome.SUCCEEDED
+        'total': len(actions), **{o.value: run.outcomes[o.value] for o in ActionOutcome},
+        'recovered': sum(action.attempt > 1 and action.outcome is ActionOutcome.SUCCEEDED
                          for action in actions),
-        'unverified': sum(action.outcome is Outcome.SUCCEEDED
+        'unverified': sum(action.outcome is ActionOutcome.SUCCEEDED
                           and not (action.passed_completed and action.evidence)
                           for action in actions),
         'edits': len(run.edits),
@@ -44,7 +44,7 @@ def why_failed(run: FlowRun) -> tuple[ErrorCode, str]:
     if run.broken:
         return run.error_code or ErrorCode.INTERNAL, run.broken
     failed = [action for action in run.actions if action.error_msg
-              and action.outcome in (Outcome.FAILED, Outcome.CANCELED)]
+              and action.outcome in (ActionOutcome.FAILED, ActionOutcome.CANCELED)]
     words = '; '.join(
         f'{action.action_id}: {action.error_msg[:MAX_LENGTH]}' for action in failed[:MAX_ERRORS])
     if len(failed) > MAX_ERRORS:

@@ -17,12 +17,12 @@ from typing import NamedTuple, Union
 
 from .dag import Changes, Dag
 from ...lifecycle.spec import WhenSpec
-from ...lifecycle.states import Outcome
+from ...lifecycle.states import ActionOutcome
 
-_MET: dict[str, frozenset[Outcome]] = {
-    'unconditional': frozenset(Outcome),
-    'completion': frozenset({Outcome.SUCCEEDED, Outcome.FAILED}),
-    'success': frozenset({Outcome.SUCCEEDED}),
+_MET: dict[str, frozenset[ActionOutcome]] = {
+    'unconditional': frozenset(ActionOutcome),
+    'completion': frozenset({ActionOutcome.SUCCEEDED, ActionOutcome.FAILED}),
+    'success': frozenset({ActionOutcome.SUCCEEDED}),
 }
 """By kind of dependency, the outcomes that meet it; other outcomes fail it for good."""
 
@@ -34,7 +34,7 @@ Kind = Union[str, WhenSpec]
 After = Mapping[str, Kind]
 
 
-def _meets(outcome: Outcome, kind: Kind) -> bool:
+def _meets(outcome: ActionOutcome, kind: Kind) -> bool:
     """Whether an outcome meets a dependency; conditions are evaluated later."""
     return isinstance(kind, WhenSpec) or outcome in _MET[kind]
 
@@ -44,7 +44,7 @@ class Dependencies:
 
     def __init__(self, after: Mapping[str, After]) -> None:
         self.dag: Dag[Kind] = Dag(after)
-        self.outcomes: dict[str, Outcome] = {}
+        self.outcomes: dict[str, ActionOutcome] = {}
         self._waiting = {name: len(needs) for name, needs in after.items()}
         self._doomed: set[str] = set()  #: skipped for good
 
@@ -61,7 +61,7 @@ class Dependencies:
         """Whether an action will never start."""
         return name in self._doomed
 
-    def ended(self, name: str, outcome: Outcome) -> tuple[list[str], list[tuple[str, str]]]:
+    def ended(self, name: str, outcome: ActionOutcome) -> tuple[list[str], list[tuple[str, str]]]:
         """
         Process the end of an action.
 

@@ -11,7 +11,7 @@ from .recovery import after_error, next_strategy
 from .runner_base import Driver
 from ..ports import Question
 from ..spec import FallbackSpec, StrategySpec
-from ..states import ErrorCode, Outcome
+from ..states import ActionOutcome, ErrorCode
 from ...documents.errors import LifecycleError
 
 
@@ -21,7 +21,7 @@ class FallingBack(Driver):
     def _enter_error(self, elapsed: float = 0.0) -> None:
         action = self.action
         step = after_error(action, self.rng)
-        if isinstance(step, Outcome):
+        if isinstance(step, ActionOutcome):
             self._end(step, '', action.error_msg)
         elif step is None:
             self._fire('request_fallback', cause=action.error_msg)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 
 from ..action import Action
-from ..states import ErrorCode, Outcome
+from ..states import ActionOutcome, ErrorCode
 
 NOT_TRIED_AGAIN = frozenset({
     ErrorCode.CANCELED, ErrorCode.STOP_UNCONFIRMED, ErrorCode.INTERRUPTED, ErrorCode.GOAL_INVALID,
@@ -17,7 +17,7 @@ NOT_TRIED_AGAIN = frozenset({
 """Errors after which there is no unchanged retry."""
 
 
-def after_error(action: Action, rng: random.Random) -> float | Outcome | None:
+def after_error(action: Action, rng: random.Random) -> float | ActionOutcome | None:
     """
     Return the delay (s) of the next retry, the outcome if it ends, or None for a fallback.
 
@@ -26,16 +26,16 @@ def after_error(action: Action, rng: random.Random) -> float | Outcome | None:
     """
     code, retry = action.failed_with, action.spec.retry
     if action.cancel_requested:
-        return Outcome.CANCELED
+        return ActionOutcome.CANCELED
     if code is ErrorCode.STOP_UNCONFIRMED or action.strategy == 'give_up' or action.last or (
             action.error_code is ErrorCode.INTERNAL and code is not ErrorCode.INTERNAL):
-        return Outcome.FAILED
+        return ActionOutcome.FAILED
     if code is ErrorCode.INTERRUPTED:
         return None
     if code not in NOT_TRIED_AGAIN and action.tries < retry.times:
         delay = min(retry.delay * retry.factor ** min(action.tries, 64), retry.max_delay)
         return delay * (1 + retry.jitter * rng.uniform(-1, 1))
-    return Outcome.FAILED if next_strategy(action) is None else None
+    return ActionOutcome.FAILED if next_strategy(action) is None else None
 
 
 def next_strategy(action: Action) -> int | None:

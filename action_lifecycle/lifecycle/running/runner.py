@@ -21,7 +21,7 @@ from .verification_states import Verifying
 from ..fragment import fragment_of
 from ..journal_retry import until_recorded
 from ..ports import Confirmation
-from ..states import ActionState, ErrorCode, Outcome
+from ..states import ActionOutcome, ActionState, ErrorCode
 from ..text_format import in_words
 from ...documents.errors import ContentRefused, LifecycleError
 
@@ -43,16 +43,16 @@ class ActionRunner(Moving, Verifying, FallingBack):
         state = self.action.state
         if state in (ActionState.COMPLETED, ActionState.RECIPE_RECEIVED) or (
                 state is ActionState.RECIPE_REQUESTED and self.action.passed_completed):
-            self._end(Outcome.SUCCEEDED, actor, reason)
+            self._end(ActionOutcome.SUCCEEDED, actor, reason)
         elif state in (ActionState.ASSIGNED, ActionState.ERROR, ActionState.RECIPE_REQUESTED):
-            self._end(Outcome.CANCELED, actor, reason)
+            self._end(ActionOutcome.CANCELED, actor, reason)
         elif state is not ActionState.TERMINATED:
             self._stop(ErrorCode.CANCELED, reason, actor)
 
     def skip(self, actor: str, reason: str) -> None:
         """End an action that will not start."""
         if self.action.state is ActionState.ASSIGNED:
-            self._end(Outcome.SKIPPED, actor, reason)
+            self._end(ActionOutcome.SKIPPED, actor, reason)
 
     def expire(self, code: ErrorCode, reason: str, actor: str) -> None:
         """Fail the action without retry or fallback, in any state; stops a motion first."""
@@ -62,7 +62,7 @@ class ActionRunner(Moving, Verifying, FallingBack):
             return
         self._last = True
         if state is ActionState.ERROR:
-            self._end(Outcome.FAILED, actor, reason)
+            self._end(ActionOutcome.FAILED, actor, reason)
         else:
             self._stop(code, reason, actor)
 
@@ -149,7 +149,7 @@ class ActionRunner(Moving, Verifying, FallingBack):
         if self.recipe:
             self._fire('request_recipe')
         else:
-            self._fire('terminate', outcome=Outcome.SUCCEEDED.value)
+            self._fire('terminate', outcome=ActionOutcome.SUCCEEDED.value)
 
     def _enter_recipe_requested(self) -> None:
         """Record the fragment for the recipe; its errors do not change the outcome."""
@@ -157,13 +157,13 @@ class ActionRunner(Moving, Verifying, FallingBack):
             try:
                 self.fire('receive_recipe', fragment=fragment_of(self.action), actor='recipe')
             except (ContentRefused, LookupError, TypeError, ValueError) as error:
-                self._end(Outcome.SUCCEEDED, 'recipe', f'contributes nothing: {error}')
+                self._end(ActionOutcome.SUCCEEDED, 'recipe', f'contributes nothing: {error}')
 
         until_recorded(
             self._later, f'{self.action.machine.name}: its part of the recipe', record)
 
     def _enter_recipe_received(self) -> None:
-        self._fire('terminate', outcome=Outcome.SUCCEEDED.value)
+        self._fire('terminate', outcome=ActionOutcome.SUCCEEDED.value)
 
     def _enter_terminated(self) -> None:
         if self._deadline is not None:

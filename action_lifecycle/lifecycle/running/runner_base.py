@@ -18,20 +18,20 @@ from typing import Any
 from ..action import Action
 from ..journal_retry import until_recorded
 from ..ports import (
-    Clock,
     conditions_of,
     CONFIRM_CODES,
     Confirmation,
     ConfirmRequest,
     Fetch,
     Handle,
+    LifecycleClock,
     Operator,
     Specs,
     Verifier,
     World,
 )
 from ..spec import ConditionSpec
-from ..states import ActionState, ErrorCode, Outcome
+from ..states import ActionOutcome, ActionState, ErrorCode
 from ..text_format import in_words
 from ...documents.errors import ContentRefused, LifecycleError, TransitionNotAllowed
 
@@ -40,7 +40,7 @@ class Driver:
     """Fires events of one action; answers that come after the state has changed are dropped."""
 
     def __init__(
-        self, action: Action, world: World, clock: Clock, operator: Operator, verifier: Verifier,
+        self, action: Action, world: World, clock: LifecycleClock, operator: Operator, verifier: Verifier,
         specs: Specs, ended: Callable[[Any], None], rng: random.Random | None = None,
         recipe: bool = False, fetch: Fetch | None = None,
     ) -> None:
@@ -82,7 +82,7 @@ class Driver:
         self._left()
         self._enter()
 
-    def _end(self, outcome: Outcome, actor: str, reason: str) -> None:
+    def _end(self, outcome: ActionOutcome, actor: str, reason: str) -> None:
         self._fire('terminate', outcome=outcome.value, actor=actor, cause=reason)
 
     def _enter(self) -> None:

@@ -28,7 +28,7 @@ from ..shared.clock import NodeClock
 from ..shared.paths import find_flow
 from ...dialogue.desk import OperatorDesk
 from ...documents.errors import LifecycleError
-from ...fleet.consumer import Operation, Request
+from ...fleet.consumer import Operation, OperationRequest
 from ...journal.reader import JournalReader
 from ...journal.row import Row
 from ...lifecycle.ports import Question
@@ -56,7 +56,7 @@ class FlowFailed(LifecycleError):
 
 class FleetWork:
     """
-    Runs the requests that this robot's worker takes; see fleet.consumer.Work.
+    Runs the requests that this robot's worker takes; see fleet.consumer.OperationWork.
 
     The coroutines run in the network thread, ROS calls in the executor's thread. `patience`: time
     (s) that the action node may be away before a request fails. `changed` is called in the
@@ -104,7 +104,7 @@ class FleetWork:
         """Whether the action node is active."""
         return time.monotonic() - self._active_at < FRESH and self._reader() is not None
 
-    async def gather(self, request: Request) -> dict[str, Any]:
+    async def gather(self, request: OperationRequest) -> dict[str, Any]:
         """Return the goal; a flow given by name is read here, so that all robots run the same."""
         goal = {name: request.data[name] for name in FIELDS if request.data.get(name)}
         flow, kind = goal.get('flow', ''), goal.get('kind', '')
@@ -138,11 +138,11 @@ class FleetWork:
             del self._claims[request.trace_id]
             self._clock.call_soon(self._changed)
 
-    def goes_on(self, request: Request) -> bool:
+    def goes_on(self, request: OperationRequest) -> bool:
         """Whether the journal of this robot has the flow of a request."""
         return self._begun(request, True)[0] is not None
 
-    async def take_over(self, request: Request) -> str:
+    async def take_over(self, request: OperationRequest) -> str:
         """Ask a person whether to repeat a lost robot's work; returns who agreed, or ''."""
         answered: Future[tuple[str, str]] = Future()
         asked: list[Any] = []
@@ -165,7 +165,7 @@ class FleetWork:
 
     # Following a flow
 
-    def _begun(self, request: Request, moved: bool) -> tuple[str | None, str]:
+    def _begun(self, request: OperationRequest, moved: bool) -> tuple[str | None, str]:
         """
         Return the id of a request's last flow (None: none), and an id for the next one.
 
@@ -232,7 +232,7 @@ def _base(trace_id: str) -> str:
     return trace_id if _FLOW_ID.match(trace_id) else uuid.uuid5(uuid.NAMESPACE_OID, trace_id).hex
 
 
-def _goal(flow_id: str, request: Request, given: Mapping[str, Any]) -> ExecuteFlow.Goal:
+def _goal(flow_id: str, request: OperationRequest, given: Mapping[str, Any]) -> ExecuteFlow.Goal:
     return ExecuteFlow.Goal(
         flow=given['flow'], kind=given.get('kind', ''), source=given.get('source', ''),
         flow_id=flow_id, parameters_json=given.get('parameters_json', ''),

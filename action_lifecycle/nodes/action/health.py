@@ -14,7 +14,7 @@ from action_lifecycle_msgs import msg
 from ...flow.orchestrator import Orchestrator
 from ...journal.journal import Journal
 from ...journal.row import JournalError
-from ...lifecycle.states import ActionState, ErrorCode, Outcome
+from ...lifecycle.states import ActionOutcome, ActionState, ErrorCode
 from ...ros.node.diagnostics import ERROR, Health, OK, WARN
 
 LITTLE_DISK = 100.0
@@ -51,7 +51,7 @@ def actions_health(orchestrator: Orchestrator | None, questions: int) -> Health:
     runs = [run for run in orchestrator.runs.values() if not run.ended]
     states = Counter(action.state for run in runs for action in run.actions
                      if action.state is not ActionState.TERMINATED)
-    failed = sum(action.outcome is Outcome.FAILED for run in runs for action in run.actions)
+    failed = sum(action.outcome is ActionOutcome.FAILED for run in runs for action in run.actions)
     locked = list(orchestrator.resources.locked)
     values = {'flows': len(runs), 'open actions': sum(states.values()),
               'failed actions': failed, 'questions to people': questions,

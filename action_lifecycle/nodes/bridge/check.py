@@ -21,7 +21,7 @@ from ...ros.interfaces.message_fields import fill, GoalFault, LATER, limit_fault
 from ...ros.interfaces.types import action_class, UnknownType
 from ...world import Condition
 from ...world.condition import compile_condition, compile_over, condition_faults
-from ...world.expressions.constant_values import Parameters
+from ...world.expressions.constant_values import ConditionParameters
 from ...world.facts.facts import FactSet
 from ...world.facts.facts_file import TF_TOPICS, TOPIC
 
@@ -71,7 +71,7 @@ def missing_servers(node: Node, steps: Collection[MotionStep]) -> set[str]:
 
 
 def step_faults(
-    node: Node, topics: TopicCheck, index: int, step: MotionStep, parameters: Parameters
+    node: Node, topics: TopicCheck, index: int, step: MotionStep, parameters: ConditionParameters
 ) -> Iterator[CheckFault]:
     """Yield the faults of a motion step."""
     def fault(path: str, message: str) -> CheckFault:
@@ -101,7 +101,7 @@ def step_faults(
 
 
 def goal_faults(
-    node: Node, topics: TopicCheck, kind: Any, step: MotionStep, parameters: Parameters
+    node: Node, topics: TopicCheck, kind: Any, step: MotionStep, parameters: ConditionParameters
 ) -> Iterator[GoalFault]:
     """Yield the faults of a goal's fields that can be found before facts are filled in."""
     facts = topics.facts
@@ -130,7 +130,7 @@ def goal_faults(
 
 
 def wrong_conditions(
-    topics: TopicCheck, conditions: Collection[Condition], parameters: Parameters
+    topics: TopicCheck, conditions: Collection[Condition], parameters: ConditionParameters
 ) -> Iterator[CheckFault]:
     """Yield the faults of conditions, including those of the topics they read."""
     faults = list(condition_faults(conditions, topics.facts, parameters))

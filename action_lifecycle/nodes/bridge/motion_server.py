@@ -25,7 +25,7 @@ from ...ros.interfaces.message_fields import LATER, resolve
 from ...ros.node.diagnostics import Health, OK
 from ...ros.node.lifecycle_node import ManagedNode
 from ...world.condition import compile_condition, compile_over, condition_faults
-from ...world.expressions.constant_values import Parameters
+from ...world.expressions.constant_values import ConditionParameters
 from ...world.facts.facts import FactSet
 from ...world.facts.facts_file import TOPIC
 from ...world.model import WorldModel
@@ -167,7 +167,8 @@ class MotionServer:
         needed: set[str] = set()
 
         def note(text: str, path: str) -> Any:
-            needed.update(compile_over(text, facts, Parameters.of(request.parameters)).names)
+            parameters = ConditionParameters.of(request.parameters)
+            needed.update(compile_over(text, facts, parameters).names)
             return LATER
 
         for step in request.steps:

@@ -26,7 +26,7 @@ from ...lifecycle.ports import (
     MotionResult,
     MotionStep,
 )
-from ...world.expressions.constant_values import Parameters
+from ...world.expressions.constant_values import ConditionParameters
 
 _VERDICTS = {name: getattr(ConfirmOutcome.Result, name.upper())
              for name in ('confirmed', 'refuted', 'timed_out', 'stale')}
@@ -47,9 +47,9 @@ def condition_from(message: msg.Condition) -> Condition:
                      message.within, message.max_age)
 
 
-def parameters_from(text: str) -> Parameters:
+def parameters_from(text: str) -> ConditionParameters:
     """Return the parameters of a request; raises LifecycleError if they are no JSON object."""
-    return Parameters(read_object(text, 'parameters_json'))
+    return ConditionParameters(read_object(text, 'parameters_json'))
 
 
 def step_to(step: MotionStep) -> msg.Motion:

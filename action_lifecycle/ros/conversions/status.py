@@ -12,11 +12,11 @@ from action_lifecycle_msgs import msg
 
 from .basic import sec_nanosec, to_seconds, to_time, to_uuid
 from .evidence import evidence_to
-from ...dialogue.desk import Request
+from ...dialogue.desk import OpenRequest
 from ...flow.run.flow_run import FlowRun
 from ...journal.row import Row
 from ...lifecycle.action import Action
-from ...lifecycle.states import ActionState, ErrorCode, LEDGER_STATUS, ledger_status, Outcome
+from ...lifecycle.states import ActionOutcome, ActionState, ErrorCode, LEDGER_STATUS, ledger_status
 from ...lifecycle.text_format import printable
 
 LONGEST_QUESTION = 500
@@ -59,7 +59,7 @@ def change_to(
 def status_of(state: str, outcome: str) -> str:
     """Return the ledger status of a state; both arguments as the journal stores them."""
     return _PLAIN_STATUS.get(state) or ledger_status(
-        ActionState(state), Outcome(outcome) if outcome else None).value
+        ActionState(state), ActionOutcome(outcome) if outcome else None).value
 
 
 def status_to(
@@ -100,7 +100,7 @@ def flow_to(
         actions=[status_to(action, now=now, locked=locked(action)) for action in run.shown()])
 
 
-def request_to(request: Request) -> msg.OperatorRequest:
+def request_to(request: OpenRequest) -> msg.OperatorRequest:
     """Return the message of an open question to a person."""
     question = request.question
     return msg.OperatorRequest(

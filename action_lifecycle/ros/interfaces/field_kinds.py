@@ -43,13 +43,13 @@ class _FieldKinds:
         cls = _class(type_name)
         if not path:
             return Kind.ANY
-        return Kind.NUMBERS if _is_described(type_name, path) else _Walk(cls, path).kind()
+        return Kind.NUMBERS if _is_described(type_name, path) else _PathWalk(cls, path).kind()
 
     def constants(self, type_name: str, path: str) -> dict[str, dict[str, Any]]:
         """Return the constants of the message types along a path, by type name."""
         if not path or _is_described(type_name, path):
             return {}
-        return {cls.__name__: constants for cls in _Walk(_class(type_name), path).classes()
+        return {cls.__name__: constants for cls in _PathWalk(_class(type_name), path).classes()
                 if (constants := constants_of(cls))}
 
 
@@ -66,7 +66,7 @@ def _is_described(type_name: str, path: str) -> bool:
         type_name == 'sensor_msgs/msg/Image' and path.split('[')[0] == 'data')
 
 
-class _Walk:
+class _PathWalk:
     """Follows a path through the fields of message classes; raises PathError."""
 
     def __init__(self, cls: Any, path: str) -> None:
@@ -150,7 +150,7 @@ class _Walk:
             raise self.fault(f"there is no array '{step.key}' beside it"
                              + nearest(step.key, fields_of(self.owner)))
         try:
-            key = _Walk(class_of(element), step.key)
+            key = _PathWalk(class_of(element), step.key)
         except PathError as error:
             raise self.fault(str(error)) from None
         kind = key.kind()

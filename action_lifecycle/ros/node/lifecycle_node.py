@@ -49,7 +49,7 @@ from .diagnostics import Diagnostics, Health, PERIOD, USE_FQN
 from .executor import CHOICES
 from .guarded_node import GuardedNode
 from .name_claim import claim_name
-from .parameters import Parameters
+from .parameters import NodeParameters
 from .rclpy_internals import drop_late_responses
 from .timers import TimerQueue
 from .watchdog import LIMIT
@@ -85,7 +85,7 @@ class ManagedNode(GuardedNode):
         self.ros_timer_queue = TimerQueue(self, self.get_clock(), self.now, jumps=True)
         self.ros_timer_queue.on_jump[id(self)] = self._note_clock
         self._diagnostics: Diagnostics | None = None
-        self.parameters = Parameters(self)
+        self.parameters = NodeParameters(self)
         self.declare('autostart', False, 'Configure and activate at start.')
         self.declare('executor', 'auto', 'The executor of the process; for composed nodes, the '
                      'value of the first one counts.', choices=CHOICES)

@@ -38,7 +38,7 @@ class _Rule(NamedTuple):
     changed: Callable[[Any], None] | None
 
 
-class Parameters:
+class NodeParameters:
     """The parameters of one node."""
 
     def __init__(self, node: Node) -> None:

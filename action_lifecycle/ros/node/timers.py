@@ -29,7 +29,7 @@ SPARE = 10.0
 """Minimum pause after a throttled call, in multiples of its duration; limits the CPU load."""
 
 
-class Entry:
+class TimerEntry:
     """A scheduled callback."""
 
     __slots__ = ('callback', 'number', 'time')
@@ -39,7 +39,7 @@ class Entry:
         self.number = number
         self.callback = callback
 
-    def __lt__(self, other: Entry) -> bool:
+    def __lt__(self, other: TimerEntry) -> bool:
         return (self.time, self.number) < (other.time, other.number)
 
     def cancel(self) -> None:
@@ -63,7 +63,7 @@ class TimerQueue:
         self._node = node
         self._clock = clock
         self._numbers = itertools.count()
-        self._entries: list[Entry] = []
+        self._entries: list[TimerEntry] = []
         self._timer: Any = None
         self._armed = math.inf
         self._jumps = jumps
@@ -79,11 +79,11 @@ class TimerQueue:
             self._node.destroy_timer(self._timer)
             self._timer = None
 
-    def at(self, time: float, callback: Callable[[], None]) -> Entry:
+    def at(self, time: float, callback: Callable[[], None]) -> TimerEntry:
         """Call back at `time`, or as soon as possible after it."""
         if self._is_wall:
             self._check_steps()
-        entry = Entry(time, next(self._numbers), callback)
+        entry = TimerEntry(time, next(self._numbers), callback)
         heapq.heappush(self._entries, entry)
         if time < self._armed:
             self._arm()
@@ -219,7 +219,7 @@ class Alarm:
     def __init__(self, node: GuardedNode, callback: Callable[[], None], *, ros_time: bool) -> None:
         self._queue = node.ros_timer_queue if ros_time else node.timer_queue
         self._callback = callback
-        self._entry: Entry | None = None
+        self._entry: TimerEntry | None = None
         self._queue.on_jump[id(self)] = self._ring
 
     def set(self, time: float) -> None:  # noqa: A003

@@ -39,7 +39,7 @@ def as_value(data: Any) -> Any:
     raise ValueError('expected a number, a boolean, a text, or a list of numbers or of texts')
 
 
-class Parameters(dict[str, Any]):
+class ConditionParameters(dict[str, Any]):
     """
     Parameters of a request, converted to values of expressions.
 
@@ -58,6 +58,6 @@ class Parameters(dict[str, Any]):
         self.kinds: dict[str, Kind] = {name: kind_of(value) for name, value in self.items()}
 
     @classmethod
-    def of(cls, given: Mapping[str, Any] | None) -> Parameters:
-        """Return converted parameters; a `Parameters` object is returned unchanged."""
+    def of(cls, given: Mapping[str, Any] | None) -> ConditionParameters:
+        """Return converted parameters; a `ConditionParameters` object is returned unchanged."""
         return given if isinstance(given, cls) else cls(given or {})

@@ -41,7 +41,7 @@ def healthy() -> list[Any]:
 
 
 def lines(changes: list[Any], **options: Any) -> list[str]:
-    taking = progress.Progress(**options)
+    taking = progress.ChangeLines(**options)
     return [words for one in changes if (words := taking.take(one))]
 
 
@@ -66,7 +66,7 @@ def test_the_line_of_an_error_has_its_cause() -> None:
 
 def test_a_change_is_told_once_and_a_gap_is_noticed() -> None:
     first, second, third, *_ = healthy()
-    taking = progress.Progress(verbose=True)
+    taking = progress.ChangeLines(verbose=True)
     assert not taking.misses(first) and taking.take(first)
     assert taking.misses(third) and not taking.misses(second)
     assert taking.take(second) and not taking.take(second) and not taking.misses(third)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from action_lifecycle.flow import parse_flow
-from action_lifecycle.lifecycle.states import Outcome
+from action_lifecycle.lifecycle.states import ActionOutcome
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
@@ -63,9 +63,9 @@ def test_an_action_that_fails_does_not_run_again(
 
 
 @pytest.mark.parametrize(('missed', 'outcome'), [
-    ('skip', Outcome.SKIPPED), ('once', Outcome.SUCCEEDED)])
+    ('skip', ActionOutcome.SKIPPED), ('once', ActionOutcome.SUCCEEDED)])
 def test_an_action_whose_time_has_passed(
-    life: Life, clock: Clock, missed: str, outcome: Outcome
+    life: Life, clock: Clock, missed: str, outcome: ActionOutcome
 ) -> None:
     here = life()
     run = here.orchestrator.submit(parse_flow(
@@ -82,7 +82,7 @@ def test_a_canceled_job_of_an_action_cancels_the_action(life: Life, clock: Clock
     clock.run(10.0)
     here.jobs.cancel('f/place', 'me', 'enough')
     clock.run(1.0)
-    assert run.actions[1].outcome is Outcome.CANCELED and run.ended
+    assert run.actions[1].outcome is ActionOutcome.CANCELED and run.ended
     assert not here.process.journal.open_rows('job')
 
 

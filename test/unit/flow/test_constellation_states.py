@@ -16,7 +16,7 @@ from action_lifecycle.flow.run.constellation_states import (
     ConstellationAgentStatus,
 )
 from action_lifecycle.flow.run.flow_run import FlowRun, HISTORY_LIMIT
-from action_lifecycle.lifecycle.states import ErrorCode, Outcome
+from action_lifecycle.lifecycle.states import ActionOutcome, ErrorCode
 import pytest
 
 from .robot import Clock, MOTION, Process, Robot, Start
@@ -126,7 +126,8 @@ def test_what_goes_wrong_in_the_software_ends_in_fail_and_stops_what_moves(
     assert (run.state, run.error_code) == ('FAIL', ErrorCode.INTERNAL)
     assert 'a bug' in run.error_msg
     outcomes = {action.action_id: action.outcome for action in run.actions}
-    assert outcomes == {'a': Outcome.SUCCEEDED, 'b': Outcome.CANCELED, 'c': Outcome.CANCELED}
+    assert outcomes == {'a': ActionOutcome.SUCCEEDED, 'b': ActionOutcome.CANCELED,
+                        'c': ActionOutcome.CANCELED}
 
 
 def test_edges_are_those_of_the_matrix() -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from action_lifecycle.journal import JournalError
-from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
+from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 import pytest
 
 from .robot import Clock, Killed, MOTION, one, Process, Robot, Start
@@ -196,7 +196,8 @@ def test_refused_at_any_moment_the_flow_waits_and_then_ends_as_it_would_have(
     assert refused or run.ended
     outcomes = {action.action_id: action.outcome for action in run.actions}
     assert outcomes == {
-        'pick': Outcome.FAILED, 'place': Outcome.SKIPPED, 'look': Outcome.SUCCEEDED}
+        'pick': ActionOutcome.FAILED, 'place': ActionOutcome.SKIPPED,
+        'look': ActionOutcome.SUCCEEDED}
     assert run.state == 'FAIL'
     assert list(process.journal.rows(kind='flow'))[-1].final
 
@@ -249,7 +250,7 @@ def test_a_canceled_motion_is_stopped_by_the_next_life_before_its_end_is_recorde
     assert followed.request.resume and followed.canceled
     followed.end('canceled')
     clock.run(1.0)
-    assert action.outcome is Outcome.CANCELED
+    assert action.outcome is ActionOutcome.CANCELED
     assert process.orchestrator.resources.free('arm')
 
 
@@ -276,7 +277,7 @@ def test_the_cancel_of_an_attempt_that_has_ended_does_not_cancel_the_next_one(
     process.orchestrator.fire('f', 'pick', 'cancel', actor='ann', cause='enough')
     clock.run(0.0)
     runner = process.orchestrator.runs['f'].runners['pick']
-    assert runner.action.outcome is Outcome.CANCELED
+    assert runner.action.outcome is ActionOutcome.CANCELED
     runner.fire('reassign')
     process.kill()
     process = start()

@@ -11,7 +11,7 @@ from action_lifecycle.dialogue import AnswerRefused, OperatorDesk
 from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.journal import Row
 from action_lifecycle.lifecycle.ports import Confirmation, ConfirmRequest
-from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
+from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 import pytest
 
 from .robot import Clock, Killed, Process, Question, Robot, Start
@@ -49,7 +49,7 @@ def test_strategies_are_tried_in_order_and_then_it_has_failed(
     clock.run()
     assert [(motion.request.steps[0].server, motion.request.parameters['force'])
             for motion in robot.motions] == [('arm', 1), ('arm', 2), ('other', 2), ('other', 3)]
-    assert action.outcome is Outcome.FAILED and action.error_code is ErrorCode.REFUTED
+    assert action.outcome is ActionOutcome.FAILED and action.error_code is ErrorCode.REFUTED
     received = rows(process, 'receive_fallback')
     assert [row.actor for row in received] == ['policy'] * 3
     assert [row.data['strategy'] for row in received] == ['retry', 'action', 'retry']
@@ -139,7 +139,7 @@ def test_a_person_who_gives_up_ends_it(start: Start, clock: Clock, robot: Robot)
     clock.run(10)
     answer(process.desk, 'give_up')
     clock.run()
-    assert action.outcome is Outcome.FAILED and action.error_code is ErrorCode.REFUTED
+    assert action.outcome is ActionOutcome.FAILED and action.error_code is ErrorCode.REFUTED
     assert robot.executed('pick') == 1
 
 
@@ -179,7 +179,7 @@ def test_after_a_safety_error_only_a_person_lets_it_go_on(
     clock.run(10)
     assert action.state is ActionState.FALLBACK_REQUESTED and robot.executed('pick') == 1
     clock.run(100)  # nobody comes: that is no leave to move
-    assert action.outcome is Outcome.FAILED and robot.executed('pick') == 1
+    assert action.outcome is ActionOutcome.FAILED and robot.executed('pick') == 1
 
 
 def test_a_goal_that_was_refused_is_not_sent_again_but_another_may_be(
@@ -282,7 +282,7 @@ def test_an_open_question_keeps_its_id_and_its_deadline_over_a_restart(
     clock.run(0.5)
     assert process.desk.open
     clock.run(1)
-    assert not process.desk.open and run.actions[0].outcome is Outcome.FAILED
+    assert not process.desk.open and run.actions[0].outcome is ActionOutcome.FAILED
 
 
 def test_a_deadline_that_passed_while_nobody_ran_counts_at_once(
@@ -297,7 +297,7 @@ def test_a_deadline_that_passed_while_nobody_ran_counts_at_once(
     process = start()
     (run,) = process.orchestrator.restore()
     clock.run(0.1)
-    assert run.actions[0].outcome is Outcome.FAILED
+    assert run.actions[0].outcome is ActionOutcome.FAILED
     assert rows(process, 'receive_fallback')[0].actor == 'nobody'
 
 

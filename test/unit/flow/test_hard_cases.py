@@ -11,7 +11,7 @@ from action_lifecycle.documents.errors import DocumentError, TransitionNotAllowe
 from action_lifecycle.flow import parse_flow
 from action_lifecycle.flow.restart import restore as restoring
 from action_lifecycle.lifecycle.ports import Confirmation
-from action_lifecycle.lifecycle.states import ActionState, ErrorCode, Outcome
+from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 import pytest
 
 from .robot import Clock, Robot, Start
@@ -59,7 +59,7 @@ def test_evidence_that_the_journal_does_not_take_is_an_error_not_a_hang(
     robot.questions[-1].result(Confirmation('confirmed', [{'numbers': [math.inf]}]))
     clock.run(60.0)
     assert run.actions[0].error_code is ErrorCode.INTERNAL
-    assert run.actions[0].outcome is Outcome.FAILED
+    assert run.actions[0].outcome is ActionOutcome.FAILED
 
 
 def test_a_cancel_survives_a_crash(start: Start, clock: Clock, robot: Robot) -> None:
@@ -74,7 +74,7 @@ def test_a_cancel_survives_a_crash(start: Start, clock: Clock, robot: Robot) -> 
     assert robot.motions[-1].request.resume and robot.motions[-1].canceled
     robot.motions[-1].end('canceled')
     clock.run(60.0)
-    assert run.actions[0].outcome is Outcome.CANCELED
+    assert run.actions[0].outcome is ActionOutcome.CANCELED
     assert robot.executed('a') == 1
 
 
@@ -88,7 +88,7 @@ def test_a_cancel_while_the_end_of_the_motion_is_being_recorded_counts(
         clock.run(2.0)
         process.orchestrator.cancel('f', 'ann', 'enough')
     clock.run(60.0)
-    assert run.actions[0].outcome is Outcome.CANCELED
+    assert run.actions[0].outcome is ActionOutcome.CANCELED
 
 
 def test_a_cancel_stops_the_motion_even_when_it_can_not_be_recorded(
@@ -113,7 +113,7 @@ def test_canceled_before_the_goal_has_left_nothing_is_waited_for(
     assert run.actions[0].state is ActionState.EXECUTING_MOTION and not robot.motions
     process.orchestrator.cancel('f', 'ann', 'enough')
     clock.run(1.0)
-    assert run.actions[0].outcome is Outcome.CANCELED
+    assert run.actions[0].outcome is ActionOutcome.CANCELED
 
 
 def test_a_time_limit_counts_from_the_start_of_the_attempt_across_a_restart(

@@ -8,7 +8,7 @@ import json
 import math
 from pathlib import Path
 
-from action_lifecycle.flow.jobs.job import Job, MAX_OWED, read_job, valid_time
+from action_lifecycle.flow.jobs.job import MAX_OWED, read_job, ScheduledJob, valid_time
 from action_lifecycle.journal.row import MAX_DATA
 from action_lifecycle.lifecycle.schedule.schedule import LATEST, ScheduleSpec
 from hypothesis import given, settings
@@ -23,7 +23,7 @@ odd_readings = st.one_of(
     readings, st.sampled_from([math.nan, math.inf, -math.inf, 1e18, -1e18, 1e308, -5.0]))
 
 
-def look(job: Job, reading: float) -> None:
+def look(job: ScheduledJob, reading: float) -> None:
     """Look at a clock as `Jobs` does."""
     now = valid_time(reading)
     job.moved(now)
@@ -44,7 +44,7 @@ def look(job: Job, reading: float) -> None:
 def test_a_job_read_back_behaves_like_the_one_in_memory(
     spec: ScheduleSpec, created: float, steps: list[tuple[float, int]]
 ) -> None:
-    job = Job('j', 'one', spec, created, seen=created)
+    job = ScheduledJob('j', 'one', spec, created, seen=created)
     for reading, ended in steps:
         again = read_job(json.loads(json.dumps(job.data())))
         assert again.data() == job.data() and again.next == job.next
@@ -61,7 +61,7 @@ def test_a_job_read_back_behaves_like_the_one_in_memory(
 def test_each_look_takes_bounded_work(
     spec: ScheduleSpec, created: float, steps: list[float]
 ) -> None:
-    job = Job('j', 'one', spec, created, seen=created)
+    job = ScheduledJob('j', 'one', spec, created, seen=created)
     for reading in steps:
         assert calls(lambda reading=reading: look(job, reading)) < 2 * WORK
 
@@ -70,7 +70,7 @@ def test_each_look_takes_bounded_work(
 @pytest.mark.parametrize('missed', ['skip', 'once', 'all'])
 def test_years_of_missed_runs_are_taken_in_at_once(times: int, missed: str) -> None:
     spec = ScheduleSpec(clock='wall', every=0.1, missed=missed, times=times)
-    job = Job('j', 'one', spec, 1.0, seen=1.0)
+    job = ScheduledJob('j', 'one', spec, 1.0, seen=1.0)
     assert calls(lambda: look(job, LATEST)) < 20_000
     assert job.count == pytest.approx((LATEST - 1.0) / 0.1, abs=2)
     assert len(job.owed) == {'skip': 1, 'once': 1, 'all': MAX_OWED}[missed]
@@ -79,7 +79,7 @@ def test_years_of_missed_runs_are_taken_in_at_once(times: int, missed: str) -> N
 
 def test_runs_that_are_owed_stay_bounded_while_one_goes_on() -> None:
     spec = ScheduleSpec(clock='ros', every=0.1, overlap='queue', missed='all')
-    job = Job('j', 'one', spec, 1.0, seen=1.0)
+    job = ScheduledJob('j', 'one', spec, 1.0, seen=1.0)
     job.running = ['j.1']
     for second in range(1, 300):
         look(job, float(second))

@@ -11,7 +11,7 @@ from typing import Any
 from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.flow import parse_flow
 from action_lifecycle.journal import Entry
-from action_lifecycle.lifecycle.states import Outcome
+from action_lifecycle.lifecycle.states import ActionOutcome
 import pytest
 
 from .robot import Clock, Robot
@@ -149,7 +149,7 @@ def test_the_action_of_a_job_that_is_set_aside_waits_until_the_job_is_canceled(
     assert not run.ended
     here.jobs.cancel('f/place', 'me', 'enough')
     clock.run(5.0)
-    assert run.ended and run.actions[1].outcome is Outcome.CANCELED
+    assert run.ended and run.actions[1].outcome is ActionOutcome.CANCELED
     assert not here.jobs.aside.reasons and not here.process.journal.open_rows('job')
 
 

@@ -6,7 +6,12 @@
 from __future__ import annotations
 
 from action_lifecycle.documents.errors import LifecycleError, TransitionNotAllowed
-from action_lifecycle.lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
+from action_lifecycle.lifecycle.states import (
+    ActionOutcome,
+    ActionState,
+    ErrorCode,
+    LedgerTaskStatus,
+)
 import pytest
 
 from .robot import Clock, MOTION, one, Robot, Start
@@ -36,7 +41,7 @@ def test_refuted_outcome_never_completes(start: Start, clock: Clock, robot: Robo
     clock.run()
     action = run.actions[0]
     assert 'completed' not in process.states('pick')
-    assert (action.outcome, action.error_code) == (Outcome.FAILED, ErrorCode.REFUTED)
+    assert (action.outcome, action.error_code) == (ActionOutcome.FAILED, ErrorCode.REFUTED)
     assert action.controller_said == 'EXECUTED' and action.sensors_said == 'refuted'
     assert 'z > 0 is false (z=0.5)' in action.error_msg
     assert action.ledger_status is LedgerTaskStatus.FAILED
@@ -114,7 +119,7 @@ def test_when_no_fallback_helps_the_action_fails(
     run = start().submit(one(', fallback: [retry, give_up]'))
     clock.run()
     assert robot.executed('pick') == 2
-    assert run.actions[0].outcome is Outcome.FAILED
+    assert run.actions[0].outcome is ActionOutcome.FAILED
 
 
 def test_a_person_may_decide(start: Start, clock: Clock, robot: Robot) -> None:
@@ -146,8 +151,9 @@ def test_dependents_of_a_failure_are_skipped_and_the_flow_ends(
         f'  e: {{{MOTION}, after: {{c: unconditional}}}}\n')
     clock.run()
     outcomes = {action.action_id: action.outcome for action in run.actions}
-    assert outcomes == {'a': Outcome.FAILED, 'b': Outcome.SKIPPED, 'c': Outcome.SKIPPED,
-                        'd': Outcome.SUCCEEDED, 'e': Outcome.SUCCEEDED}
+    assert outcomes == {'a': ActionOutcome.FAILED, 'b': ActionOutcome.SKIPPED,
+                        'c': ActionOutcome.SKIPPED, 'd': ActionOutcome.SUCCEEDED,
+                        'e': ActionOutcome.SUCCEEDED}
     assert run.error_code is ErrorCode.FLOW_PARTIALLY_FAILED
     assert run.runners['b'].action.ledger_status is LedgerTaskStatus.SKIPPED
 
@@ -191,7 +197,7 @@ def test_cancel_stops_the_motion_first_and_then_everything_is_canceled(
     assert run.runners['pick'].action.state is ActionState.EXECUTING_MOTION
     robot.motions[0].end('canceled')
     clock.run(1.0)
-    assert [action.outcome for action in run.actions] == [Outcome.CANCELED] * 2
+    assert [action.outcome for action in run.actions] == [ActionOutcome.CANCELED] * 2
     assert run.constellation_state() == 'cancelled' and run.error_code is ErrorCode.CANCELED
     assert process.states('pick')[-2:] == ['error', 'terminated']
     assert run.actions[0].ledger_status is LedgerTaskStatus.CANCELLED

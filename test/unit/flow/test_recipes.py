@@ -20,7 +20,7 @@ from action_lifecycle.flow.recipes.recipe import Recipe, source_of, write_recipe
 from action_lifecycle.flow.recipes.recipe_file import recipe_path
 from action_lifecycle.flow.recipes.recipe_making import RecipeMaker
 from action_lifecycle.flow.recipes.recipe_world import facts_of_goals, knows, world_then
-from action_lifecycle.lifecycle.states import Outcome
+from action_lifecycle.lifecycle.states import ActionOutcome
 import pytest
 
 from .robot import Clock, Process, Robot, Start
@@ -78,7 +78,7 @@ def test_each_action_passes_the_recipe_states_and_contributes_its_fragment(
     assert run.state == 'FINISH'
     assert process.states('pick')[-4:] == [
         'completed', 'recipe_requested', 'recipe_received', 'terminated']
-    assert run.runners['pick'].action.outcome is Outcome.SUCCEEDED
+    assert run.runners['pick'].action.outcome is ActionOutcome.SUCCEEDED
     spec = Recipe.load(folder, 'fetch').spec
     assert [action.action for action in spec.actions] == ['pick', 'place']
     pick = spec.actions[0]
@@ -228,7 +228,7 @@ def test_canceled_while_its_fragment_is_recorded_a_verified_action_has_succeeded
         clock.run(2.0)
         process.orchestrator.cancel('f', 'me', 'enough')
         clock.run(1.0)
-    assert run.actions[0].outcome is Outcome.SUCCEEDED
+    assert run.actions[0].outcome is ActionOutcome.SUCCEEDED
 
 
 @pytest.mark.parametrize('last', ['completed', 'recipe_requested', 'recipe_received'])

@@ -11,7 +11,12 @@ from typing import Any
 from action_lifecycle.dialogue import AnswerRefused
 from action_lifecycle.lifecycle.checkers import register_checker
 from action_lifecycle.lifecycle.ports import Verdict
-from action_lifecycle.lifecycle.states import ActionState, ErrorCode, LedgerTaskStatus, Outcome
+from action_lifecycle.lifecycle.states import (
+    ActionOutcome,
+    ActionState,
+    ErrorCode,
+    LedgerTaskStatus,
+)
 import pytest
 
 from .robot import Clock, Robot, Start
@@ -36,7 +41,7 @@ def test_without_a_verdict_it_stays_in_verification_until_the_limit_then_errs(
     clock.run(15.0)
     assert action.state is ActionState.STATUS_VERIFICATION_REQUESTED
     clock.run(15.0)
-    assert action.error_code is code and action.outcome is Outcome.FAILED
+    assert action.error_code is code and action.outcome is ActionOutcome.FAILED
     assert 'completed' not in process.states('pick')
 
 

@@ -10,12 +10,12 @@ import re
 
 from action_lifecycle.engine import load_graph
 from action_lifecycle.lifecycle.states import (
+    ActionOutcome,
     ActionState,
     ErrorCode,
     LEDGER_STATUS,
     ledger_status,
     LedgerTaskStatus,
-    Outcome,
 )
 import pytest
 
@@ -31,7 +31,7 @@ def constants(message: str) -> dict[str, str]:
 def test_the_message_has_every_state_outcome_and_status() -> None:
     expected = {
         **{state.name: state.value for state in ActionState},
-        **{f'OUTCOME_{o.name}': o.value for o in Outcome},
+        **{f'OUTCOME_{o.name}': o.value for o in ActionOutcome},
         **{f'LEDGER_{status.name}': status.value for status in LedgerTaskStatus}}
     del expected['LEDGER_BLOCKED']
     found = constants('ActionState')
@@ -52,10 +52,10 @@ def test_the_graph_file_has_every_state_and_its_ledger_status() -> None:
 
 @pytest.mark.parametrize('state', [ActionState.TERMINATED, ActionState.RECIPE_RECEIVED])
 @pytest.mark.parametrize(('outcome', 'status'), [
-    (Outcome.SUCCEEDED, 'COMPLETED'), (Outcome.FAILED, 'FAILED'),
-    (Outcome.CANCELED, 'CANCELLED'), (Outcome.SKIPPED, 'SKIPPED'), (None, 'FAILED')])
+    (ActionOutcome.SUCCEEDED, 'COMPLETED'), (ActionOutcome.FAILED, 'FAILED'),
+    (ActionOutcome.CANCELED, 'CANCELLED'), (ActionOutcome.SKIPPED, 'SKIPPED'), (None, 'FAILED')])
 def test_an_ended_action_is_booked_by_its_outcome(
-    state: ActionState, outcome: Outcome | None, status: str
+    state: ActionState, outcome: ActionOutcome | None, status: str
 ) -> None:
     assert ledger_status(state, outcome).value == status
 

@@ -17,7 +17,7 @@ from action_lifecycle.world import (
     WatchOutcome,
     WorldModel,
 )
-from action_lifecycle.world.expressions.constant_values import Parameters
+from action_lifecycle.world.expressions.constant_values import ConditionParameters
 import pytest
 
 from . import messages
@@ -142,8 +142,8 @@ def test_a_parameter_without_a_value_is_named_only_where_an_expression_reads_it(
 
 
 def test_parameters_are_converted_once() -> None:
-    values = Parameters({'target': [1.0, 2.0], 'names': ['a', 'b'], 'pose': {'x': 1}})
-    assert Parameters.of(values) is values and list(values) == ['target', 'names']
+    values = ConditionParameters({'target': [1.0, 2.0], 'names': ['a', 'b'], 'pose': {'x': 1}})
+    assert ConditionParameters.of(values) is values and list(values) == ['target', 'names']
     assert list(values.unusable) == ['pose']
 
 

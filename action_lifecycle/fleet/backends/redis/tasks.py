@@ -11,7 +11,7 @@ from typing import Any
 
 from .connection import connect_blocking, explained, script_text
 from .keys import session_history, session_lease, session_tasks
-from ...smart_ledger import Happening, Lease, Task
+from ...smart_ledger import Happening, Lease, LedgerTask
 from ....lifecycle.states import LedgerTaskStatus
 
 KEEP = 30 * 86_400
@@ -50,13 +50,13 @@ class RedisTasks:
             valid = valid_lease(found, self._redis.time())
         return None if valid is None else valid[0]
 
-    def tasks(self, session: str) -> dict[str, Task]:
+    def tasks(self, session: str) -> dict[str, LedgerTask]:
         with explained():
             found = self._redis.hgetall(session_tasks(session))
         tasks = {}
         for task_id, text in found.items():
             status, reason, updated = json.loads(text)
-            tasks[task_id] = Task(task_id, LedgerTaskStatus(status), reason, updated)
+            tasks[task_id] = LedgerTask(task_id, LedgerTaskStatus(status), reason, updated)
         return tasks
 
     def history(self, session: str) -> list[Happening]:

@@ -19,7 +19,7 @@ from .flow_sources import CheckedFlow, FlowOrder, FlowSources, order_from
 from .plan_client import PlanClient
 from ....documents.errors import DocumentError, LifecycleError
 from ....flow.files.loader import CyclicFlow
-from ....flow.jobs.job import Job
+from ....flow.jobs.job import ScheduledJob
 from ....flow.jobs.jobs import JobRun, Jobs
 from ....flow.orchestrator import Orchestrator
 from ....flow.planning.planning import Planned, Planner, PlanOrder
@@ -37,11 +37,11 @@ FEEDBACK_PERIOD = 0.2
 PLANNING = 'planning'
 """Stage of a request for which the planner has made no flow yet."""
 
-Outcome = Union[FlowRun, Job, Planned, None]
+Outcome = Union[FlowRun, ScheduledJob, Planned, None]
 
 
 @dataclass
-class _Waiting:
+class _WaitingGoals:
     """The goals that wait for one flow; `outcome` is None if the node stops before its end."""
 
     ended: Any
@@ -68,7 +68,7 @@ class FlowServer:
         self.orchestrator: Orchestrator | None = None
         self._planners = planners
         self._attach = attach
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, _WaitingGoals] = {}
         self._checking: dict[str, list[Any]] = {}  #: goals whose flow is checked, by flow id
         node.add_action_server(ExecuteFlow, '~/execute_flow', self._execute, cancel=self._cancel)
 
@@ -111,7 +111,7 @@ class FlowServer:
         if run.ended:
             _done(waiting.ended)
 
-    def _publish_feedback(self, waiting: _Waiting, run: FlowRun) -> None:
+    def _publish_feedback(self, waiting: _WaitingGoals, run: FlowRun) -> None:
         if self.orchestrator is not None and not waiting.ended.done():
             self._feed_back(waiting, flow_to(run, self.node.now(), self.orchestrator.locked_for))
 
@@ -135,7 +135,7 @@ class FlowServer:
             stamp=to_time(self.node.now()), flow_id=flow_id, state=state, stage=stage,
             constellation_state=constellation_state, error_code=int(code), error_msg=message)
 
-    def _feed_back(self, waiting: _Waiting, status: FlowStatus) -> None:
+    def _feed_back(self, waiting: _WaitingGoals, status: FlowStatus) -> None:
         for handle in waiting.handles:
             handle.publish_feedback(
                 ExecuteFlow.Feedback(status=status, progress=waiting.progress))
@@ -158,7 +158,7 @@ class FlowServer:
         """Run the flow that a planner has made, or report why there is none."""
         asked = planned.order
         try:
-            begun: FlowRun | Job | None = None
+            begun: FlowRun | ScheduledJob | None = None
             if planned.flow is not None:
                 begun = self.jobs.jobs.get(asked.flow_id)  # begun before a restart
             if planned.flow is not None and begun is None:
@@ -224,12 +224,12 @@ class FlowServer:
             begun = await self._take(handle.request, handle)
         except LifecycleError as error:
             return self._refuse(handle, self._code(error), str(error))
-        if isinstance(begun, Job):
+        if isinstance(begun, ScheduledJob):
             return self._result(handle, begun.job_id, begun)
         flow_id = begun if isinstance(begun, str) else begun.flow_id
         waiting = self._waiting.get(flow_id)
         if waiting is None:
-            waiting = self._waiting[flow_id] = _Waiting(Future(executor=self.node.executor))
+            waiting = self._waiting[flow_id] = _WaitingGoals(Future(executor=self.node.executor))
         if handle not in waiting.handles:
             waiting.handles.append(handle)
         if isinstance(begun, FlowRun):
@@ -243,7 +243,7 @@ class FlowServer:
             del self._waiting[flow_id]
         return self._result(handle, flow_id, waiting.outcome)
 
-    async def _take(self, goal: Any, handle: Any) -> FlowRun | Job | str:
+    async def _take(self, goal: Any, handle: Any) -> FlowRun | ScheduledJob | str:
         """Start what a goal asks for; returns its run, its job, or the id of its request."""
         orchestrator = self._active()
         order = order_from(goal)
@@ -263,7 +263,7 @@ class FlowServer:
                               f"a flow with the id '{wanted}' is there already")
         if order.kind == 'request':
             flow_id = orchestrator.new_id('request', wanted)
-            self._waiting[flow_id] = _Waiting(Future(executor=self.node.executor), [handle])
+            self._waiting[flow_id] = _WaitingGoals(Future(executor=self.node.executor), [handle])
             try:
                 self.planner.begin(PlanOrder(
                     flow_id=flow_id, request=order.flow, parameters=order.parameters,
@@ -276,7 +276,7 @@ class FlowServer:
         self._checking.setdefault(wanted, []).append(handle)
         try:
             checked = await self.sources.load(order, lambda text: self._feed_back(
-                _Waiting(None, [handle]), self._starting(wanted, 'dependency_analysis', text)))
+                _WaitingGoals(None, [handle]), self._starting(wanted, 'dependency_analysis', text)))
         finally:
             canceled = not self._leave_check(wanted, handle)
         run = orchestrator.runs.get(wanted)
@@ -296,7 +296,7 @@ class FlowServer:
             self._checking.pop(wanted, None)
         return kept
 
-    def _begin(self, checked: CheckedFlow, order: FlowOrder, wanted: str) -> FlowRun | Job:
+    def _begin(self, checked: CheckedFlow, order: FlowOrder, wanted: str) -> FlowRun | ScheduledJob:
         flow = checked.flow
         if flow.steering and not self._planners.name:
             raise FlowRefused(ErrorCode.FLOW_INVALID, "the flow says 'steering', but the node's "
@@ -342,7 +342,7 @@ class FlowServer:
             return _without_run(self._status(
                 flow_id, FlowStatus.CONTINUE, FlowStatus.EXECUTING, ErrorCode.INTERRUPTED,
                 'the node stops; the flow goes on when it is active again'), flow_id)
-        if isinstance(outcome, Job):
+        if isinstance(outcome, ScheduledJob):
             handle.succeed()
             return _without_run(
                 self._status(flow_id, FlowStatus.START, FlowStatus.CREATED), flow_id, {'job': {

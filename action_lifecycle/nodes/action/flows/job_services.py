@@ -12,7 +12,7 @@ from action_lifecycle_msgs.srv import CancelJob, ListJobs
 
 from .flow_server import FlowServer
 from ....documents.errors import LifecycleError
-from ....flow.jobs.job import Job
+from ....flow.jobs.job import ScheduledJob
 from ....lifecycle.states import ErrorCode
 from ....ros.conversions.basic import to_time
 from ....ros.node.lifecycle_node import ManagedNode
@@ -51,7 +51,7 @@ class JobServices:
         return response
 
 
-def _job_to(job: Job) -> msg.Job:
+def _job_to(job: ScheduledJob) -> msg.Job:
     return msg.Job(
         id=job.job_id, flow_id=job.flow_id, action_id=job.action_id, flow=job.name,
         schedule=job.spec.in_words(), clock=job.spec.clock, missed=job.spec.missed,

@@ -16,7 +16,7 @@ from ....documents.json_text import read_object
 from ....documents.suggestions import nearest
 from ....flow.orchestrator import Orchestrator
 from ....lifecycle.action import Action
-from ....lifecycle.states import ErrorCode, Outcome
+from ....lifecycle.states import ActionOutcome, ErrorCode
 from ....ros.node.lifecycle_node import ManagedNode
 
 OUTSIDE = {
@@ -89,6 +89,6 @@ def _own(event: str, action: Action) -> dict[str, Any]:
     if event == 'receive_fallback':
         return {'strategy': 'retry', 'next_fallback': action.next_fallback + 1}
     if event == 'terminate':
-        outcome = Outcome.SUCCEEDED if action.passed_completed else Outcome.FAILED
+        outcome = ActionOutcome.SUCCEEDED if action.passed_completed else ActionOutcome.FAILED
         return {'outcome': outcome.value}
     return {}
