@@ -58,7 +58,9 @@ class Conversation:
     Do not call it from a hook of the machine.
     """
 
-    def __init__(self, machine: Machine, dialogue: Dialogue, work: InvokedWork | None = None) -> None:
+    def __init__(
+        self, machine: Machine, dialogue: Dialogue, work: InvokedWork | None = None,
+    ) -> None:
         self._machine = machine
         self._dialogue = dialogue
         self._work = work

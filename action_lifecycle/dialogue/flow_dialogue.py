@@ -34,8 +34,8 @@ class FlowDialogue(Listener):
     """
 
     def __init__(
-        self, run: FlowRun, journal: Journal, clock: LifecycleClock, entries: Iterable[DialogueEntry], *,
-        begun: bool,
+        self, run: FlowRun, journal: Journal, clock: LifecycleClock,
+        entries: Iterable[DialogueEntry], *, begun: bool,
     ) -> None:
         self._flow_id = run.flow_id
         self._journal = journal

@@ -58,7 +58,7 @@ class ClaimWatch:
         while True:
             try:
                 self.held = [claim for flow_id, name in self._needed().items()
-                             if (claim := await self._look(flow_id, name)) is not None]
+                             if (claim := await self._read(flow_id, name)) is not None]
             except (LedgerUnavailable, JournalError) as error:
                 _LOG.warning('claims of sessions: %s', error)
             await asyncio.sleep(LOOK)
@@ -78,7 +78,7 @@ class ClaimWatch:
         return {flow_id: name for flow_id, name in names.items()
                 if '/' in name and name not in others}
 
-    async def _look(self, flow_id: str, name: str) -> HeldClaim | None:
+    async def _read(self, flow_id: str, name: str) -> HeldClaim | None:
         session, _, task = name.rpartition('/')
         now = time.monotonic()
         found = await self._ledger.lease(session, task)

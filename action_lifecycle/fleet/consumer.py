@@ -60,7 +60,7 @@ class OperationWork(Protocol):
     async def perform(self, operation: Operation, gathered: dict[str, Any]) -> Any:
         """Do the work and return its result, JSON data; call `start_motion` before any motion."""
 
-    def goes_on(self, request: OperationRequest) -> bool:
+    def can_resume(self, request: OperationRequest) -> bool:
         """Whether this worker has begun the request before a restart and can resume it."""
 
     async def take_over(self, request: OperationRequest) -> str:
@@ -107,7 +107,7 @@ class OperationConsumer:
                         connected = True
                     if not begun:
                         begun = True
-                        await self._go_on()
+                        await self._resume()
                     await self._step()
                 except LedgerUnavailable as error:
                     connected = False  # the server may have come back empty
@@ -119,7 +119,7 @@ class OperationConsumer:
         finally:
             await end(*self._asking.values())
 
-    async def _go_on(self) -> None:
+    async def _resume(self) -> None:
         """Resume the requests that this worker had before a restart."""
         for message_id, fields in await self._requests.retake():
             await self._take(message_id, fields)
@@ -152,7 +152,7 @@ class OperationConsumer:
         elif state is State.DELIVERED:
             await self._operations.move(request.trace_id, State.COMPLETED)
             await self._done(request)
-        elif moved and worker == self.name and self._work.goes_on(request):
+        elif moved and worker == self.name and self._work.can_resume(request):
             await self._claim(request, state, moved=True)
         elif moved:
             self._asking[message_id] = asyncio.ensure_future(self._ask(request, state))
@@ -178,12 +178,15 @@ class OperationConsumer:
         finally:
             del self._asking[request.message_id]
 
-    async def _claim(self, request: OperationRequest, state: State, *, moved: bool = False) -> None:
+    async def _claim(
+        self, request: OperationRequest, state: State, *, moved: bool = False,
+    ) -> None:
         async with self._working:
             await self._work_on(request, state, {}, moved=moved)
 
     async def _work_on(
-        self, request: OperationRequest, state: State, metadata: dict[str, Any], *, moved: bool = False
+        self, request: OperationRequest, state: State, metadata: dict[str, Any], *,
+        moved: bool = False,
     ) -> None:
         now = time.monotonic()
         if not await self._requests.renew(request.message_id):

@@ -34,7 +34,7 @@ class Compactor:
         snapshot = journal.snapshot()
         self._through = 0 if snapshot is None else int(snapshot.data['through'])
 
-    def told(self, journal_seq: int, ledger_seq: int) -> None:
+    def update(self, journal_seq: int, ledger_seq: int) -> None:
         """Update the last rows of journal and ledger; starts a compaction if it is worth it."""
         target = min(ledger_seq, journal_seq - self._keep)
         if target - self._through < max(self._keep // 10, LEAST) \

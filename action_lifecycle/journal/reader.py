@@ -89,7 +89,7 @@ class JournalReader:
         try:
             with explained(self.path):
                 require_current(self._connection, self.path)
-                self._identity = self._look()
+                self._identity = self._file_identity()
         except BaseException:
             self._connection.close()
             raise
@@ -97,11 +97,11 @@ class JournalReader:
     def is_elsewhere(self) -> bool:
         """Whether the path no longer leads to the open file; then open it again."""
         try:
-            return self._look() != self._identity
+            return self._file_identity() != self._identity
         except OSError:
             return True
 
-    def _look(self) -> tuple[int, int]:
+    def _file_identity(self) -> tuple[int, int]:
         found = os.stat(self.path)
         return found.st_dev, found.st_ino
 

@@ -45,7 +45,7 @@ class Questions:
         self._open: dict[str, list[OperatorRequest]] = {}
         self._looked = -LOOK
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Subscribe to the topics of new nodes; drop the questions of nodes that have gone."""
         if time.monotonic() - self._looked < LOOK:
             return
@@ -105,7 +105,7 @@ class Questions:
         """Wait for matching questions and return them; an empty list after `--wait` seconds."""
         end = time.monotonic() + options.wait
         while time.monotonic() < end:
-            self.look()
+            self.poll()
             self.client.spin(0.1)
             if found := self.fitting(options):
                 return found

@@ -93,7 +93,7 @@ class Terminal:
         started = time.monotonic()
         self._say(f'Questions of all robots, answered as {self.actor}. Ctrl-C ends.', 'dim')
         while True:
-            self.questions.look()
+            self.questions.poll()
             self.questions.client.spin(0.1)
             if not self.questions.askers() and time.monotonic() - started > self.options.wait:
                 raise self.questions.nothing(self.options)

@@ -108,7 +108,7 @@ class _Following:
         self.changes: list[Any] = []
         self.flow_id = options.flow_id
         self.status: Any = None
-        self.told = 0.0  #: monotonic time (s) of the last status
+        self.status_at = 0.0  #: monotonic time (s) of the last status
         self.said: set[str] = set()
         self.last_said: dict[str, str] = {}
         self.interrupts = 0
@@ -211,7 +211,7 @@ class _Following:
         look_until = time.monotonic() + ANSWER
         while not refused.done() and time.monotonic() < look_until:
             self.client.spin(0.05)
-            if self.status is not None and self.told > look_until - ANSWER:
+            if self.status is not None and self.status_at > look_until - ANSWER:
                 return None  # feedback has come: the flow runs
         if not refused.done() or refused.result().result.error_code != ErrorCode.NOT_FOUND:
             return None
@@ -235,7 +235,7 @@ class _Following:
             self._say(words)
         if self.live is not None and self.status is not None:
             self.live.update(Group(
-                live_table(self.status, self.observer, time.monotonic() - self.told),
+                live_table(self.status, self.observer, time.monotonic() - self.status_at),
                 *self.observer.below(self.flow_id)))
         elif self.plain and self.status is not None:
             self._print_beside()
@@ -294,7 +294,7 @@ class _Following:
 
     def _feedback(self, message: Any) -> None:
         self.status = message.feedback.status
-        self.told = time.monotonic()
+        self.status_at = time.monotonic()
         self.flow_id = self.status.flow_id or self.flow_id
         said = self.status.error_msg
         if self.status.state == FlowStatus.START and said:

@@ -103,13 +103,13 @@ class Planner:
             try:
                 request = _read_request(self, row)
                 self.open[request.order.flow_id] = request
-                self._go_on(request, row)
+                self._resume(request, row)
             except Exception as error:  # damaged rows must not stop the others
                 self.open.pop(row.action_id, None)
                 self._set_aside(row, str(error) if isinstance(error, LifecycleError)
                                 else repr(error))
 
-    def _go_on(self, request: _Request, row: Row) -> None:
+    def _resume(self, request: _Request, row: Row) -> None:
         flow_id = request.order.flow_id
         if next(self.recorder.journal.rows(flow_id=flow_id, kind='flow', limit=1), None):
             self.submitted(flow_id)

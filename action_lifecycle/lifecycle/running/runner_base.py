@@ -40,9 +40,9 @@ class Driver:
     """Fires events of one action; answers that come after the state has changed are dropped."""
 
     def __init__(
-        self, action: Action, world: World, clock: LifecycleClock, operator: Operator, verifier: Verifier,
-        specs: Specs, ended: Callable[[Any], None], rng: random.Random | None = None,
-        recipe: bool = False, fetch: Fetch | None = None,
+        self, action: Action, world: World, clock: LifecycleClock, operator: Operator,
+        verifier: Verifier, specs: Specs, ended: Callable[[Any], None],
+        rng: random.Random | None = None, recipe: bool = False, fetch: Fetch | None = None,
     ) -> None:
         self.action = action
         self.world = world

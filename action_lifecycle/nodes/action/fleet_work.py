@@ -138,7 +138,7 @@ class FleetWork:
             del self._claims[request.trace_id]
             self._clock.call_soon(self._changed)
 
-    def goes_on(self, request: OperationRequest) -> bool:
+    def can_resume(self, request: OperationRequest) -> bool:
         """Whether the journal of this robot has the flow of a request."""
         return self._begun(request, True)[0] is not None
 

@@ -80,9 +80,9 @@ class LedgerLink:
         if self._compactor is None:
             return
         if sync.state == LedgerSync.CONNECTED:
-            self._compactor.told(sync.journal_seq, sync.ledger_seq)
+            self._compactor.update(sync.journal_seq, sync.ledger_seq)
         elif sync.state == LedgerSync.DISABLED and self._unsynced:
-            self._compactor.told(sync.journal_seq, sync.journal_seq)
+            self._compactor.update(sync.journal_seq, sync.journal_seq)
 
     def close(self) -> None:
         """Wait for a running compaction; to be called after the journal was closed."""

@@ -73,7 +73,7 @@ class Guard:
 
     def trouble(self) -> SafetyStatus | None:
         """Return why no motion may start; None if one may."""
-        self._look()
+        self._poll()
         self._advance()
         status = self.status
         return None if status.state is Safety.READY else dataclasses.replace(
@@ -81,7 +81,7 @@ class Guard:
 
     def clear(self) -> str:
         """Clear a latched stop; returns why this is not possible, '' if it is cleared."""
-        self._look()
+        self._poll()
         why = self.monitor.clear(self._node.steady())
         self._set_alarm()
         return why
@@ -138,7 +138,7 @@ class Guard:
         self.monitor.advance(self._node.steady())
         self._set_alarm()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """Update the publishers of the topics in the monitor."""
         for spec, reader in self._readers:
             publishers = [bytes(info.endpoint_gid)
@@ -147,7 +147,7 @@ class Guard:
                 reader.fetch_again()
 
     def _look_again(self) -> None:
-        self._look()
+        self._poll()
         self._set_alarm()
         self._looking = Timeout(self._node, LOOK, self._look_again)
 

@@ -110,13 +110,13 @@ class LedgerNode(ManagedNode):
         self.status = SyncStatus()
         self.sync = self.add_publisher(LedgerSync, '~/sync', state_qos())
         self.add_service(GetCheckpoint, '~/get_checkpoint', self.get_checkpoint)
-        self.add_timer(LOOK if self.url else LOOK_ALONE, self._look)
+        self.add_timer(LOOK if self.url else LOOK_ALONE, self._poll)
         self.add_diagnostics('sync', self._sync_health)
         self._told: LedgerSync | None = None
         self.work: FleetWork | None = None
         self.claims: ClaimWatch | None = None
         self._configure_work()
-        self._look()
+        self._poll()
 
     def _configure_work(self) -> None:
         """Create what is needed to run requests of a fleet."""
@@ -125,7 +125,7 @@ class LedgerNode(ManagedNode):
         self.streams = [stream for stream in self.parameter('work_streams') if stream]
         if self.url and self.streams:
             self.work = FleetWork(
-                self, clock, self.operators.desk, lambda: self.reader, self._look,
+                self, clock, self.operators.desk, lambda: self.reader, self._poll,
                 action_node=str(self.parameter('action_node')),
                 folders=list(self.parameter('flow_folders')),
                 patience=float(self.parameter('work_min_idle')))
@@ -150,7 +150,7 @@ class LedgerNode(ManagedNode):
                 self.work.names if self.work is not None else tuple)
             self.network.submit(self.claims.run())
         self._told = None
-        self._look()
+        self._poll()
         self.operators.topic.publish()
 
     def deactivate(self) -> None:
@@ -203,7 +203,7 @@ class LedgerNode(ManagedNode):
             logger.warning(f'{status.last_error}; the robot goes on, tried again in at most '
                            f'{LONGEST_DELAY:g} s')
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         error = ''
         seq = 0
         try:

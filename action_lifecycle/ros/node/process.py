@@ -131,9 +131,9 @@ class _End:
         self._started = time.monotonic()
         self._quiet_since = self._started - LAST_WORDS  # no extra time if nothing has to stop
         first = self._nodes[0]
-        first.create_timer(LOOK, first.guarded(self._look), clock=first.steady_clock)
+        first.create_timer(LOOK, first.guarded(self._poll), clock=first.steady_clock)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         now = time.monotonic()
         if any(node.busy() for node in self._nodes):
             self._quiet_since = now

@@ -84,7 +84,7 @@ class TopicReader:
         """Whether the topic is subscribed."""
         return self._subscription is not None
 
-    def look(self) -> bool:
+    def discover(self) -> bool:
         """Match the subscription to the publishers; returns whether any has the right type."""
         fitting, strange = self.publishers()
         self.trouble = strange and f"topic '{self.name}' {strange}"
@@ -113,7 +113,7 @@ class TopicReader:
         if self.subscribed:
             self._end_fetch()
             self._latching = frozenset()
-            self.look()
+            self.discover()
 
     def publishers(self) -> tuple[list[Any], str]:
         """Return the publishers of the right type, and a message on the others."""
@@ -218,7 +218,7 @@ class Subscriptions:
             if lingering is not None:
                 lingering.cancel()
         if any(not reader.subscribed for reader in held):
-            self._look()
+            self._poll()
 
         def release() -> None:
             while held:
@@ -250,15 +250,15 @@ class Subscriptions:
                 reader.close()
             self._lingering[topic] = Timeout(self._node, self.linger, close)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         if self._looking is not None:
             self._looking.cancel()
             self._looking = None
         wanted = [reader for reader in self.readers.values() if reader.users]
         before = self.trouble()
-        found = [reader.look() for reader in wanted]
+        found = [reader.discover() for reader in wanted]
         if self.trouble() != before:
             self._on_trouble()
         if wanted:
             self._looking = Timeout(
-                self._node, LOOK if all(found) else LOOK_SOON, self._look)
+                self._node, LOOK if all(found) else LOOK_SOON, self._poll)

@@ -275,8 +275,9 @@ class FlowServer:
             return flow_id
         self._checking.setdefault(wanted, []).append(handle)
         try:
+            waiting = _WaitingGoals(None, [handle])
             checked = await self.sources.load(order, lambda text: self._feed_back(
-                _WaitingGoals(None, [handle]), self._starting(wanted, 'dependency_analysis', text)))
+                waiting, self._starting(wanted, 'dependency_analysis', text)))
         finally:
             canceled = not self._leave_check(wanted, handle)
         run = orchestrator.runs.get(wanted)
@@ -296,7 +297,9 @@ class FlowServer:
             self._checking.pop(wanted, None)
         return kept
 
-    def _begin(self, checked: CheckedFlow, order: FlowOrder, wanted: str) -> FlowRun | ScheduledJob:
+    def _begin(
+        self, checked: CheckedFlow, order: FlowOrder, wanted: str,
+    ) -> FlowRun | ScheduledJob:
         flow = checked.flow
         if flow.steering and not self._planners.name:
             raise FlowRefused(ErrorCode.FLOW_INVALID, "the flow says 'steering', but the node's "
