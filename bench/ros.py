@@ -191,6 +191,7 @@ def idle(pair: Pair, asker: Asker) -> dict[str, float]:
         for process in processes.values():
             process.terminate()
             process.wait()
+        asker.node.destroy_publisher(sender)  # a second one would stop the next stage
     return {'idle_cpu_points': points['ours'] - points['bare'],
             'rss_ratio': memory['ours'] / memory['bare'], 'rss_mb': memory['ours'] / 1024,
             'bare_rss_mb': memory['bare'] / 1024}

@@ -16,7 +16,7 @@ import sys
 import time
 
 from action_lifecycle.engine import load_graph
-from action_lifecycle.fleet import LedgerError, RedisLedger, RedisReader
+from action_lifecycle.fleet import LedgerError, LedgerRefused, RedisLedger, RedisReader
 from action_lifecycle.fleet.backends.redis.connection import PASSWORD, PASSWORD_FILE, USERNAME
 from action_lifecycle.fleet.ledger import check_url
 from action_lifecycle.fleet.loop_thread import LoopThread
@@ -239,6 +239,20 @@ def test_killed_synchronizers_leave_no_gap_and_no_duplicate(journal, redis_serve
     syncing.until_synced()
     syncing.loop.stop()
     assert_same(journal, redis_server)
+
+
+def test_what_is_refused_leaves_no_key_and_no_event(journal, redis_server):
+    write(journal, 0, 1, steps=1)
+    journal.append(Entry('transition', 'flow', 'b', 1, 'start', 'assigned', 'in_progress'))
+    journal.append(Entry('transition', 'flow', 'a0', 1, 'verified', 'pending', 'completed'))
+    rows = list(journal.rows())
+    with pytest.raises(LedgerRefused, match="row 4: the action is in state 'in_progress'"):
+        apply(redis_server, rows)
+    assert redis_server.client.keys('*') == []
+    assert apply(redis_server, rows[:3]) == 3
+    with pytest.raises(LedgerRefused, match='another journal'):
+        apply(redis_server, [rows[3]._replace(prev_hash='x')])
+    assert redis_server.client.xlen('al:{robot}:events') == 3
 
 
 def test_url_with_a_secret_or_another_scheme_is_refused():
