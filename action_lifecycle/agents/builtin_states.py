@@ -4,7 +4,7 @@
 """
 The built-in state types agent, user, decision, terminal, motion, confirm (tool is in tool_state).
 
-They call methods of the session's agent, which each class names; these may be sync or async.
+Each calls the method of the session's agent that its class names; it may be sync or async.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class NoFields(StrictModel):
 
 
 class ReadyState(State):
-    """A state that is done when `run` returns; it may set `_next`, the next state."""
+    """Base of states that are left when `run` returns; `run` may set `_next`, the next state."""
 
     _next: str | None = None
 
@@ -35,7 +35,7 @@ class ReadyState(State):
         return self._next
 
     def _lead(self, done: bool, failure: str) -> None:
-        """Set the next state by the fields for success and failure; without the latter, raise."""
+        """Set the next state by `done`; raises LifecycleError if a failure has no next state."""
         if not done and self.config.get(self.leads_to[1]) is None:
             raise LifecycleError(f"state '{self.name}': {failure}")
         self._next = self.config.get(self.leads_to[0 if done else 1])
@@ -133,7 +133,7 @@ class ConfirmState(ReadyState):
     """
     Calls `agent.confirm(condition, within)`, which returns True, False or None (unknown).
 
-    Only True confirms. Anything else leads to the state in `refuted`; without it, it is an error.
+    Only True confirms; any other value leads to the state in `refuted`, or is an error without it.
     """
 
     type = 'confirm'  # noqa: A003

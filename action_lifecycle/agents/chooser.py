@@ -5,8 +5,7 @@
 Choosers select one of several transitions from a state.
 
 A chooser is a callable that takes a `Choice` and returns a name or an awaitable of one: a rule, a
-service client, an adapter of a language model. An answer that is none of the names is never
-followed.
+service client, an adapter of a language model. Other answers are refused.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ class Choice:
     """
     The question to a chooser: the next states with descriptions, and the context.
 
-    A tool state uses it to ask for a tool (`names` are tools) and for its arguments (no names; the
-    answer is an object of `schema`).
+    A tool state asks with it for a tool (`names` are tools) or for its arguments (no names; the
+    answer is an object that is valid by `schema`).
     """
 
     state: str
@@ -50,11 +49,11 @@ class Choice:
     names: tuple[str, ...]
     descriptions: tuple[str, ...]
     context: Any = None
-    answer: Mapping[str, Any] | None = None  #: JSON Schema of another answer than a next state
+    answer: Mapping[str, Any] | None = None  #: JSON Schema of an answer that is no next state
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """Return the JSON Schema of a structured answer; by default, of one of the names."""
+        """Return the JSON Schema of the answer; by default, an object with one of the names."""
         return one_of('next_state', self.names) if self.answer is None else self.answer
 
 
@@ -71,12 +70,12 @@ def first_ready(choice: Choice) -> str:
 
 
 def by_priority(choice: Choice) -> str:
-    """Choose the transition with the highest `priority`; of equal ones the first."""
+    """Choose the transition with the highest `priority`, or the first of several."""
     return max(choice.transitions, key=lambda transition: transition.priority).target
 
 
 class ByRule:
-    """Chooses the first name whose condition on the context is True; else gives no answer."""
+    """Chooses the first name whose condition on the context is True; None if there is none."""
 
     def __init__(self, conditions: Mapping[str, Callable[[Any], Any]]) -> None:
         self.conditions = conditions
@@ -118,7 +117,7 @@ async def choose(choice: Choice, chooser: Chooser | None, timeout: float | None)
 def follow(
     choice: Choice, name: str | None, reason: str, error: Exception | None = None
 ) -> Transition:
-    """Return the transition to `name`, else the default one; raises `ChoiceError` without it."""
+    """Return the transition to `name` or the default one; raises `ChoiceError` if none exists."""
     if name in choice.names:
         return choice.transitions[choice.names.index(name)]
     for transition in choice.transitions:
@@ -143,7 +142,7 @@ def chosen_name(answer: Any, field: str) -> str | None:
 
 
 def read_answer(answer: Any) -> Any:
-    """Return the object of a JSON text, and any other answer unchanged."""
+    """Parse an answer that is a JSON object; return any other answer unchanged."""
     if not isinstance(answer, str) or not answer.lstrip().startswith('{'):
         return answer
     try:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A graph of typed states, which creates the states of sessions."""
+"""A graph file with typed states, from which sessions get their state objects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class StateHandler:
     The typed states of a graph file; sessions may share it.
 
     `states_folder` has files `state_<name>.py` with further types. Each call of `get_state`
-    returns a new object with its own copy of the configuration.
+    returns a new object with its own copy of the configuration. Raises `LifecycleError` for a
+    graph with untyped states.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class StateHandler:
         return {'tt': list(choice.names), 'td': list(choice.descriptions)}
 
     def choice(self, state: str, transitions: Iterable[Transition], context: Any) -> Choice:
-        """Return the choice for a chooser; of transitions to the same state, the first counts."""
+        """Return the choice for a chooser; keeps the first of several transitions to one state."""
         ways: dict[str, Transition] = {}
         for transition in transitions:
             ways.setdefault(transition.target, transition)

@@ -38,10 +38,10 @@ class Session:
     """
     One run over the states of a handler.
 
-    `context` is a list or a mapping to which each update is added; in a mapping, an update that is
-    no mapping gets the name of its state as key. `machine` may be given with listeners, a journal
-    or an initial state; the default one uses `agent` as its listener. Without a `chooser`, the
-    agent's `choose_transition(transitions, context)` is called, if it has one.
+    `context` is a list or a mapping to which each update is added; in a mapping, the key of an
+    update that is no mapping is the name of its state. `machine`: one with listeners, a journal or
+    an initial state; by default, one with `agent` as its listener. If `chooser` is None, the
+    agent's `choose_transition(transitions, context)` is used, if it has one.
     """
 
     def __init__(
@@ -91,8 +91,7 @@ class Session:
         """
         Continue after a pause.
 
-        `answer` is the update of the paused state, which is then left; without it, the state runs
-        again.
+        `answer` is the update of the paused state, which is left; if None, the state runs again.
         """
         if answer is not None:
             self._add(self.machine.state, answer)
@@ -101,7 +100,7 @@ class Session:
         return await self.run(max_iter)
 
     async def _leave(self, state: State) -> bool:
-        """Make the transition that the state or the chooser decides; False if there is none."""
+        """Make the transition that the state or the chooser selects; False if there is none."""
         possible = await self.machine.possible_transitions()
         if not possible:
             return False

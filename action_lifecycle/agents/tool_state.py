@@ -20,7 +20,7 @@ from ..documents.models import StrictModel
 from ..graphs.state_types import Pause, register_state
 
 TRIES = 3
-"""Maximum number of requests for arguments; each one has the faults of the last answer."""
+"""Maximum number of requests for arguments; each contains the faults of the last answer."""
 _ANY = {'type': 'object', 'properties': {}}
 
 
@@ -29,7 +29,7 @@ class ToolError(LifecycleError):
 
 
 class ToolManager(Protocol):
-    """The interface of `agent.tool_manager`; a spec has `description` and `inputSchema`."""
+    """The interface of `agent.tool_manager`; a tool's spec has `description` and `inputSchema`."""
 
     def list_all_tools(self) -> Any:
         """Return the specs of all tools: {server: {tool: spec}}."""
@@ -58,8 +58,8 @@ class ToolState(ReadyState):
     """
     Calls a tool of `agent.tool_manager` for `agent.current_user_id`; its result is the update.
 
-    If the file does not give the tool or its arguments, `agent.call_llm(context, json_schema)` is
-    asked for them, or without that the chooser `agent.chooser`. Arguments are validated by the
+    If the file does not name the tool or its arguments, `agent.call_llm(context, json_schema)`
+    returns them, or `agent.chooser` if there is no such method. Arguments are validated by the
     tool's schema before the call. If a tool needs authorisation, the session pauses with the link;
     on resume the same call is repeated.
     """

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A conversation: the user sends events and gets the output and the possible next events."""
+"""A conversation: accepts events of the user; returns the output and the possible events."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class InvokedWork(Protocol):
 
     @property
     def error(self) -> str:
-        """Return why the last work failed; '' if it did not."""
+        """Return the error of the last work; '' if it did not fail."""
 
     def poll(self) -> WorkProgress | None:
         """Return the progress of the running work; None if there is none."""
@@ -54,8 +54,8 @@ class Conversation:
     """
     The user's interface to a machine with a `Dialogue` and, for invoker states, an `InvokedWork`.
 
-    A poll waits while an event of the user is processed, so that it sees no incomplete transition.
-    Do not call it from a hook of the machine.
+    `poll` waits while an event of the user is processed, so it never returns an incomplete
+    transition. Do not call it from a hook of the machine.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Conversation:
         """
         Fire an event of the user; `poll` only returns the current state.
 
-        Raises the same as `Machine.fire`, such as `TransitionNotAllowed`.
+        Raises the errors of `Machine.fire`, such as `TransitionNotAllowed`.
         """
         with self._turn:
             if event == POLL:

@@ -5,8 +5,8 @@
 The open questions to people: each is asked once and answered once.
 
 With a journal, each question of a flow is journaled before it is published, and each answer before
-it takes effect. So a question keeps its id and its deadline over a restart, and if it is asked
-again after a restart, an answer that came before is returned.
+it takes effect. So a question keeps its id and its deadline after a restart, and an answer from
+before the restart is still valid.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from ..lifecycle.ports import Handle, LifecycleClock, Question
 from ..lifecycle.states import ErrorCode
 
 REMEMBERED = 1000
-"""Number of closed requests whose end is remembered."""
+"""Number of closed requests kept for error messages."""
 NOBODY = 'nobody'
-"""The actor of an answer at the timeout."""
+"""The actor recorded when a question times out."""
 
 
 class AnswerRefused(LifecycleError):
@@ -42,7 +42,7 @@ class AnswerRefused(LifecycleError):
 
 @dataclass(frozen=True)
 class OpenRequest:
-    """An open question with its text filled in."""
+    """An open question with its text rendered."""
 
     id: str  # noqa: A003
     question: Question
@@ -53,16 +53,16 @@ class OpenRequest:
 
 
 class Listener:
-    """A listener to the questions and answers of one flow; by default it does nothing."""
+    """A listener to the questions and answers of one flow; its methods do nothing by default."""
 
     def asked(self, request: OpenRequest, again: bool) -> None:
-        """Handle a question; `again`: it was asked before a restart."""
+        """Handle a question; `again`: whether it was asked before a restart."""
 
     def answered(self, request: OpenRequest, answer: str, actor: str, comment: str) -> None:
-        """Handle an answer; at the timeout the actor is NOBODY, with the default or ''."""
+        """Handle an answer; after a timeout, `actor` is NOBODY and `answer` the default or ''."""
 
     def withdrawn(self, request: OpenRequest) -> None:
-        """Handle that a question was withdrawn."""
+        """Handle the withdrawal of a question."""
 
 
 class Listeners(Protocol):
@@ -72,7 +72,7 @@ class Listeners(Protocol):
         """Return the listener of a flow; None if there is none."""
 
     def read_back(self, row: Row) -> None:
-        """Restore what a listener has recorded, from any note of its flow."""
+        """Restore the records of a listener from a note of its flow."""
 
 
 class OperatorDesk:
@@ -101,7 +101,7 @@ class OperatorDesk:
         self, question: Question, answer: Callable[[str, str], None],
         expired: Callable[[], None] = lambda: None,
     ) -> _Asked:
-        """Ask a question; see `lifecycle.ports.Operator`."""
+        """Ask a question, see `lifecycle.ports.Operator`; returns its handle."""
         before = self._read.pop((question.flow_id, question.action_id, question.key), None)
         if before is not None and before.answer is not None:
             answer(*before.answer)
@@ -170,10 +170,10 @@ class OperatorDesk:
     def _time_is_up(self, request: OpenRequest) -> None:
         if request.id not in self.open:
             return
-        default = request.question.default  # '': none
+        default = request.question.default  # '' for none
         try:
             self._note(request, 'expired', {'answer': default}, NOBODY)
-        except JournalError as error:  # the flow goes on anyway
+        except JournalError as error:  # the flow continues anyway
             self.log.error('the end of question %s is not recorded: %s', request.id, error)
         self._answered(request, default, NOBODY, '')
 
@@ -213,7 +213,7 @@ class OperatorDesk:
                 final=True, ros_time=self.clock.now()))
 
     def read_back(self, row: Row) -> None:
-        """Restore a note of a flow from a journal row; an invalid row is logged, not used."""
+        """Restore a note of a flow from a journal row; invalid rows are logged and skipped."""
         if self.listeners is not None:
             self.listeners.read_back(row)
         if not row.event.startswith('question_'):

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-A dialogue: records what the user and the assistant say during the transitions of a machine.
+Records the dialogue of user and assistant during the transitions of a machine.
 
-`Dialogue` must be the first listener of its machine. A state of type `invoker` is left when its
-work ends, any other state by an event of the user. Each state may have a `template`.
+A state of type `invoker` is left when its work ends, any other state by an event of the user. Each
+state may have a `template`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Persistence(str, Enum):
 
     NONE = 'NONE'          #: nothing
     RAW = 'RAW'            #: the user's input, unchanged
-    RENDERED = 'RENDERED'  #: the template of the target state, filled in
+    RENDERED = 'RENDERED'  #: the rendered template of the target state
 
 
 DEFAULTS: Mapping[tuple[Party, Party], Persistence] = {
@@ -53,7 +53,7 @@ DEFAULTS: Mapping[tuple[Party, Party], Persistence] = {
 class DialogueEntry(NamedTuple):
     """One entry of the dialogue."""
 
-    stamp: float  #: s, of the clock of the dialogue
+    stamp: float  #: s of the dialogue's clock
     state: str    #: the state that was entered
     actor: str    #: `user` or `assistant`
     persistence: Persistence
@@ -61,7 +61,7 @@ class DialogueEntry(NamedTuple):
 
 
 class DialogueError(LifecycleError):
-    """An input is not valid, or a template can't be filled in."""
+    """An input is not valid, or a template can't be rendered."""
 
 
 class Dialogue:
@@ -70,12 +70,12 @@ class Dialogue:
 
     `before_transition` sets `transition_type`, `actor`, `dialogue_persistence`, `actor_input` (the
     data of the event) and `current_template` (of the target). Hooks may change these until
-    `after_transition`, which fills in the template, sets `output` and records the entry.
+    `after_transition`, which renders the template, sets `output` and records the entry.
 
     Templates may read `actor_input`, `dialogue` (a list of actor and text), `state`, and the names
-    that `names()` returns. `templates`: by state, replace those of the graph. `entries`: entries
-    from before a restart. `recorded(entry)` is called before an entry is added; it may raise to
-    refuse it.
+    that `names()` returns. `templates`: replacements for those of the graph, by state. `entries`:
+    entries from before a restart. `recorded(entry)` is called before an entry is added; if it
+    raises, the entry is not added.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Dialogue:
 
     @property
     def dialogue_persistence(self) -> Persistence:
-        """Return the persistence of the current transition; may be set by name."""
+        """Return the persistence of the current transition; can be set, also by name."""
         return self._persistence
 
     @dialogue_persistence.setter
@@ -132,7 +132,7 @@ class Dialogue:
             self._record(state, Persistence.RENDERED, self.output)
 
     def validators(self, source: str, actor_input: Any = None, sender: str = '') -> None:
-        """Refuse an input that is too long for an entry, before the transition."""
+        """Raise `DialogueError` before the transition if an input is too long for an entry."""
         if (sender or self._party(source)) == 'user' and isinstance(actor_input, str) \
                 and len(actor_input) > MAX_ENTRY:
             raise DialogueError(f'actor_input has {len(actor_input)} characters, '
@@ -145,8 +145,8 @@ class Dialogue:
         """
         Set the defaults for this type of transition.
 
-        `sender`: the party that sent the event, if it is not the party of the source: a person
-        after work has failed (user), or the robot with another question (invoker).
+        `sender`: the party that sent the event, if it is not the party of the source state: `user`
+        after work has failed, or `invoker` if the robot asks another question.
         """
         self.actor_input = actor_input
         self.current_template = self._templates[target]
@@ -171,7 +171,7 @@ class Dialogue:
             self._record(target, persistence, kept)
 
     def _party(self, state: str) -> Party:
-        """Return the party that decides when a state is left, by its field `party` or its type."""
+        """Return the party that sends the events of a state, by its field `party` or its type."""
         found = self._graph.states[state]
         return 'invoker' if found.config.get('party', found.type) == 'invoker' else 'user'
 
@@ -203,7 +203,7 @@ def _cut(text: str) -> str:
 
 
 def _check_templates(graph: str, templates: Mapping[str, Any]) -> None:
-    """Raise `DialogueError` for templates that are no text, too long, or not valid."""
+    """Raise `DialogueError` for templates that are no string, too long, or not valid."""
     faults = []
     for state, template in templates.items():
         where = f"graph '{graph}', state '{state}': template"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""The dialogue of each flow: the robot's questions, people's answers, and the end."""
+"""The dialogue of each flow: the robot's questions, the answers, and how the flow ended."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ class FlowDialogue(Listener):
     def _hooks(self, name: str) -> list[object]:
         try:
             return [find_hooks(name)(self.dialogue)] if name else []
-        except Exception as error:  # of a user's hooks, which existed when the flow was checked
+        except Exception as error:  # raised by user-defined hooks
             self._log.error('dialogue of %s: %r', self._flow_id, error)
             return []
 
     def fire(self, event: str, text: Any, **data: Any) -> None:
-        """Fire an event; `text`: a text is a person's words, a mapping describes a choice."""
+        """Fire an event; `text`: a person's answer, or a mapping that describes a choice."""
         try:
             self.machine.fire(event, actor_input=text, **data)
-        except Exception as error:  # hooks are a user's
+        except Exception as error:  # hooks are user-defined
             self._log.error('dialogue of %s, %s: %r', self._flow_id, event, error)
 
     def asked(self, request: OpenRequest, again: bool) -> None:
-        """Record a question; `again`: it was recorded before a restart."""
+        """Record a question; `again`: whether it was recorded before a restart."""
         self._waiting.add(request.id)
         question = request.question
         self.fire('ask', {
@@ -108,12 +108,12 @@ class FlowDialogue(Listener):
         return bool(self._waiting)
 
     def before_ask(self, again: bool = False) -> None:
-        """Record a question only once."""
+        """Do not record a question that was recorded before a restart."""
         if again:
             self.dialogue.dialogue_persistence = Persistence.NONE
 
     def before_choose(self) -> None:
-        """Record the meaning of a choice, as control input is never recorded unchanged."""
+        """Record the description of a choice, since control input is not recorded unchanged."""
         self.dialogue.dialogue_persistence = Persistence.RENDERED
 
     def before_answer(self) -> None:
@@ -121,7 +121,7 @@ class FlowDialogue(Listener):
         self.dialogue.current_template = None
 
     def before_expire(self) -> None:
-        """Record that nobody answered."""
+        """Record the timeout of a question."""
         self.dialogue.dialogue_persistence = Persistence.RENDERED
 
     def before_withdraw(self) -> None:
@@ -137,7 +137,7 @@ class FlowDialogue(Listener):
 
 
 class FlowDialogues(Extension):
-    """The dialogues of the running flows; listens to the desk."""
+    """The dialogues of the running flows; listener of the operator desk."""
 
     def __init__(self, journal: Journal, clock: LifecycleClock, desk: OperatorDesk) -> None:
         self._journal = journal
@@ -173,7 +173,7 @@ class FlowDialogues(Extension):
 
 
 def how_it_ended(run: FlowRun) -> str:
-    """Describe the end of a flow in a line."""
+    """Return the end of a flow as a one-line string."""
     summary: Mapping[str, Any] = run.summary
     done = f"{summary.get('succeeded', 0)} of {summary.get('total', 0)} actions succeeded"
     return f'{done}: {run.error_msg}' if run.error_msg else done
@@ -185,7 +185,7 @@ def dialogue_rows(reader: JournalReader, flow_id: str) -> list[Row]:
 
 
 def entries_of(rows: Iterable[Row]) -> Iterator[DialogueEntry]:
-    """Yield the entries in notes; an invalid note is logged and left out."""
+    """Yield the entries in notes; invalid notes are logged and skipped."""
     for row in rows:
         try:
             data = row.data
@@ -194,7 +194,7 @@ def entries_of(rows: Iterable[Row]) -> Iterator[DialogueEntry]:
                 raise TypeError('state and text: expected texts')
             entry = DialogueEntry(row.ros_time or row.wall_time, state, row.actor,
                           Persistence(data['persistence']), text)
-        except Exception as error:  # a row may hold anything
+        except Exception as error:  # a row may be damaged
             logging.getLogger('action_lifecycle').error(
                 'row %d of the journal (dialogue of %s) is left out: %r',
                 row.seq, row.flow_id, error)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fills in the texts of questions and checks answers."""
+"""Renders questions and checks answers."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ..lifecycle.ports import Evidence, Question
 from ..lifecycle.text_format import describe, has_controls, printable, value_of
 
 MAX_QUESTION = 4096
-"""Maximum length of a question, in characters; longer ones are cut."""
+"""Maximum length of a question, in characters; longer questions are cut."""
 MAX_ANSWER = 4096
 MAX_ACTOR = 200
 HISTORY = 50
-"""Number of the last changes of the action that a template may read."""
+"""Number of an action's last changes that are available in templates."""
 
 
 def worded(
     question: Question, facts: Callable[[], Mapping[str, Any]], journal: Journal | None
 ) -> str:
-    """Return the text of a question; if its template fails, with the error and the evidence."""
+    """Return the rendered question; if its template fails, the template, error and evidence."""
     names = names_for(question, facts, journal)
     try:
         text = as_text(render(question.text, names))
@@ -41,7 +41,7 @@ def worded(
 def names_for(
     question: Question, facts: Callable[[], Mapping[str, Any]], journal: Journal | None
 ) -> dict[str, Any]:
-    """Return the names for a template: parameters, facts, evidence and history."""
+    """Return the names available in a question's template, with their values."""
     return {
         **question.names, 'flow': question.flow_id, 'action': question.action_id,
         'evidence': list(question.evidence),
@@ -50,7 +50,7 @@ def names_for(
 
 
 def known_facts(evidence: Sequence[Evidence], now: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the current facts; unknown ones have the value in the evidence, or None."""
+    """Return the current facts; an unknown fact has its value in the evidence, or None."""
     found = {fact['name']: value_of(fact) for item in evidence for fact in item.get('facts', ())}
     return {**found, **{
         name: value for name, value in now.items() if value is not None or name not in found}}
@@ -70,7 +70,7 @@ def _history(question: Question, journal: Journal | None) -> list[dict[str, Any]
 
 
 def said_by_person(options: Sequence[str], answer: str, actor: str, comment: str) -> None:
-    """Check a person's answer; raises `LifecycleError` with the fault."""
+    """Check a person's answer; raises `LifecycleError` if it is not valid."""
     if not actor.strip():
         raise LifecycleError('actor: the answer does not say who gives it')
     for name, text, longest in (('answer', answer, MAX_ANSWER), ('comment', comment, MAX_ANSWER),

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Converts input to text that may be recorded, without binary data and control input."""
+"""Converts input to strings for the record, without binary data and control input."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..lifecycle.text_format import has_controls
 
 
 def verbatim(value: Any) -> str:
-    """Return a person's text unchanged; for other values a placeholder."""
+    """Return a string unchanged, and a placeholder for binary data or another value."""
     if value is None:
         return ''
     kept = presentable(value, typed=True)
@@ -25,8 +25,8 @@ def presentable(value: Any, typed: bool, depth: int = 0) -> Any:
     """
     Return a copy in which binary data and too deep nesting are replaced by placeholders.
 
-    `typed`: the value comes from a person; then strings with control characters or lone surrogates
-    count as binary, too.
+    If `typed` is true, the value comes from a person, and strings with control characters or lone
+    surrogates count as binary data.
     """
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _binary(len(bytes(value)))
@@ -45,7 +45,7 @@ def presentable(value: Any, typed: bool, depth: int = 0) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Return a rendered value as text; values other than text become JSON."""
+    """Return a rendered value as a string; values other than strings become JSON."""
     if value is None:
         return ''
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What robots share: the ledger of the fleet, claims on tasks, operations on shared work.
+Data that robots share: the ledger of the fleet, claims on tasks, operations on shared work.
 
 Names of the Redis backend are imported on first use.
 """

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Checkpoints of operations: gathered data, so that a reclaimed operation need not gather it again.
+Checkpoints of operations: data that a reclaimed operation does not have to gather again.
 
-A checkpoint is JSON, compressed by zlib, with its schema version, time and sizes. It lives as long
-as a trace.
+A checkpoint is JSON, compressed by zlib, with its schema version, time and size. Its lifetime is
+that of the trace.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TTL = 86_400
 
 CHECKPOINT_SCHEMA_VERSION = 1
 MAX_CHECKPOINT = 16 * 1024 * 1024
-"""Maximum size, in bytes of JSON."""
+"""Maximum size of a checkpoint, in bytes of JSON."""
 
 FIELDS = ('schema_version', 'timestamp', 'payload_compressed', 'original_size')
 """The fields that `unpack` needs."""
@@ -35,18 +35,18 @@ _LEVEL = 6
 
 
 class Checkpoint(NamedTuple):
-    """The saved content and its time (s since 1970)."""
+    """The saved content, and when it was saved (s since 1970)."""
 
     stamp: float
     content: dict[str, Any]
 
 
 class CheckpointError(LedgerError):
-    """A content is too big for a checkpoint, or not JSON."""
+    """The content of a checkpoint is too big or not JSON."""
 
 
 def pack(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a checkpoint; raises CheckpointError."""
+    """Return the fields of a checkpoint; raises CheckpointError for unusable content."""
     try:
         text = json.dumps(content, allow_nan=False, separators=(',', ':')).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -62,10 +62,10 @@ def pack(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def unpack(trace_id: str, found: Sequence[Any]) -> Checkpoint | None:
     """
-    Return the checkpoint with the values `found` of FIELDS, None if there is none.
+    Return the checkpoint from the values `found` of FIELDS; None if there is none.
 
-    For a damaged checkpoint or one of another schema version it logs a warning and returns None;
-    then the data must be gathered again.
+    A checkpoint that is damaged or has another schema version is logged as a warning; then None is
+    returned as well.
     """
     if not any(value is not None for value in found):
         return None

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Watches the claims on tasks of sessions that the open flows of this robot need.
+Watches the claims on tasks of sessions that this robot's open flows need.
 
 A flow names its claim `SESSION/TASK`. The claim is held while this robot is the claimant of the
 task's lease in the ledger and the lease has not expired by the ledger's clock.
@@ -23,11 +23,11 @@ from ..journal.row import JournalError
 
 _LOG = logging.getLogger(__name__)
 
-LOOK = 0.5  #: s
+LOOK = 0.5  #: polling period (s)
 
 
 class HeldClaim(NamedTuple):
-    """A claim that was held at the last check; `until`: expiry in s of time.monotonic()."""
+    """A claim that was held at the last poll; `until`: expiry in s of time.monotonic()."""
 
     flow_id: str
     name: str
@@ -37,10 +37,10 @@ class HeldClaim(NamedTuple):
 
 class ClaimWatch:
     """
-    Polls the claims of the open flows; `held` are those held at the last check.
+    Polls the claims of the open flows; `held`: those held at the last poll.
 
-    `others()` returns the names of claims that are handled elsewhere. While the server is away,
-    `held` keeps its last content with its expiry times.
+    `others()` returns the names of claims to ignore. While the server is unreachable, `held` and
+    its expiry times stay unchanged.
     """
 
     def __init__(

@@ -4,8 +4,8 @@
 """
 Workers that share the requests of one stream; each request is done once.
 
-If a worker is lost, another one claims its request and skips the work saved in the checkpoint.
-After the first motion of a request, it is only taken over if a person agrees.
+If a worker is lost, another one claims its request and continues from the checkpoint. A request
+whose first motion has begun is only taken over if a person agrees.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_TRIES = 3
 MIN_IDLE = 60.0
 """Time (s) without a renewal after which a worker counts as lost."""
 
-AGAIN = 1.0  # delay (s) after a server failure, and polling period while not ready
+AGAIN = 1.0  # delay (s) after a server failure; polling period while not ready
 
 _TO_CLAIMED = {
     State.RECEIVED: (State.QUEUED, State.CLAIMED),
@@ -49,25 +49,25 @@ _TO_CLAIMED = {
 
 
 class OperationWork(Protocol):
-    """The work of a worker."""
+    """The interface of the work that a consumer does."""
 
     def ready(self) -> bool:
-        """Whether the worker can take a request now."""
+        """Return whether the worker can take a request now."""
 
     async def gather(self, request: OperationRequest) -> dict[str, Any]:
-        """Collect the data for the work, as JSON data; must not move anything."""
+        """Return the data for the work, as JSON data; must not start a motion."""
 
     async def perform(self, operation: Operation, gathered: dict[str, Any]) -> Any:
-        """Do the work and return its result, JSON data; call `start_motion` before any motion."""
+        """Do the work and return its result (JSON data); call `start_motion` before any motion."""
 
     def can_resume(self, request: OperationRequest) -> bool:
-        """Whether this worker has begun the request before a restart and can resume it."""
+        """Return whether this worker has begun the request before a restart and can resume it."""
 
     async def take_over(self, request: OperationRequest) -> str:
         """
         Ask a person about a request that was lost after its first motion.
 
-        Returns the person who decides that this worker repeats all of it; '' to give it up.
+        Returns the person who permits this worker to repeat the whole request; '' to give it up.
         """
 
 
@@ -75,8 +75,8 @@ class OperationConsumer:
     """
     One worker of `group` on `stream`; it does one request at a time.
 
-    A failed request is tried again by any worker after `min_idle` s; after `max_tries` it becomes
-    a dead letter. A restarted worker of the same `name` resumes its requests.
+    A failed request is retried by any worker after `min_idle` s; after `max_tries` it becomes a
+    dead letter. A restarted worker of the same `name` resumes its requests.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class OperationConsumer:
         self._asking: dict[str, asyncio.Future[None]] = {}
 
     async def run(self) -> None:
-        """Work until canceled; other workers take over unfinished requests."""
+        """Process requests until canceled; other workers take over unfinished ones."""
         connected = begun = False
         try:
             while True:
@@ -110,7 +110,7 @@ class OperationConsumer:
                         await self._resume()
                     await self._step()
                 except LedgerUnavailable as error:
-                    connected = False  # the server may have come back empty
+                    connected = False  # the server may have lost its data
                     _LOG.warning('stream %s: %s', self._stream, error)
                     await asyncio.sleep(AGAIN)
                 except Exception:  # a bad request must not stop the next ones
@@ -125,17 +125,17 @@ class OperationConsumer:
             await self._take(message_id, fields)
 
     async def _step(self) -> None:
-        """Do a lost request, or else wait for a new one."""
+        """Take a lost request, or wait for a new one, and process it."""
         for message_id, fields in await self._requests.take():
             await self._take(message_id, fields)
 
     async def _take(self, message_id: str, fields: Mapping[str, str]) -> None:
-        """Decide what to do with a request, and do it."""
+        """Resume, start, skip or give up a request, depending on its state."""
         if message_id in self._asking:
             return
         tries = await self._requests.tries(message_id)
         if not tries:
-            return  # another worker has it now
+            return  # another worker has taken it
         request = OperationRequest(message_id, fields.get('trace_id') or message_id, fields, tries)
         if fields and await self._requests.age(message_id) <= TTL:  # else it may have expired
             await self._operations.receive(  # also for a repeated delivery
@@ -162,7 +162,7 @@ class OperationConsumer:
             await self._claim(request, state)
 
     async def _ask(self, request: OperationRequest, state: State) -> None:
-        """Ask a person about a request lost after its first motion; other requests go on."""
+        """Ask a person about a request lost after its first motion; does not block others."""
         try:
             actor = await self._keep(request, self._work.take_over(request))
             if not actor:
@@ -206,7 +206,7 @@ class OperationConsumer:
             operation.ended = True
 
     async def _do(self, operation: Operation) -> None:
-        """Run the states of an operation; skips the gathering if there is a checkpoint."""
+        """Run the states of an operation; does not gather if there is a checkpoint."""
         request = operation.request
         try:
             await operation.move(State.PRE_INFERENCE_GATHER)
@@ -256,7 +256,7 @@ class OperationConsumer:
         return working.result()
 
     async def _is_held(self, request: OperationRequest, operation: Operation | None) -> bool:
-        """Renew the claim on a request; False if another worker has it."""
+        """Renew the claim on a request; returns False if another worker has it."""
         now = time.monotonic()
         with contextlib.suppress(LedgerUnavailable):
             if not await self._requests.renew(request.message_id):
@@ -283,7 +283,7 @@ class OperationConsumer:
 async def submit(
     ledger: Ledger, stream: str, data: Mapping[str, str], trace_id: str = ''
 ) -> str:
-    """Add a request and return its trace id; requests with the same trace id are done once."""
+    """Add a request and return its trace id; of requests with the same trace id, one is done."""
     trace_id = trace_id or uuid7()
     await ledger.submit(stream, {**data, 'trace_id': trace_id})
     return trace_id

@@ -9,7 +9,7 @@ from ..documents.errors import LifecycleError
 
 
 class LedgerError(LifecycleError):
-    """The ledger can't be reached or used; the message says which one and why."""
+    """The ledger can't be reached or used; the message names the ledger and the cause."""
 
 
 class LedgerUnavailable(LedgerError):

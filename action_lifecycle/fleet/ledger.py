@@ -5,17 +5,17 @@
 The ledger that robots share: its protocol, and the registry of its backends.
 
 To add a backend, write one module in `fleet/backends/`, or one module of another package with an
-entry point of the group `action_lifecycle.ledgers`. Its name is the scheme of the URLs::
+entry point of the group `action_lifecycle.ledgers`. Its name is the URL scheme::
 
     @register_ledger('sqlite')
     class SqliteLedger:
         ...  # the methods of `Ledger`
 
 `open_ledger('sqlite:///path', robot)` then returns it. `backends/memory.py` is the smallest
-example. test/unit/fleet/test_contract.py tests what is guaranteed here.
+example. test/unit/fleet/test_contract.py tests the guarantees of this protocol.
 
 All methods raise `LedgerUnavailable` if the server can't be reached or reports an error. Then a
-change may have been made or not; all changes can be repeated.
+change may or may not have been made; every change can be repeated.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ REFUSALS = {
     'state': "row {what}: the action is in state '{found}' in the ledger, not where the row "
              'comes from',
 }
-"""The reasons to refuse rows, with the number of the row and what the ledger has."""
+"""Messages for refused rows; `what`: number of the row, `found`: the value in the ledger."""
 
 
 class Cursor(NamedTuple):
@@ -61,7 +61,7 @@ class Rows(Protocol):
     """Reads the rows of one robot, with the methods of JournalReader that a Projection needs."""
 
     def last_seq(self) -> int:
-        """Return the sequence number of the last row, 0 if there is none."""
+        """Return the sequence number of the last row; 0 if there is none."""
 
     def rows(
         self, *, flow_id: str | None = None, action_id: str | None = None,
@@ -70,7 +70,7 @@ class Rows(Protocol):
         """Yield the matching rows with a sequence number above `after`, in order."""
 
     def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
-        """Yield the rows above `after`, in order; raises LedgerError at one that is damaged."""
+        """Yield the rows above `after`, in order; raises LedgerError for a damaged row."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -84,7 +84,7 @@ class Operations(Protocol):
     """
 
     async def receive(self, trace_id: str, metadata: Mapping[str, Any]) -> bool:
-        """Create an operation in state RECEIVED; False, and no change, if it exists already."""
+        """Create an operation in state RECEIVED; returns False, without a change, if it exists."""
 
     async def trace(self, trace_id: str) -> Mapping[str, str]:
         """Return the state (`state`) and the metadata of an operation; {} if it is missing."""
@@ -96,13 +96,13 @@ class Operations(Protocol):
         """
         Change the state, merge `metadata`, write the checkpoint `saved` and the result `outcome`.
 
-        All of it happens in one atomic step, or nothing: False if the operation is missing, the
+        The change is atomic. Returns False, without a change, if the operation is missing, the
         transition is not allowed, or `fence` is given and is not the `fence` of the metadata. So
         one of two concurrent writers wins, and the first result stays. Raises CheckpointError.
         """
 
     async def checkpoint(self, trace_id: str) -> Checkpoint | None:
-        """Return the last checkpoint; None if there is none, or it is damaged (then it logs)."""
+        """Return the last checkpoint; None if it is missing or damaged (which is logged)."""
 
     async def renew(self, trace_id: str) -> None:
         """Restart the lifetime of an operation and its checkpoint; does not create them."""
@@ -112,21 +112,22 @@ class Requests(Protocol):
     """
     The requests of a stream, for one worker of a group.
 
-    A request is held by the worker that took it last, until it is done or buried. If that worker
-    does not renew it for `min_idle` s, another worker of the group may take it.
+    A request is held by the worker that last took it, until `done` or `bury`. If that worker does
+    not renew it for `min_idle` s, another worker of the group may take it.
     """
 
     async def join(self) -> None:
-        """Create the group unless it exists; it begins with the first request of the stream."""
+        """Create the group unless it exists; it starts with the first request of the stream."""
 
     async def retake(self) -> list[tuple[str, Mapping[str, str]]]:
-        """Take the requests again that this worker holds, at most 100, in order."""
+        """Return the requests that this worker already holds, at most 100, in order."""
 
     async def take(self) -> list[tuple[str, Mapping[str, str]]]:
         """
-        Take one request, an abandoned one before a new one; waits for it about 1 s at most.
+        Take one request, an abandoned one before a new one; waits for at most about 1 s.
 
-        Returns its id and its fields, which are empty if it was removed from the stream.
+        Returns a list with its id and its fields, or an empty one. The fields are empty if the
+        request was removed from the stream.
         """
 
     async def tries(self, message_id: str) -> int:
@@ -139,7 +140,7 @@ class Requests(Protocol):
         """Remove a request from the group; no worker takes it again."""
 
     async def bury(self, message_id: str, letter: Mapping[str, Any]) -> bool:
-        """Do the same and add a dead letter, in one step; False if no worker holds the request."""
+        """Like `done`, and add a dead letter atomically; False if no worker holds the request."""
 
     async def age(self, message_id: str) -> float:
         """Return the time (s) since a request was submitted, by the clock of the ledger."""
@@ -147,7 +148,7 @@ class Requests(Protocol):
 
 class Ledger(Protocol):
     """
-    What a robot shares with its fleet; for one asyncio event loop.
+    The data that a robot shares with its fleet; for one asyncio event loop.
 
     `retention`: time (s) for which ended actions and their rows are kept. `journal`: path of the
     robot's journal, for messages. Nothing is sent before the first call.
@@ -169,9 +170,9 @@ class Ledger(Protocol):
 
     async def cursor(self, subjects: Iterable[str] = ()) -> Cursor:
         """
-        Return the cursor; raises LedgerRefused if something else has changed the ledger.
+        Return the cursor; raises LedgerRefused if the ledger was changed by another writer.
 
-        `subjects`: names of open subjects that are checked, too.
+        `subjects`: names of open subjects to check as well.
         """
 
     async def apply(
@@ -181,13 +182,13 @@ class Ledger(Protocol):
         Apply all rows, in order, or none; returns the number of the last row of the ledger.
 
         Rows that the ledger has are skipped, so a batch can be repeated. Raises LedgerRefused for
-        a gap, a broken hash chain, or a transition that does not start in the action's state. Up
-        to row `through` the journal was compacted: there may be gaps, and the open subjects
-        `swallowed` have no rows there any more and end.
+        a gap, a broken hash chain, or a transition that does not start in the action's state. If
+        the journal was compacted, `through` is the last compacted row: gaps up to it are allowed,
+        and the open subjects `swallowed`, whose rows were removed, are dropped.
         """
 
     def subject(self, row: Row) -> str:
-        """Return the name of the action, flow or other thing that a row is about."""
+        """Return the name of the subject of a row, such as an action or a flow."""
 
     async def open_subjects(self) -> list[str]:
         """Return the names of all subjects whose last row is not final."""
@@ -196,16 +197,16 @@ class Ledger(Protocol):
         """
         Remove some of the oldest rows; returns their number. `now` in s since 1970.
 
-        Only rows older than the retention time and than the first row of any open subject go.
+        Removes only rows older than the retention time and than all rows of open subjects.
         """
 
     async def clear(self) -> int:
-        """Remove everything about the robot; meanwhile rows are refused. Returns a number > 0."""
+        """Remove all data of the robot; meanwhile rows are refused. Returns a number > 0."""
 
     def rebuild_hint(self) -> str:
-        """Return a text on how to rebuild the ledger from the journal."""
+        """Return a string that says how to rebuild the ledger from the journal."""
 
-    # What robots share
+    # Data shared by robots
 
     @property
     def operations(self) -> Operations:
@@ -221,10 +222,10 @@ class Ledger(Protocol):
         """Return the requests of a stream for a worker; `min_idle` in s."""
 
     def tasks(self) -> Tasks:
-        """Return the tasks of sessions; its calls block."""
+        """Return the tasks of sessions; calls of their methods block."""
 
     def reader(self) -> Rows:
-        """Return a reader of this robot's rows; its calls block."""
+        """Return a reader of this robot's rows; calls of its methods block."""
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A thread with an asyncio loop for network clients, and its orderly end."""
+"""A thread with an asyncio loop for network clients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from concurrent.futures import Future
 import threading
 from typing import Any
 
-AGAIN = 1.0  #: s
+AGAIN = 1.0  #: period (s) of repeated cancels
 
 
 class LoopThread:
@@ -24,7 +24,7 @@ class LoopThread:
         self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
-        """Run a coroutine in the loop."""
+        """Run a coroutine in the loop and return its future."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
@@ -39,7 +39,7 @@ async def end(*tasks: asyncio.Future[Any]) -> None:
     """
     Cancel tasks and wait until they have ended; their exceptions are ignored.
 
-    A cancel is repeated if needed, as it may be lost: redis-py 4.3 loses one that comes while it
+    Tasks that do not end are canceled again, since redis-py 4.3 may ignore a cancel while it
     checks whether a connection is readable.
     """
     ended = asyncio.gather(*tasks, return_exceptions=True)

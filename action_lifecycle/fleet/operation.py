@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One request claimed by a worker: its state, its claim, and whether it has moved anything."""
+"""One request claimed by a worker: its state, its claim, and whether a motion has begun."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .operation_states import OperationState as State
 
 _LOG = logging.getLogger(__name__)
 
-AGAIN = 0.5  # delay (s) between tries while the server is away
+AGAIN = 0.5  # delay (s) between retries while the server is unreachable
 
 
 class OperationRequest(NamedTuple):
@@ -30,14 +30,14 @@ class OperationRequest(NamedTuple):
 
 
 class Lost(LedgerError):
-    """Another worker has the operation, so nothing may be started for it."""
+    """Another worker has the operation, so this one must not start anything for it."""
 
 
 class Operation:
     """
     A request in progress.
 
-    `held_until`: time in s of time.monotonic() until which no other worker can claim it.
+    `held_until`: time (s of time.monotonic()) until which no other worker can claim it.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Operation:
         self._operations = operations
 
     async def start_motion(self) -> None:
-        """Record that something is about to move; if it raises Lost, nothing may move."""
+        """Record that a motion is about to start; if it raises Lost, do not start it."""
         if not self.moved:
             await self.move(State.TOOL_EXECUTING, {'moved': 1}, in_time=True)
             self.moved = True
@@ -64,7 +64,7 @@ class Operation:
         """
         Enter a state, with a checkpoint of `saved`; raises Lost.
 
-        While the server is away this is repeated (`in_time`: only while the claim is held). The
+        Retries while the server is unreachable (`in_time`: only while the claim is held). The
         fence prevents the change if another worker has taken the operation over.
         """
         again = False
@@ -89,6 +89,6 @@ class Operation:
         await self.move(State.INFERRING, saved=gathered)
 
     async def _is_in(self, state: State) -> bool:
-        """Whether a step whose response was lost has been made."""
+        """Return whether a change whose response was lost has been made."""
         found = await self._operations.trace(self.request.trace_id)
         return [found.get('state'), found.get('fence')] == [state.value, self.fence]

@@ -22,19 +22,19 @@ class OperationState(str, Enum):
     """The state of an operation; the values are those in Redis."""
 
     RECEIVED = 'RECEIVED'  #: the request has arrived
-    PREPROCESSING = 'PREPROCESSING'  #: it is made ready
-    QUEUED = 'QUEUED'  #: it waits for a worker
-    CLAIMED = 'CLAIMED'  #: a worker has taken it
-    PRE_INFERENCE_GATHER = 'PRE_INFERENCE_GATHER'  #: what it needs is gathered and checkpointed
-    INFERRING = 'INFERRING'  #: the model works
-    TOOL_EXECUTING = 'TOOL_EXECUTING'  #: a tool that the model asked for works
-    POSTPROCESSING = 'POSTPROCESSING'  #: the answer is checked and made ready
-    DELIVERING = 'DELIVERING'  #: the answer is on its way
-    DELIVERED = 'DELIVERED'  #: the answer has arrived
-    COMPLETED = 'COMPLETED'  #: nothing is left to do
-    ERRORED = 'ERRORED'  #: something failed
+    PREPROCESSING = 'PREPROCESSING'  #: the request is prepared
+    QUEUED = 'QUEUED'  #: the request waits for a worker
+    CLAIMED = 'CLAIMED'  #: a worker has taken the request
+    PRE_INFERENCE_GATHER = 'PRE_INFERENCE_GATHER'  #: its data is gathered and saved
+    INFERRING = 'INFERRING'  #: the model is running
+    TOOL_EXECUTING = 'TOOL_EXECUTING'  #: a tool of the model is running
+    POSTPROCESSING = 'POSTPROCESSING'  #: the result is processed
+    DELIVERING = 'DELIVERING'  #: the result is being delivered
+    DELIVERED = 'DELIVERED'  #: the result has been delivered
+    COMPLETED = 'COMPLETED'  #: the operation is complete
+    ERRORED = 'ERRORED'  #: a step has failed
     RETRYING = 'RETRYING'  #: it will be queued again
-    RECLAIMED = 'RECLAIMED'  #: its worker died; another may take it
+    RECLAIMED = 'RECLAIMED'  #: its worker was lost; another one may take it
 
 
 @cache
@@ -49,7 +49,7 @@ def predecessors() -> Mapping[OperationState, frozenset[OperationState]]:
 
 
 def is_valid_transition(current: str, target: str) -> bool:
-    """Whether an operation may go from `current` to `target`; False for an unknown state."""
+    """Return whether a transition is allowed; False for an unknown state."""
     try:
         return OperationState(current.upper()) in predecessors()[OperationState(target.upper())]
     except ValueError:

@@ -5,8 +5,8 @@
 The tasks of a session: statuses, claims and history.
 
 Claims are leases that expire if they are not renewed. Each new lease has a higher fencing token,
-so a holder whose lease has lapsed can no longer write. `MemoryTasks` keeps the tasks in this
-process, `RedisTasks` in Redis for a fleet.
+so a holder whose lease has lapsed can no longer write. `MemoryTasks` keeps the tasks of this
+process, `RedisTasks` those of a fleet.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import uuid
 from ..lifecycle.states import LedgerTaskStatus
 
 LEASE = 30.0
-"""Duration (s) of a claim without a heartbeat."""
+"""Time (s) after which a claim expires without a heartbeat."""
 
 BLOCKED_REASONS = ('dependency', 'input_required', 'approval_required')
 _ENDED = frozenset({LedgerTaskStatus.COMPLETED, LedgerTaskStatus.FAILED,
@@ -37,7 +37,7 @@ class LedgerTask(NamedTuple):
 
     @property
     def blocked_reason(self) -> str:
-        """Return the reason of a blocked task, one of BLOCKED_REASONS; '' if not blocked."""
+        """Return why a task is blocked, one of BLOCKED_REASONS; '' if it is not."""
         if self.status is not LedgerTaskStatus.BLOCKED:
             return ''
         named = self.reason.partition(':')[0].strip()
@@ -77,7 +77,7 @@ class Tasks(Protocol):
         """Claim a task for `lease` s; returns the fencing token, 0 if another holder has it."""
 
     def heartbeat(self, session: str, task_id: str, holder: str, token: int, lease: float) -> bool:
-        """Renew a claim; False if it lapsed or was released."""
+        """Renew a claim for `lease` s; False if it lapsed or was released."""
 
     def release(self, session: str, task_id: str, holder: str, token: int, reason: str) -> bool:
         """Release a claim; False if it lapsed or was released before."""
@@ -101,8 +101,8 @@ class SmartLedger:
     """
     The ledger of the session `user_prompt`, which is `f'{user_id}_{prompt_id}'`.
 
-    Each object is a claim holder of its own, also within one session. Without `tasks`, everything
-    is kept in this object; ledgers with the same `tasks` share them.
+    Each object is a separate claim holder, also within one session. By default, the tasks are kept
+    in this object; ledgers with the same `tasks` share them.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class SmartLedger:
         return token > 0
 
     def heartbeat(self, task_id: str | int) -> bool:
-        """Renew the claim; if it returns False, the claim has lapsed and no motion may start."""
+        """Renew the claim; False if it has lapsed: then do not start a motion."""
         token = self._tokens.get(str(task_id), 0)
         return token > 0 and self._tasks.heartbeat(
             self.user_prompt, str(task_id), self._holder, token, self._lease)
@@ -143,7 +143,7 @@ class SmartLedger:
             self.user_prompt, str(task_id), self._holder, token, reason)
 
     def token(self, task_id: str | int) -> int:
-        """Return the fencing token of this object's claim, to send with effects; 0 without one."""
+        """Return the fencing token of this object's claim, to send with changes; 0 if none."""
         held = self._tasks.lease(self.user_prompt, str(task_id))
         return held.token if held is not None and held.holder == self._holder else 0
 

@@ -4,8 +4,8 @@
 """
 Syncs a journal to the ledger of the fleet, batch by batch.
 
-The ledger's cursor is read before every batch. So a ledger that lost rows by a restart or an older
-backup is filled again, and two concurrent syncs write no row twice.
+The ledger's cursor is read before every batch. So rows that the ledger lost, for example by a
+restored backup, are written again, and two concurrent syncs write no row twice.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ BATCH_ROWS = 500
 BATCH_SIZE = 1024 * 1024  # characters of data
 LOOK = 0.1  # polling period (s) of the journal
 CHECK = 1.0  # polling period (s) of the ledger while there is nothing to sync
-TRIM = 60.0  # period (s) of removing old rows and of checking all open subjects
-FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0  # s
+TRIM = 60.0  # period (s) of trimming and of checking all open subjects
+FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0  # s, after failures
 
 
 class SyncStatus(NamedTuple):
@@ -42,7 +42,7 @@ class SyncStatus(NamedTuple):
     The status of the sync.
 
     `lag`: age (s) of the oldest row that is not in the ledger; `refilled`: how often the ledger
-    had lost rows.
+    has lost rows.
     """
 
     connected: bool = False
@@ -56,7 +56,7 @@ class SyncStatus(NamedTuple):
 
 
 class Synchronizer:
-    """Syncs the journal at `path` to `ledger`, which it closes; `told` gets each new status."""
+    """Syncs the journal at `path` to `ledger` and closes it; calls `told` with each new status."""
 
     def __init__(
         self, path: str | os.PathLike[str], ledger: Ledger,
@@ -71,14 +71,14 @@ class Synchronizer:
         self._trim_at = self._check_at = 0.0
 
     async def run(self) -> None:
-        """Sync until canceled; after failures, wait with growing delays."""
+        """Sync until canceled; retries after failures, with growing delays."""
         failures = 0
         try:
             while True:
                 try:
                     more = await self._step()
                     failures = 0
-                except Exception as error:  # redis-py 4.3 has faults of its own on time-outs
+                except Exception as error:  # redis-py 4.3 raises unrelated errors on timeouts
                     failures += 1
                     self._failed(error)
                     delay = min(FIRST_DELAY * 2 ** min(failures, 20), LONGEST_DELAY)
@@ -91,7 +91,7 @@ class Synchronizer:
             await self._ledger.close()
 
     async def _step(self) -> bool:
-        """Sync one batch; returns whether there is more."""
+        """Sync one batch; returns whether rows are left."""
         now = time.monotonic()
         if self._reader is not None and now >= self._check_at and self._reader.is_elsewhere():
             self._reader.close()
@@ -120,7 +120,7 @@ class Synchronizer:
         return seq < last
 
     def _check(self, cursor: Cursor, last: int) -> None:
-        """Raise LedgerRefused if the ledger is of another journal."""
+        """Raise LedgerRefused if the ledger belongs to another journal."""
         assert self._reader is not None
         anew = self._ledger.rebuild_hint()
         if cursor.seq > last:
@@ -160,7 +160,7 @@ class Synchronizer:
 
 
 async def bring(reader: JournalReader, ledger: Ledger, cursor: Cursor) -> int:
-    """Sync the batch after `cursor`; returns the last row that the ledger then has."""
+    """Sync the batch after `cursor`; returns the number of the ledger's last row."""
     through = 0
     swallowed: set[str] = set()
     if snapshot := reader.snapshot():
@@ -175,19 +175,19 @@ async def bring(reader: JournalReader, ledger: Ledger, cursor: Cursor) -> int:
 
 
 class Rebuilt(NamedTuple):
-    """The result of a rebuild: removed keys, last row, and row up to which rows are missing."""
+    """The result of a rebuild: number of removed keys, last row, last compacted row."""
 
     removed: int
     last: int
-    compacted: int  #: 0: the journal has all of its rows
+    compacted: int  #: 0: the journal was not compacted
 
 
 async def rebuild(path: str | os.PathLike[str], ledger: Ledger) -> Rebuilt:
     """
     Remove all keys of a ledger's robot and fill it from the journal at `path`.
 
-    The ledger node may run meanwhile; no row is written twice. Raises JournalError for a damaged
-    journal, before anything is removed.
+    The ledger node may be running; no row is written twice. If the journal is damaged, raises
+    JournalError before anything is removed.
     """
     with JournalReader(path) as reader:
         last = reader.last_seq()

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flows of a robot: commands from outside, edits, restart and shutdown."""
+"""The flows of a robot: commands, edits, restart and shutdown."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 FROM_OUTSIDE = frozenset({
     'cancel', 'verified', 'postpone', 'ask_again', 'resume', 'retry', 'request_fallback',
     'receive_fallback', 'apply_fallback', 'repeat_motion', 'terminate'})
-"""Events that people and other nodes may fire; others belong to the scheduler and the world."""
+"""Events that users and other nodes may fire; others are fired by the scheduler and the world."""
 
 
 class Orchestrator(FlowRunner):
     """
-    Runs the flows of one robot and takes commands.
+    Runs the flows of one robot and accepts commands.
 
-    `submit` journals a flow and starts it; `cancel`, `fire`, `edit` and `clear_locks` change what
-    runs; `restore` continues after a restart. Ended flows stay in `runs` until `forget`.
+    `submit` journals a flow and starts it; `cancel`, `fire`, `edit` and `clear_locks` change
+    running flows; `restore` resumes flows after a restart. Ended flows stay in `runs` until
+    `forget`.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Orchestrator(FlowRunner):
         return self.starter.scheduler.locked_for(action.flow_id, action.action_id)
 
     def new_id(self, stem: str, wanted: str = '') -> str:
-        """Return the wanted id, or a new one from `stem`; raises `LifecycleError` if not valid."""
+        """Return `wanted` or a new id from `stem`; raises `LifecycleError` for a bad `wanted`."""
         flow_id = wanted or f'{stem}-{uuid.uuid4().hex[:8]}'
         if not _FLOW_ID.match(flow_id):
             raise LifecycleError(f'flow_id {flow_id!r}: expected up to 128 letters, digits, '
@@ -68,7 +69,7 @@ class Orchestrator(FlowRunner):
         self, flow: Flow, flow_id: str, *, priority: int = 0, actor: str = '',
         recipe: str = '', origin: Mapping[str, Any] | None = None,
     ) -> FlowRun:
-        """Journal a flow and start it; raises JournalError, and then nothing has started."""
+        """Journal a flow and start it; if it raises JournalError, nothing was started."""
         run = self.new_run(flow.copy(), flow_id, priority, recipe, origin)
         run.started_at = self.clock.now()
         self.handle(run)
@@ -92,7 +93,7 @@ class Orchestrator(FlowRunner):
         self.starter.cancel(self.runs[flow_id], actor, reason)
 
     def fire(self, flow_id: str, action_id: str, event: str, **data: Any) -> Action:
-        """Fire an event of an action from outside; raises TransitionNotAllowed."""
+        """Fire one of the user's events of an action; raises TransitionNotAllowed."""
         run = self.runs[flow_id]
         runner = run.runners[action_id]
         if run.ended or event not in FROM_OUTSIDE:
@@ -108,7 +109,7 @@ class Orchestrator(FlowRunner):
             self.starter.withdraw(run, action_id)
             runner.cancel(actor, cause)
         else:
-            if 'parameters' in data:  # raises here, not when the action starts
+            if 'parameters' in data:  # raises here, instead of when the action starts
                 run.flow.render(
                     action_id, {**runner.action.parameters, **data['parameters']},
                     runner.action.fields)
@@ -119,7 +120,7 @@ class Orchestrator(FlowRunner):
         self, names: Sequence[str], actor: str, reason: str, order: str = ''
     ) -> list[str]:
         """
-        Unlock resources, and journal it with the actor; returns those that were locked.
+        Unlock resources and journal it with the actor; returns the names that were locked.
 
         `order`: the open order of `clear_stop` that this completes.
         """
@@ -138,7 +139,7 @@ class Orchestrator(FlowRunner):
         return restore_flows(self)
 
     def halt(self, halted: Callable[[], None]) -> None:
-        """Stop all motions and keep all states, before the process ends; then call `halted`."""
+        """Stop all motions before the process ends, keep all states, then call `halted`."""
         self.starter.halted = True
         runners = [runner for run in self.runs.values() if not run.ended
                    for runner in run.runners.made()]

@@ -25,7 +25,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the Celery engine and redis when they are used; local workers need neither."""
+    """Import the Celery engine and redis on first use; local workers need neither."""
     if name == 'CeleryEngine':
         from .celery_engine import CeleryEngine
         return CeleryEngine

@@ -4,8 +4,8 @@
 """
 The Celery application of robots and workers: a Redis server is its broker and result backend.
 
-The record of a job in the result backend has the states of Celery, and `SENT` before them, since
-Celery does not tell a job that waits from one that the broker has lost (both are `PENDING`).
+The record of a job in the result backend has the states of Celery, preceded by `SENT`, since in
+Celery a waiting job and a job that the broker has lost are both `PENDING`.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ TASK = 'action_lifecycle.invoke.perform'
 QUEUE = 'action_lifecycle'
 SENT = 'SENT'
 LEASE = 5.0
-"""Duration (s) of a worker's lease on a job without renewal."""
+"""Time (s) after which a worker's lease on a job expires without renewal."""
 KEPT = 3600
-"""Time (s) for which the record of a job is kept after its robot is gone."""
+"""Time (s) for which the record of a job is kept after its robot has stopped."""
 _PREFIX = 'action_lifecycle:invoke:'
 _TIMEOUT = 5.0  # timeout (s) of the server
 
 
 def robot_app(url: str) -> Any:
-    """Return the application of a robot; errors of the server are raised within a few seconds."""
+    """Return the application of a robot; server errors are raised within a few seconds."""
     app = _app(url, socket_timeout=_TIMEOUT)
-    # Its engine has one subscription for all results; Celery's is not safe with two threads.
+    # The engine subscribes to all results itself; Celery's result consumer is not thread-safe.
     app.backend.on_task_call = lambda producer, task_id: None
     return app
 
 
 def worker_app(url: str, redeliver_after: float = 60.0) -> Any:
     """
-    Return the application of a worker, which stores results as soon as the server is back.
+    Return the application of a worker, which retries to store results while the server is away.
 
-    `redeliver_after` (s): visibility timeout of messages.
+    `redeliver_after`: visibility timeout of messages in s.
     """
     app = _app(url, visibility_timeout=redeliver_after)
     app.conf.update(result_backend_always_retry=True,

@@ -38,10 +38,11 @@ class CeleryEngine(Engine):
 
     The workers perform tasks with a `LocalEngine`, so the results are the same. A job fails if its
     worker is gone, if the broker has lost it, or if for `queue_limit` s no worker takes it or the
-    broker can't be reached. So every job ends. Celery itself leaves a job `PENDING` or `STARTED`
-    for ever if its worker is killed or the broker loses it; its `revoke` is known only to the
-    workers that run at that time. Therefore the engine polls the records and leases of its jobs,
-    and deletes the record of a job that is no longer wanted.
+    broker can't be reached. So every job ends.
+
+    In Celery, a job stays `PENDING` or `STARTED` if its worker is killed or the broker loses it,
+    and `revoke` only reaches workers that are running. Therefore the engine polls the records and
+    leases of its jobs, and deletes the record of a job that is no longer wanted.
     """
 
     def __init__(self, url: str, time_limit: float = 60.0, queue_limit: float = 600.0) -> None:
@@ -57,7 +58,7 @@ class CeleryEngine(Engine):
         self._errors = server_errors(OperationalError)
 
     def close(self) -> None:
-        """Withdraw jobs that no worker has begun; all jobs that are not done fail."""
+        """Withdraw jobs that no worker has started; all unfinished jobs fail."""
         super().close()
         try:
             for number in list(self._jobs):
@@ -69,7 +70,7 @@ class CeleryEngine(Engine):
         self._backend.client.close()
         self._app.close()
 
-    # -- the thread that sends
+    # Sending thread
 
     def _send_all(self) -> None:
         while (attempt := self._take()) is not None:
@@ -88,7 +89,7 @@ class CeleryEngine(Engine):
                     self._backend.store_result(number, None, SENT)
                     self._jobs[number] = _Sent(attempt)
                     stored = True
-                if number in self._jobs:  # a message that seemed to fail may have been performed
+                if number in self._jobs:  # a message whose sending seemed to fail may be done
                     self._app.send_task(TASK, [message], task_id=number, queue=QUEUE, retry=False,
                                         argsrepr=attempt.job.call)
                 return
@@ -101,7 +102,7 @@ class CeleryEngine(Engine):
                     self._reply(attempt.job, outcome)
                 return
 
-    # -- the thread that receives
+    # Receiving thread
 
     def _receive_all(self) -> None:
         results = self._backend.client.pubsub(ignore_subscribe_messages=True)
@@ -129,7 +130,7 @@ class CeleryEngine(Engine):
         results.close()
 
     def _received(self, number: str, record: bytes) -> None:
-        """Take the record of a job: the state in which it is, and its result if it is done."""
+        """Process the record of a job: its state, and its result if it is done."""
         sent = self._jobs.get(number)
         if sent is None:
             return
@@ -145,13 +146,13 @@ class CeleryEngine(Engine):
                 outcome = Outcome(None, str(result) or type(result).__name__)
         except WireError as error:
             outcome = Outcome(None, str(error))
-        except Exception as error:  # decoders have errors of any type
+        except Exception as error:  # decoders may raise any exception
             outcome = Outcome(None, f"a message can't be read: {error}")
         self._end(number, outcome)
         self._backend.forget(number)
 
     def _poll(self, reached: bool) -> None:
-        """Find jobs that will get no result, and those whose result was missed."""
+        """End jobs that will get no result; process results whose message was missed."""
         for number, sent in list(self._jobs.items()):
             if not sent.attempt.job.wanted():
                 self._backend.forget(number)
@@ -167,7 +168,7 @@ class CeleryEngine(Engine):
         found = pipe.execute()[0]
         now = time.monotonic()
         for (number, sent), record, lease in zip(jobs.items(), found, found[len(jobs):]):
-            if lease is not None or not reached:  # no lease could be renewed meanwhile
+            if lease is not None or not reached:  # leases could not be renewed
                 sent.seen = now
             if record is None:
                 self._end(number, Outcome(None, 'the broker has lost it'))

@@ -4,14 +4,14 @@
 """
 A Celery worker for tasks of invoker states: `python3 -m action_lifecycle.invoke.celery_worker`.
 
-It acknowledges a message only after the job is done (acks late), so a job that a killed worker had
-not begun is delivered again after the visibility timeout. Tasks run in the processes of a
+Messages are acknowledged after the job is done (acks late), so a job that a killed worker had not
+started is delivered again after the visibility timeout. Tasks run in the processes of a
 `LocalEngine`, one for each thread.
 
-Celery delivers a message also again if the task takes longer than the visibility timeout or the
-connection is lost, and would perform it twice at the same time. Therefore a worker begins a job
-only if it can take the lease on it and its record says that nobody has begun it. It renews the
-lease until the task ends; from a lapsed lease the robot knows that the worker was killed.
+Celery also delivers a message again if the task takes longer than the visibility timeout or the
+connection is lost, which would run the task twice. Therefore a worker starts a job only if it gets
+the lease on it and its record is `SENT`. It renews the lease until the task ends; if the lease
+lapses, the robot treats the worker as lost.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _perform(task: Any, message: str, engine: LocalEngine) -> str:
-    """Perform a job if it is still wanted and was never begun; raises its error."""
+    """Perform a job if it is still wanted and was not started before; raises its error."""
     from celery.exceptions import Ignore  # type: ignore[import-untyped]
     backend, number = task.backend, task.request.id
     lease = lease_key(number)
@@ -76,7 +76,7 @@ def _perform(task: Any, message: str, engine: LocalEngine) -> str:
             outcome = done.get(timeout=_RENEW)
             break
         except queue.Empty:
-            with contextlib.suppress(*server_errors()):  # it may be back for the result
+            with contextlib.suppress(*server_errors()):  # retried in the next period
                 backend.client.set(lease, '', px=round(LEASE * 1000))
     if backend.get_task_meta(number, cache=False)['status'] != 'STARTED':
         raise Ignore

@@ -18,17 +18,17 @@ def make_engine(
     queue_limit: float = 600.0,
 ) -> Engine:
     """
-    Create the engine of this name.
+    Return a new engine: `local` or `celery`.
 
-    `workers` is for `local`; `broker` (URL of a Redis server without a password) and `queue_limit`
-    (s) are for `celery`. `time_limit` (s): default for tasks.
+    `workers`: number of processes, for `local`. `broker` (URL of a Redis server, without password)
+    and `queue_limit` (s) are for `celery`. `time_limit`: default for tasks, in s.
     """
     if name == 'local':
         return LocalEngine(workers, time_limit)
     if name == 'celery':
         if not broker:
             raise LifecycleError("the engine 'celery' needs a broker, such as redis://localhost")
-        from .celery_engine import CeleryEngine  # see __init__
+        from .celery_engine import CeleryEngine  # on use, as in __init__
         return CeleryEngine(broker, time_limit, queue_limit)
     raise LifecycleError(f"unknown engine '{name}'" + nearest(name, ENGINES)
                          + f" (known: {', '.join(ENGINES)})")

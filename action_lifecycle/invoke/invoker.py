@@ -23,7 +23,7 @@ from ..graphs.graph import Graph, GraphState
 from ..graphs.machine import Machine
 
 POLL = 'poll'
-"""Name of the poll, which is possible while work runs; it is no event of the graph."""
+"""Name under which polling is listed as possible while work runs; not an event of the graph."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,17 +38,17 @@ class _Plan(NamedTuple):
 
 class Invoker:
     """
-    The listener of a machine that runs the work of its `invoker` states; it must be the last one.
+    A listener that runs the work of a machine's `invoker` states; it must be the last listener.
 
-    Entering such a state starts its work with the event's `actor_input`. The result is the
-    `actor_input` of the state's `done` event, fired once from a thread of the engine. While work
-    runs, no other event is possible; nobody else can fire `done`. If a task or the closing event
-    fails, `error` says why and the work ends; then the `failed` event is fired if the state has
-    one, else its other events are possible.
+    Entering such a state starts its work with the event's `actor_input`. When the work ends, the
+    state's `done` event is fired once from a thread of the engine, with the result as
+    `actor_input`. While work runs, no other event is possible; only the invoker fires `done`. If a
+    task or the `done` event fails, the work ends and `error` is set; then the `failed` event is
+    fired if the state has one, otherwise its other events are possible.
 
     Templates of tasks may read `actor_input`, `map_index` and the names that `names()` returns.
     `state`: the state of a restored machine. After `expires_after` s without an event or a poll,
-    the session expires and its work is given up.
+    the session expires and its work is abandoned.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class Invoker:
 
     @property
     def error(self) -> str:
-        """Why the last work failed; '' after the next event."""
+        """Return the error of the last work; '' if it did not fail, or after the next event."""
         return self._error
 
     def poll(self) -> Progress | None:
-        """Return the progress, and keep the session from expiring."""
+        """Return the progress and restart the expiry time; None if no work runs."""
         self._expire()
         self._touched = self._clock()
         return self.progress
@@ -99,7 +99,7 @@ class Invoker:
         self, event: str, source: str, target: str, machine: Machine, actor_input: Any = None,
         invocation: str = '',
     ) -> None:
-        """Refuse events that are not possible now, and input that can't be sent to a task."""
+        """Raise TransitionNotAllowed, or WireError for an input that can't be sent to a task."""
         if not self.cond(event, source, invocation):
             if self._run is not None:
                 raise TransitionNotAllowed(event, source, (POLL,), 'work is running')
@@ -121,7 +121,7 @@ class Invoker:
     def after_transition(
         self, event: str, source: str, target: str, machine: Machine, actor_input: Any = None
     ) -> None:
-        """Start the work of the new state, which replaces that of the state before."""
+        """Start the work of the new state, which replaces the work of the previous state."""
         before = self._run
         failed = before is not None and event == self._plans[source].failed
         self._touched = self._clock()
@@ -153,7 +153,7 @@ class Invoker:
         return run
 
     def _close(self, machine: Machine, state: str, run: Run, outcome: Outcome) -> None:
-        """Fire the closing event of a run; errors are logged and set in `error`."""
+        """Fire the `done` or `failed` event of a run; errors are logged and set in `error`."""
         self._expire()
         plan, error = self._plans[state], outcome.error
         if not error and self._run is run:
@@ -169,7 +169,7 @@ class Invoker:
                     self._error = error
 
     def _fire(self, machine: Machine, state: str, event: str, run: Run, value: Any) -> str:
-        """Fire a closing event; returns an error message or ''."""
+        """Fire a `done` or `failed` event; returns an error message or ''."""
         try:
             machine.fire(event, expect=state, actor_input=value, invocation=run.id)
         except Exception as error:

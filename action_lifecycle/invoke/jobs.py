@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Jobs, and the queue from which every engine performs them."""
+"""Jobs, and the base class of engines with their queue."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Job(NamedTuple):
     """
     One task for an engine.
 
-    `names`: `actor_input` and other names for templates. Without `call`, the filled in `input` is
-    the value. If `wanted()` is false, the result is no longer needed. A failed job is repeated
-    `retries` times, `back_off` s after each failure.
+    `names`: `actor_input` and other names for templates. Without `call`, the value is the rendered
+    `input`. If `wanted()` is false, the result is not needed any more. A failed job is retried up
+    to `retries` times, each time after a delay of `back_off`.
     """
 
     call: str
@@ -52,16 +52,16 @@ class Job(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """One attempt at a job, due at the steady time `due` (s) and after `failures` failures."""
+    """One attempt at a job, due at steady time `due` (s), after `failures` failures."""
 
     due: float
-    number: int  #: unique in its engine
+    number: int  #: unique per engine
     failures: int
     job: Job
 
 
 def back_off(failures: int) -> float:
-    """Return the delay (s) after so many failures: 1, 2, 4… 60, reduced by up to 20 %."""
+    """Return the delay (s) after this number of failures: 1, 2, 4… 60, minus up to 20 %."""
     return min(60.0, 2.0 ** (failures - 1)) * random.uniform(0.8, 1.0)
 
 
@@ -83,7 +83,7 @@ class Engine:
                          for target in threads]
 
     def submit(self, job: Job) -> None:
-        """Queue a job and return at once."""
+        """Queue a job; does not block."""
         with self._changed:
             if self._closed.is_set():
                 raise LifecycleError('the engine is closed')
@@ -93,7 +93,7 @@ class Engine:
             self._queue(job, 0, 0.0)
 
     def close(self) -> None:
-        """End all processes; jobs that are not done fail."""
+        """Stop all processes; unfinished jobs fail."""
         with self._changed:
             if self._closed.is_set():
                 return
@@ -113,10 +113,10 @@ class Engine:
         self.close()
 
     def _stop(self) -> None:
-        """Interrupt the attempts that run when the engine is closed."""
+        """Interrupt the running attempts when the engine is closed."""
 
     def _take(self) -> Attempt | None:
-        """Wait for the next attempt that is due and wanted; returns None after `close`."""
+        """Wait for an attempt that is due and wanted; returns None after `close`."""
         with self._changed:
             while not self._closed.is_set():
                 wait = self._attempts[0].due - time.monotonic() if self._attempts else None
@@ -136,7 +136,7 @@ class Engine:
             raise WireError(f'its input is refused: {error}') from None
 
     def _finish(self, attempt: Attempt, outcome: Outcome) -> None:
-        """Reply to a job, or queue it again if it has failed and has retries left."""
+        """Reply to a job, or queue it again if it failed and retries are left."""
         job, failures = attempt.job, attempt.failures + 1
         if outcome.error and failures <= job.retries:
             with self._changed:
@@ -154,4 +154,4 @@ class Engine:
     def _queue(self, job: Job, failures: int, delay: float) -> None:
         heapq.heappush(self._attempts, Attempt(
             time.monotonic() + delay, next(self._numbers), failures, job))
-        self._changed.notify_all()  # each waits for the first attempt of the queue
+        self._changed.notify_all()  # the first attempt of the queue may have changed

@@ -30,9 +30,9 @@ class LocalEngine(Engine):
     """
     A pool of `workers` processes, each started with its first job.
 
-    If a task exceeds its time limit (default `time_limit`, s), its process is killed, with all
-    child processes. Only the job of a killed process is affected: its reply is an error, and a new
-    process replaces the old one. A task without `retries` is never started twice.
+    If a task exceeds its time limit (default: `time_limit` s), its process is killed, with all
+    child processes. Only the job of the killed process fails; a new process replaces it. A task
+    without `retries` is never started twice.
     """
 
     def __init__(self, workers: int = 2, time_limit: float = 60.0) -> None:
@@ -99,7 +99,7 @@ class LocalEngine(Engine):
 
 
 class _Lost(Exception):
-    """A process will not answer."""
+    """A process has exited, was killed, or has not answered in time."""
 
 
 class _Process:
@@ -158,7 +158,7 @@ class _Process:
             code = self._process.wait(timeout=_LOOK)
         except subprocess.TimeoutExpired:
             return _Lost('its worker process stopped in the middle of a message')
-        if code == -signal.SIGALRM:  # its own timer has ended it
+        if code == -signal.SIGALRM:  # it was ended by its own timer
             return _late(limit)
         how = f'was killed by signal {-code}' if code < 0 else f'ended with exit code {code}'
         return _Lost(f'its worker process {how}')

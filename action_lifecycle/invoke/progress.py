@@ -13,7 +13,7 @@ class Progress(NamedTuple):
     The number of known tasks, the number of tasks done, and the fraction to show.
 
     `done` and `fraction` never decrease. `fraction` is done / total until more tasks become known
-    (a map runs, another invoker follows); then it stays and continues in smaller steps.
+    (a map starts, another invoker state follows); then it grows in smaller steps.
     """
 
     total: int = 0

@@ -37,7 +37,7 @@ class Run:
         finished: Callable[[Run, Outcome], None],
     ) -> None:
         self.id = uuid.uuid4().hex
-        self.progress = before.grown(count(work) + 1)  # one for the closing event
+        self.progress = before.grown(count(work) + 1)  # one for the `done` event
         self._work = work
         self._names = names
         self._engine = engine

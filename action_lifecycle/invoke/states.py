@@ -28,7 +28,7 @@ class InvokerFields(StrictModel):
 @register_state
 class InvokerState(State):
     """
-    A state that lasts while a DAG of tasks runs; an `Invoker`, a listener of the machine, runs it.
+    A state that is left when a DAG of tasks ends; the tasks are run by the listener `Invoker`.
 
     It can't be used in a `Session`.
     """

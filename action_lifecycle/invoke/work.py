@@ -6,11 +6,11 @@ Work: a DAG of tasks in a graph file.
 
 =================================================  ================================================
 `module:function`                                  a task; `function(actor_input)` runs in a worker
-`{call: module:function, input: …, time_limit: s}` the same; its argument is `input`, templates in
-                                                   it filled in; `retries: n`: it may be repeated
+`{call: module:function, input: …, time_limit: s}` the same with argument `input`, whose templates
+                                                   are rendered; `retries: n`: maximum retries
 `[a, b]`                                           a sequence: a's output is b's actor_input
-`{left: a, right: b}`                              a group, side by side: `{left: …, right: …}`
-`{map: a, over: '{{ actor_input.parts }}'}`        a for every element, side by side: a list
+`{left: a, right: b}`                              concurrently: `{left: …, right: …}`
+`{map: a, over: '{{ actor_input.parts }}'}`        a for each element, concurrently: a list
 =================================================  ================================================
 """
 
@@ -38,7 +38,7 @@ class Task(NamedTuple):
     call: str
     input: Any = None  # noqa: A003
     time_limit: Optional[float] = None  #: s; None: default of the engine
-    retries: int = 0  #: maximum number of repetitions if it fails or is lost
+    retries: int = 0  #: maximum number of retries if it fails or is lost
 
 
 class Sequence(NamedTuple):
@@ -64,7 +64,7 @@ Work = Union[Task, Sequence, Group, Map]
 
 
 def read_work(data: Any, where: str) -> Work:
-    """Return the work of plain data; raises `WorkError` with messages that begin with `where`."""
+    """Parse work from plain data; raises `WorkError` with messages that begin with `where`."""
     if isinstance(data, str):
         return _task({'call': data}, where)
     if isinstance(data, list) and data:
@@ -84,7 +84,7 @@ def read_work(data: Any, where: str) -> Work:
 
 
 def count(work: Work) -> int:
-    """Return the number of tasks known before the start."""
+    """Return the number of tasks that are known before the start."""
     if isinstance(work, Sequence):
         return sum(map(count, work.parts)) + len(work.parts) - 1
     if isinstance(work, Group):

@@ -4,8 +4,8 @@
 """
 A worker process of the local engine: performs one job at a time until its pipe is closed.
 
-`local` starts it with the file descriptor of its end of the pipe. It ends when the pipe is closed,
-and at most a second after the time limit of its job, even if the robot's process was killed.
+`local` starts it with the file descriptor of its end of the pipe. It exits when the pipe is
+closed, or at most 1 s after the time limit of its job, even if the robot's process was killed.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ MAX_ERROR = 2000
 
 
 def main() -> None:
-    """Serve the pipe."""
+    """Perform the jobs from the pipe."""
     number = int(sys.argv[1])
-    os.set_inheritable(number, False)  # child processes must not hold the pipe open
+    os.set_inheritable(number, False)  # else child processes would keep the pipe open
     connection = Connection(number)
     connection.send_bytes(b'ready')
     try:
@@ -47,7 +47,7 @@ def _answer(message: bytes) -> bytes:
             return pack({'value': value})
         except WireError as error:
             raise WireError(f'its answer is refused: {error}') from None
-    except BaseException as error:  # also SystemExit, which must not end the worker
+    except BaseException as error:  # SystemExit, too, must not end the worker
         return pack({'error': f'{type(error).__name__}: {error}'[:MAX_ERROR]})
     finally:
         signal.alarm(0)
@@ -57,7 +57,7 @@ def _perform(call: str, template: Any, names: dict[str, Any]) -> Any:
     argument = names['actor_input']
     if template is not None:
         from ..documents.templates.template import (
-            render,  # a worker without templates starts in half the time
+            render,  # imported on use, which halves the start-up time
         )
         argument = render(template, names)
     if not call:

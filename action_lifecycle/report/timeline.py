@@ -4,9 +4,9 @@
 """
 Plots a flow: its actions over time, and the facts of the first refuted action.
 
-The upper plot has a bar for each state of each attempt of each action. Below, for the first action
-that the sensors refuted, there is a plot for each comparison in its condition: the fact over time,
-the threshold, and the time of the confirmation.
+The upper plot has a bar for each state of each attempt of each action. The lower plots show, for
+each comparison in the condition of the first refuted action, the fact over time, the threshold,
+and the time of the confirmation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from ..journal.journal import Row
 
 Samples = Mapping[str, Sequence[tuple[float, Sequence[float]]]]
-"""By fact: stamps (s of ROS time) and numbers, in order."""
+"""Stamps (s of ROS time) and numbers by fact, in order."""
 
 COLOURS = {'in_progress': '#c9ced6', 'executing_motion': '#3b7dd8', 'sensor_confirm': '#e8a33d',
            'status_verification_requested': '#8f7ad6', 'error': '#d64545',
@@ -37,7 +37,7 @@ SUMS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
 
 @dataclass
 class Bar:
-    """A state of an attempt: from `start` to `end`, s of ROS time."""
+    """A state of an attempt, from `start` to `end` (s of ROS time)."""
 
     action: str
     attempt: int
@@ -57,7 +57,7 @@ class Comparison:
 
     @property
     def label(self) -> str:
-        """Return the comparison as text."""
+        """Return the comparison as a string."""
         which = f'[{self.index}]' if self.index else ''
         return f'{self.fact}{which} {self.sign} {self.threshold:g}'
 

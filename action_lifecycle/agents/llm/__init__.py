@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Language models that choose and plan, with any endpoint of the OpenAI protocol."""
+"""Language models that choose and plan, at any endpoint with the OpenAI protocol."""
 
 from .chooser import ModelChooser
 from .model import LanguageModel, ModelError, ModelSettings

@@ -22,9 +22,9 @@ class ModelChooser:
     """
     Lets a model choose one of the names of a choice.
 
-    If there is no legal answer in time, `fallback` decides (default: the highest priority, else
-    the first). If it is None, `ModelError` is raised, and the machine takes its default
-    transition. For an answer that is no name (a tool's arguments) there is no fallback.
+    If there is no valid answer in time, `fallback` decides (default: `by_priority`). If it is
+    None, `ModelError` is raised and the state's default transition is taken. The fallback is not
+    used for a tool's arguments.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class ModelChooser:
         self._fallback = fallback
 
     async def __call__(self, choice: Choice) -> Any:
-        """Return the answer: an object of the choice's schema, or the fallback's name."""
+        """Return an object that is valid by the choice's schema, or the name from the fallback."""
         try:
             return await self._model.ask(_messages(choice), choice.schema)
         except ModelError as error:

@@ -4,8 +4,8 @@
 """
 A language model at an endpoint with the OpenAI protocol (chat completions).
 
-Each answer is validated by a JSON Schema and by a check of the caller. If it has faults, they are
-sent to the model, which may try again.
+Each answer is validated by a JSON Schema and by a check of the caller. The faults of an answer are
+sent to the model, up to a maximum number of tries.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ModelError(LifecycleError):
-    """There is no usable answer of a language model."""
+    """A language model gave no usable answer."""
 
 
 class _Refused(Exception):
@@ -53,10 +53,10 @@ class _Refused(Exception):
 @dataclass(frozen=True)
 class ModelSettings:
     """
-    The endpoint, the model and its limits; the key comes from the environment only.
+    The endpoint, the model and its limits; the key is read from OPENAI_API_KEY only.
 
-    If empty, `base_url` and `model` come from OPENAI_BASE_URL and OPENAI_MODEL. `time_limit` (s):
-    for an answer with all its tries; `tries`: maximum number of answers of the model.
+    If empty, `base_url` and `model` come from OPENAI_BASE_URL and OPENAI_MODEL. `time_limit`:
+    timeout (s) of all tries together; `tries`: maximum number of answers of the model.
     """
 
     base_url: str = ''
@@ -81,10 +81,10 @@ class ModelSettings:
 
 class LanguageModel:
     """
-    Asks a model for JSON of a schema; provides an agent's `call_llm`.
+    Asks a model for JSON that is valid by a schema; provides an agent's `call_llm`.
 
-    All calls must come from one asyncio loop. At rate limits, failures and timeouts of the
-    endpoint, requests are repeated within the time limit.
+    All calls must come from one asyncio loop. Requests are repeated within the time limit after
+    rate limits, failures and timeouts of the endpoint.
     """
 
     def __init__(self, settings: ModelSettings | None = None) -> None:
@@ -103,7 +103,7 @@ class LanguageModel:
         await self._client.close()
 
     async def call_llm(self, context: Any, json_schema: Mapping[str, Any] | None = None) -> Any:
-        """Return the answer to a context, a list of messages or other data: JSON or text."""
+        """Return the answer to a context: data by `json_schema`, or a message if that is None."""
         messages = [_message(item) for item in
                     (context if isinstance(context, list) else [context])]
         if json_schema is None:
@@ -168,7 +168,7 @@ class LanguageModel:
                 await asyncio.sleep(_pause(failures, None))
 
     async def _complete(self, messages: list[Message], schema: Mapping[str, Any]) -> str:
-        """Return the text of one completion; refuses a response longer than MAX_BODY."""
+        """Return the content of one completion; raises _Refused for one longer than MAX_BODY."""
         body = bytearray()
         async with self._client.chat.completions.with_streaming_response.create(
             model=self.settings.model, messages=messages,
@@ -196,7 +196,7 @@ async def _chunks(response: Any) -> AsyncIterator[bytes]:
     try:
         async for chunk in response.iter_bytes():
             yield chunk
-    except Exception as error:  # of the HTTP library, which the client does not translate here
+    except Exception as error:  # HTTP library errors, which openai does not convert here
         raise ConnectionError(f'cut off: {error}') from error
 
 
@@ -214,7 +214,7 @@ async def _judged(text: str, schema: Mapping[str, Any], check: Check) -> Any:
 
 
 def whole_characters(text: str) -> str:
-    """Return a text with lone surrogates replaced, as they can't be sent."""
+    """Return a string with lone surrogates replaced, which can't be encoded."""
     return text.encode('utf-8', 'replace').decode()
 
 
@@ -223,7 +223,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _pause(failures: int, wanted: str | None) -> float:
-    """Return the delay (s): the value from the endpoint, else growing with the failures."""
+    """Return the delay (s): the value from the endpoint, else one that grows with `failures`."""
     try:
         return min(max(float(wanted or ''), 0.0), 3600.0)
     except ValueError:
@@ -232,7 +232,7 @@ def _pause(failures: int, wanted: str | None) -> float:
 
 
 def _message(item: Any) -> Message:
-    """Return an item of a context as a message; other items become user messages."""
+    """Return an item of a context as a message; an item that is none becomes a user message."""
     if isinstance(item, Mapping) and item.get('role') in ('system', 'user', 'assistant') \
             and isinstance(item.get('content'), str):
         return {'role': item['role'], 'content': item['content']}
@@ -240,7 +240,7 @@ def _message(item: Any) -> Message:
 
 
 def as_json(value: Any) -> str:
-    """Return a value as JSON text; raises `ModelError`, for example if it contains itself."""
+    """Return a value as JSON text; raises `ModelError` if it can't be serialized."""
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError) as error:

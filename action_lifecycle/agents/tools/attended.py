@@ -20,8 +20,8 @@ async def run_attended(
     """
     Run a session; at a pause with a link, `authorize(pause)` returns whether it was authorised.
 
-    If so, the session resumes and repeats the same call; otherwise it stays paused. A pause
-    without a link is not about authorisation and is returned.
+    If it was, the session resumes and repeats the call; otherwise it stays paused. A pause without
+    a link needs no authorisation and ends the run.
     """
     result = await session.run(max_iter)
     for _ in range(MAX_PAUSES):

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tools of MCP servers (Model Context Protocol), which are programs connected by pipes."""
+"""Tools of MCP servers (Model Context Protocol), which run as child processes with pipes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ _URL_NEEDED = -32042  # error code of the protocol: the user has to open a link 
 
 class McpServer:
     """
-    A server that is started with `command` on first use, and kept running.
+    An MCP server that is started with `command` on first use and kept running.
 
-    If it ends, or a call takes longer than `time_limit` s, the call fails and is not repeated; the
-    next call restarts the server. It inherits PATH, HOME and a few more variables, and gets `env`.
+    If it exits, or a call takes longer than `time_limit` s, the call fails and is not repeated;
+    the next call restarts the server. Its environment is PATH, HOME and a few more variables, and
+    `env`.
     All calls must come from one asyncio loop.
     """
 
@@ -53,19 +54,19 @@ class McpServer:
         self._keeper: asyncio.Task[None] | None = None
         self._end: asyncio.Event | None = None
         self._tools: list[Tool] | None = None
-        self._answers: dict[str, Any] = {}  #: by tool: the schema of its result, or None
+        self._answers: dict[str, Any] = {}  #: schema of the result, or None, by tool
         self.starts = 0
         """Number of starts."""
 
     async def tools(self) -> Iterable[Tool]:
-        """Return the tools of the server; they are read once per start."""
+        """Return the tools of the server, which are read once per start."""
         session = await self._open()
         if self._tools is None:
             self._tools = await self._limited(self._list(session), 'tools/list')
         return self._tools
 
     async def close(self) -> None:
-        """End the server."""
+        """Stop the server."""
         keeper, self._keeper = self._keeper, None
         self._session = None
         if keeper is not None and self._end is not None:
@@ -109,7 +110,7 @@ class McpServer:
             raise ToolError(f"tool '{tool}': an answer that does not fit: " + '; '.join(faults))
 
     async def _limited(self, call: Any, what: str) -> Any:
-        """Await a response; raises ToolError. A timeout ends the server."""
+        """Await a response; raises ToolError. A timeout stops the server."""
         end = self._end  # of the current process; another call may restart the server
         try:
             return await asyncio.wait_for(call, self._time_limit)
@@ -127,7 +128,7 @@ class McpServer:
                 if gone else f"MCP server '{self.name}', '{what}': {error!s:.2000}") from error
 
     async def _ends_soon(self, end: asyncio.Event) -> bool:
-        """Return whether the server ends within a short time after a failed call."""
+        """Return whether the server exits shortly after a failed call."""
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(end.wait(), 0.2)
         return end.is_set()
@@ -139,7 +140,7 @@ class McpServer:
         async with self._opening:
             if self._session is not None and self._end is not None and not self._end.is_set():
                 return self._session
-            await self.close()  # remains of an ended process
+            await self.close()  # clean up after a process that has exited
             self._tools = None
             ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
             self._end = asyncio.Event()
@@ -154,7 +155,7 @@ class McpServer:
             return self._session
 
     async def _keep(self, ready: asyncio.Future[Any], end: asyncio.Event) -> None:
-        """Keep the session open in one task, since it must be left by the task that entered it."""
+        """Keep the session open in one task, since the task that entered it must also exit it."""
         try:
             async with contextlib.AsyncExitStack() as stack:
                 source, target = await stack.enter_async_context(
@@ -163,7 +164,7 @@ class McpServer:
                 session = await stack.enter_async_context(
                     self._mcp.ClientSession(watched, target))
                 for name in 'validate_tool_result', '_validate_tool_result':
-                    setattr(session, name, _judged_later)  # it would validate without a time limit
+                    setattr(session, name, _judged_later)  # its own validation has no time limit
                 await session.initialize()
                 ready.set_result(session)
                 await end.wait()
@@ -211,7 +212,7 @@ class _Watched:
 
 
 def _text(data: Mapping[str, Any]) -> Any:
-    """Return the texts of a result; for other parts their type."""
+    """Return the text parts of a result; other parts are replaced by their type."""
     return '\n'.join(part['text'] if part.get('type') == 'text' else f"[{part.get('type')}]"
                      for part in data.get('content') or [])
 

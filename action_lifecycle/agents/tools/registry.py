@@ -21,7 +21,7 @@ from ...documents.json_schema import check_schema, schema_faults
 from ...documents.suggestions import nearest
 
 MAX_RESULT = 65_536
-"""Maximum length of a tool's result, in characters of JSON, as it is added to a context."""
+"""Maximum length of a tool's result, in characters of JSON, since it is added to a context."""
 TIME_LIMIT = 60.0
 """Default time limit (s) of a call."""
 
@@ -58,7 +58,7 @@ class Tool:
 
 
 class ToolSource(Protocol):
-    """A server whose tools are read when they are needed."""
+    """A server that provides its own list of tools."""
 
     name: str
 
@@ -66,7 +66,7 @@ class ToolSource(Protocol):
         """Return the current tools; raises `ToolError` if the server can't be reached."""
 
     async def close(self) -> None:
-        """End it."""
+        """Stop the server."""
 
 
 class ToolRegistry:
@@ -74,7 +74,7 @@ class ToolRegistry:
     Tools by name; used as `tool_manager` of the agent of a tool state.
 
     Arguments are validated by the tool's schema before the call; a result must be JSON of at most
-    `MAX_RESULT` characters. Of two tools of the same name, the first one counts.
+    `MAX_RESULT` characters. If several tools have the same name, the first one is used.
     """
 
     def __init__(self) -> None:
@@ -100,7 +100,8 @@ class ToolRegistry:
         """
         Return a decorator that adds a callable; its schema comes from its type hints.
 
-        A plain function runs in a separate thread and may block; an async one runs in the loop.
+        A function runs in a separate thread and may block; a coroutine function runs in the loop.
+        `time_limit` in s.
         """
         def register(function: CallableT) -> CallableT:
             called = name or function.__name__
@@ -142,7 +143,8 @@ class ToolRegistry:
         Call a tool and return its result.
 
         Raises `ToolError` if the tool does not exist, its arguments are not valid (then it is not
-        called), it fails or takes too long. Errors with a `connect_url` are raised unchanged.
+        called), it fails, or its time limit is exceeded. Errors with a `connect_url` are raised
+        unchanged.
         """
         if tool_name not in self._tools:
             await self.list_all_tools()
@@ -169,7 +171,7 @@ class ToolRegistry:
         return _checked(tool_name, result)
 
     async def close(self) -> None:
-        """End the servers."""
+        """Stop the servers."""
         for source in self._sources:
             await source.close()
 

@@ -27,12 +27,12 @@ from ..smart_ledger import Lease, MemoryTasks
 from ...journal.compaction import SNAPSHOT
 from ...journal.row import Row
 
-POLL = 0.01  # polling period (s) of a worker that waits for a request
-WAIT = 1.0  # maximum time (s) of such a wait
+POLL = 0.01  # polling period (s) for new requests
+WAIT = 1.0  # maximum time (s) that a worker waits for a request
 
 
 class _Robot:
-    """The rows of one robot; `last`: the last row of each subject, `opened`: its first one."""
+    """The rows of one robot; `last`: last row by subject, `opened`: first row by open subject."""
 
     def __init__(self) -> None:
         self.cursor = Cursor(0, '')
@@ -42,7 +42,7 @@ class _Robot:
 
 
 class _Trace(NamedTuple):
-    """An operation with the fields of its checkpoint; `until`: end of its lifetime."""
+    """An operation with the fields of its checkpoint; `until`: time (s) at which it expires."""
 
     fields: dict[str, str]
     saved: dict[str, Any]
@@ -50,7 +50,7 @@ class _Trace(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """A request that a worker took `tries` times; `since`: its last renewal."""
+    """A request that a worker took `tries` times; `since`: time (s) of its last renewal."""
 
     worker: str
     tries: int
@@ -58,7 +58,7 @@ class _Held(NamedTuple):
 
 
 class _Stream:
-    """The requests of a stream, its dead letters, and what its groups have taken, by name."""
+    """The requests of a stream, its dead letters, and the requests taken by each group."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Mapping[str, str]] = {}
@@ -68,7 +68,7 @@ class _Stream:
 
 
 class _Storage:
-    """All that is shared at one URL; `lock` is held during each change."""
+    """The data of all ledgers with one URL; `lock` is held during each change."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -306,11 +306,11 @@ class _Requests:
 
     @property
     def _group(self) -> dict[str, _Held | None]:
-        """Return the requests of the group that were taken; None: done."""
+        """Return the requests that the group has taken, by id; None: done."""
         return self._stream.groups.setdefault(self._group_name, {})
 
     async def join(self) -> None:
-        """Do nothing; the group is created by its first use."""
+        """Do nothing; the group is created on first use."""
 
     async def retake(self) -> list[tuple[str, Mapping[str, str]]]:
         with self._storage.lock:

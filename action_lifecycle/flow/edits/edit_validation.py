@@ -4,8 +4,8 @@
 """
 Checks an edit against the current state of a flow.
 
-The merge rule: an action's progress wins over the edit, ended actions stay, and running actions
-can't be removed. The cost depends on the size of the edit, not of the flow.
+Merge rule: steps on actions that have started since `base_seq` are left out, ended actions stay,
+and running actions can't be removed. The cost depends on the size of the edit, not of the flow.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def stage_edit(run: FlowRun, edit: FlowEdit, base_seq: int = 0) -> StagedEdit:
     Check an edit against the current flow; raises `EditRefused` with all faults.
 
     `base_seq`: newest journal row that the author has seen; 0: the current one. The edit is
-    refused if its actions were edited after that row. Steps on actions that have started after
-    it are left out.
+    refused if its actions were edited after that row. Steps on actions that started after that
+    row are left out.
     """
     return _staged(_Stage(run, edit, base_seq))
 
 
 def check_edit(flow: Flow, edit: FlowEdit) -> StagedEdit:
-    """Check an edit against a flow that has not begun; raises `EditRefused` with all faults."""
+    """Check an edit against a flow that has not started; raises `EditRefused` with all faults."""
     def nothing_runs(*asked: Any) -> Any:
         raise AssertionError('nothing of this flow runs')
 
@@ -150,7 +150,7 @@ class _Stage:
         return 'waiting' if name in self.changes else self.run.progress(name)
 
     def _is_open(self, name: str) -> bool:
-        """Whether an action may still be changed."""
+        """Return whether an action may still be changed."""
         if self.replayed is not None:
             return name in self.replayed
         return self._progress(name) == 'waiting'
@@ -178,7 +178,7 @@ class _Stage:
         return full if isinstance(full, dict) else {}
 
     def _may_change(self, verb: str, name: str, place: Path) -> bool:
-        """Whether a step may change an action; if not, adds a fault or leaves the step out."""
+        """Return whether a step may change an action; if not, add a fault or skip the step."""
         if not self._has(name):
             self._fault(place, f"the flow has no action '{name}'"
                         + nearest(name, self.run.flow.actions))
@@ -199,7 +199,7 @@ class _Stage:
         return False
 
     def _unedited(self, name: str, place: Path) -> bool:
-        """Whether an action was not edited after `base_seq`; if it was, adds a fault."""
+        """Return whether an action is unedited since `base_seq`; if not, add a fault."""
         if self.base_seq:
             for other in reversed(self.run.edits):
                 if other['seq'] <= self.base_seq:
@@ -278,7 +278,7 @@ class _Stage:
         for gone in [name for name, source in self.changes.items() if source is None]:
             for name in dag.dependents.get(gone, ()):
                 if name in self.changes:
-                    continue  # checked with the change
+                    continue  # checked as a change
                 if self._progress(name) == 'waiting':
                     self._fault(self.places[gone], f"action '{name}' waits for '{gone}', which "
                                 'the edit removes')

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Edits of running flows: checks them, has the bridge check them, journals and applies them."""
+"""Checks edits of running flows, also with the bridge, journals and applies them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Check = Callable[[Flow, Callable[['LifecycleError | None'], None]], None]
 
 
 class Editor:
-    """Edits running flows; `propose` also runs `check`, if set."""
+    """Applies edits to running flows; `propose` also runs `check`, if set."""
 
     def __init__(self, flows: FlowRunner) -> None:
         self.check: Check | None = None
@@ -64,7 +64,7 @@ class Editor:
         self, flow_id: str, edit: FlowEdit, author: str, reason: str, base_seq: int,
         done: Callable[[EditResult | LifecycleError], None],
     ) -> None:
-        """Check an edit as a new flow is checked, apply it, then call `done`."""
+        """Check an edit, also with `check`; apply it; call `done` with the result or error."""
         def checked(error: LifecycleError | None) -> None:
             try:
                 if error is not None:

@@ -4,7 +4,7 @@
 """
 The alternatives of an action from its fallbacks: other parameters, another motion, a recipe.
 
-All alternatives are filled in and checked when the flow is loaded, so that none fails at run time.
+All alternatives are rendered and checked when the flow is loaded, so that none fails at run time.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ...lifecycle.spec import ActionSpec, StrategySpec
 
 QUESTION_NAMES = frozenset({
     'facts', 'evidence', 'history', 'error', 'attempt', 'description', 'flow', 'action'})
-"""Names that the templates of questions and requests may read besides the parameters."""
+"""Names available in templates of questions and requests, in addition to the parameters."""
 
 Recipes = Callable[[str, str], Mapping[str, Any]]
 """Returns the fields of an action in a recipe; arguments: name of the recipe, action id."""
 
 
 def no_recipes(name: str, action_id: str) -> Mapping[str, Any]:
-    """Raise the error for a recipe where there are none."""
+    """Raise LifecycleError, since there are no recipes."""
     raise LifecycleError(f"recipe '{name}': no recipes are known here")
 
 
@@ -43,7 +43,7 @@ class Alternatives:
         self._recipes = recipes
 
     def render(self, parameters: Mapping[str, Any], fields: Mapping[str, Any]) -> ActionSpec:
-        """Return the spec with these parameters and fields instead of its own."""
+        """Return the spec with these parameters and fields replaced; raises `DocumentError`."""
         return self._flow().render(
             self._action.action_id, parameters, fields, self._action.seen or None)
 
@@ -53,7 +53,7 @@ class Alternatives:
 
 
 def fields_of(strategy: StrategySpec, action_id: str, recipes: Recipes) -> Mapping[str, Any]:
-    """Return the fields that a strategy takes from a recipe, or its own, with templates."""
+    """Return the fields of a strategy, or of its recipe, with templates not filled in."""
     if strategy.strategy != 'recipe':
         return strategy.fields
     name, _, other = strategy.recipe.partition('/')
@@ -72,7 +72,7 @@ def strategies(action: ActionSpec) -> Iterator[tuple[Path, StrategySpec]]:
 def alternative_specs(
     flow: Flow, action_id: str, action: ActionSpec, recipes: Recipes
 ) -> Iterator[tuple[Path, ActionSpec]]:
-    """Yield the spec that each strategy makes, with its path; raises `DocumentError`."""
+    """Yield the spec for each strategy, with its path; raises `DocumentError`."""
     for path, strategy in strategies(action):
         if strategy.parameters or strategy.strategy in ('action', 'recipe'):
             try:

@@ -32,16 +32,16 @@ IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]{0,63}\Z')
 _WORD = re.compile(r'[A-Za-z_]\w*')
 RESULT_FIELDS = ('outcome', 'attempts', 'error_code', 'error_msg', 'duration', 'controller_said',
                  'sensors_said', 'result', 'facts')
-"""Fields that templates may read of the result of an action."""
+"""Fields of an action's result that templates may read."""
 RESULT_NAMES: Mapping[str, Any] = {
     'outcome': 'succeeded', 'attempts': 1, 'error_code': 'NONE', 'duration': 1.0}
-"""Names of the earlier action's result in a condition of `after`, each with an example."""
+"""Names available in a condition of `after`, from the earlier action's result, with examples."""
 _CONDITION_STEPS = 300
 """Budget steps for the check of a condition, in addition to 2 for each character."""
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is a valid name: up to 64 letters, digits, _ or -, a letter first."""
+    """Return whether a string is a letter and up to 63 letters, digits, _ or -."""
     return NAME.match(text) is not None
 
 
@@ -62,7 +62,7 @@ def checked_action(
 def order_faults(
     flow: Flow, action_ids: Iterable[str], needs: Callable[[str], Iterable[str]]
 ) -> Iterator[Fault]:
-    """Yield the faults of templates that read facts and results, such as of later actions."""
+    """Yield the faults of templates that read facts or results, such as those of later actions."""
     comes_before = _Precedence(needs)
     for action_id in action_ids:
         for path, text in flow.late[action_id]:
@@ -93,15 +93,15 @@ def order_faults(
 
 
 class _Precedence:
-    """Answers whether an action runs before another; `needs(name)`: its dependencies, acyclic."""
+    """Tells whether an action runs before another; `needs(name)`: its dependencies, acyclic."""
 
     def __init__(self, needs: Callable[[str], Iterable[str]]) -> None:
         self._needs = needs
-        self._bits: dict[str, int] = {}  # one bit for each action that another needs
-        self._masks: dict[str, int] = {}  # by action: the bits of all actions before it
+        self._bits: dict[str, int] = {}  # bit of each action that others depend on
+        self._masks: dict[str, int] = {}  # bits of all earlier actions, by action
 
     def __call__(self, name: str, action_id: str) -> bool:
-        """Whether the action `name` runs before `action_id`."""
+        """Return whether the action `name` runs before `action_id`."""
         return bool(self._mask(action_id) & self._bits.get(name, 0))
 
     def all(self, action_id: str) -> list[str]:  # noqa: A003
@@ -170,7 +170,7 @@ def _action_faults(
 
 
 def check_names(flow: Flow, facts: Mapping[str, Kind]) -> None:
-    """Raise DocumentError if a condition does not fit these facts (kinds by name)."""
+    """Raise DocumentError if a condition is not valid for these facts; `facts`: kinds by name."""
     faults = [
         fault for action_id, action in flow.actions.items()
         for fault in _condition_faults(
@@ -278,7 +278,7 @@ def _number_faults(
 
 def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: Collection[str]
                         ) -> Iterator[Fault]:
-    """Yield the faults of the action with each fallback applied."""
+    """Yield the faults of an action with each of its fallbacks applied."""
     changing = [(path, strategy) for path, strategy in strategies(action)
                 if strategy.parameters or strategy.fields]
     known = set(_action_faults(flow, action_id, action, names)) if changing else set()

@@ -13,7 +13,7 @@ from ...lifecycle.spec import WhenSpec
 
 
 def render_flow(flow: Flow, format: str = 'mermaid') -> str:  # noqa: A002
-    """Return a flow as text: `mermaid`, `dot` (Graphviz) or `table` (Markdown)."""
+    """Return a flow in format `mermaid`, `dot` (Graphviz) or `table` (Markdown)."""
     return render(flow, format, FORMATS)
 
 

@@ -4,7 +4,7 @@
 """
 Parses edits of running flows; an edit is applied or refused as a whole.
 
-An edit is a list of steps, each with one of `VERBS`; `staging` checks it against the flow.
+An edit is a list of steps, each with one of `VERBS`; `edit_validation` checks it against the flow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VERBS = {
     'independ': 'a mapping of actions with the names that they no longer wait for',
     'clear': 'true', 'build': 'a mapping of all actions that are still to run',
 }
-"""The verbs of the steps of an edit, each with the value it takes."""
+"""The verbs of edit steps, each with a description of its value."""
 _ACTIONS = ('add', 'update', 'build')
 
 
@@ -50,7 +50,7 @@ class EditStep(NamedTuple):
 
 
 class FlowEdit:
-    """A parsed edit; `rebuilds`: it replaces all actions that have not started."""
+    """A parsed edit; `rebuilds`: whether it replaces all actions that have not started."""
 
     def __init__(self, document: Document, text: str, steps: list[EditStep]) -> None:
         self.document = document
@@ -60,7 +60,7 @@ class FlowEdit:
 
 
 class EditResult(NamedTuple):
-    """The result of an edit: its journal row, and the steps left out as no longer possible."""
+    """The result of an edit: its journal row, and the steps that were left out."""
 
     seq: int
     left_out: tuple[str, ...]
@@ -73,8 +73,8 @@ class StagedEdit:
 
     `changes`: the source of each new or changed action, None for removed ones. `after`: the
     dependencies of these actions, and of others that lose one. `flow`: a flow with the changed
-    actions only, for further checks. `left_out`: the steps that are no longer possible, as their
-    actions have started since `base_seq`.
+    actions only, for further checks. `left_out`: the steps on actions that have started since
+    `base_seq`.
     """
 
     changes: Mapping[str, ActionSource | None]
@@ -114,7 +114,7 @@ def _steps(document: Document, index: int, item: Any, faults: list[Fault]) -> It
 
 
 def _in_full(verb: str, value: Any) -> Any:
-    """Return the value of a verb with its short forms expanded; None if it is not valid."""
+    """Return the value of a verb with short forms expanded; None if it is not valid."""
     if verb == 'clear':
         return value if value is True else None
     if verb == 'remove':

@@ -23,7 +23,7 @@ class ActionSource(NamedTuple):
 
 
 class FlowDocument(Document):
-    """The document of a flow; a field that comes from `defaults` has its position there."""
+    """The document of a flow; fields from `defaults` have the position of the default."""
 
     def __init__(self, base: Document) -> None:
         super().__init__(base.name, base.data, base.mark(), {})
@@ -40,7 +40,7 @@ class FlowDocument(Document):
         return super().fault(path, message)
 
     def _is_default(self, path: Sequence[Key]) -> bool:
-        """Whether the field at `path` comes from `defaults`."""
+        """Return whether the field at `path` comes from `defaults`."""
         if len(path) < 3 or path[0] != 'actions':
             return False
         raw = self.data['actions'].get(path[1], {})

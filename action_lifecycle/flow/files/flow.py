@@ -31,7 +31,7 @@ from ...documents.yaml_document import Document
 from ...lifecycle.spec import ActionSpec
 
 LATE = ('facts', 'results')
-"""Names in templates whose values are known only when an action starts."""
+"""Names in templates whose values are only known when an action starts."""
 MAY_BE_LATE = ('motion', 'after')
 """Fields, besides `parameters`, that may contain such templates."""
 KINDS = ('success', 'completion', 'unconditional')
@@ -42,7 +42,7 @@ class Flow:
     A checked flow with the values of its parameters.
 
     `actions`: the spec of each action, in topological order. `text`: the source, from which the
-    flow can be parsed again. `raws`: the actions as written. `late`: by action, the templates that
+    flow can be parsed again. `raws`: the actions as written. `late`: the templates by action that
     read facts or results, with their paths; they are filled in when the action starts.
     """
 
@@ -117,8 +117,8 @@ class Flow:
         Return the spec of an action with templates filled in; raises `DocumentError`.
 
         `overrides`: values that replace its own parameters. `fields`: fields, with templates, that
-        replace those of the file. `seen`: values of `facts` and `results`; without it, templates
-        that read them stay. Templates of questions and service requests always stay.
+        replace those of the file. `seen`: values of `facts` and `results`; if None, templates that
+        read them stay. Templates of questions and service requests always stay.
         """
         try:
             with budget(RENDER_STEPS, 'filling in the action'):
@@ -171,7 +171,7 @@ class Flow:
                     f"it can be read in {', '.join(('parameters', *MAY_BE_LATE))}")])
 
     def _check_kinds(self, full: Mapping[str, Any], path: Path) -> None:
-        """Raise `DocumentError` for an unknown kind of dependency, with the nearest known one."""
+        """Raise `DocumentError` for an unknown kind of dependency, with the nearest kind."""
         after = full.get('after')
         faults = [self.document.fault(
             (*path, 'after', name), f"'{kind}' is no kind of dependency" + nearest(kind, KINDS)

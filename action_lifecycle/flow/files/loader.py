@@ -31,11 +31,11 @@ MAX_PARAMETERS = 10_000
 NAMES_SHOWN = 50
 """Maximum number of names that a message lists."""
 FEWEST_STEPS, STEPS_PER_CHARACTER, MOST_STEPS = 2_000_000, 20, 24_000_000
-"""Limits of the budget, in steps, for reading a flow or checking an edit; see `steps_for`."""
+"""Limits (steps) of the budget for reading a flow or checking an edit; see `steps_for`."""
 
 
 def steps_for(text: str) -> int:
-    """Return the budget, in steps, for reading a text; bounds the expansion of templates."""
+    """Return the budget (steps) for reading `text`, which bounds the expansion of templates."""
     return min(MOST_STEPS, FEWEST_STEPS + STEPS_PER_CHARACTER * len(text))
 
 
@@ -67,7 +67,7 @@ def _load(document: Document, text: str, given: Mapping[str, Any]) -> Flow:
 def _checked(
     document: Document, text: str, given: Mapping[str, Any], faults: list[Fault], limit: Budget,
 ) -> Flow:
-    """Return the flow; `faults` collects what is found, also if the budget is exceeded."""
+    """Return the flow; adds its faults to `faults`, also if the budget is exceeded."""
     spend_on(dict(given))
     declared = document.data.get('parameters') if isinstance(document.data, dict) else None
     if isinstance(declared, dict) and len(declared) > MAX_PARAMETERS:
@@ -155,14 +155,14 @@ def _values(
 
 
 def _known(names: Collection[str]) -> str:
-    """Return a list of names as text, shortened to `NAMES_SHOWN`."""
+    """Return names as a string, at most `NAMES_SHOWN`."""
     shown = list(names)[:NAMES_SHOWN]
     more = f' and {len(names) - len(shown)} more' if len(names) > len(shown) else ''
     return f" (known: {', '.join(shown) or 'none'}{more})"
 
 
 def _value_fault(parameter: ParameterSpec, value: Any) -> str:
-    """Return the fault of a parameter's value; '' if it is valid."""
+    """Return why a parameter's value is not valid; '' if it is."""
     default = parameter.default
     if value is None:
         return 'must be given, it has no default'

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Expands the short forms of a flow file; fills in templates of `fallback` and `verify`."""
+"""Expands the short forms of a flow file; renders templates in `fallback` and `verify`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ...lifecycle.verifiers import late_fields
 CONDITIONS = ('require', 'maintain', 'confirm', 'stopped')
 """Fields of an action that contain conditions."""
 FIELDS = ('require', 'motion', 'maintain', 'stopped', 'confirm')
-"""Fields of an action that a fallback can replace, by an action or a recipe."""
+"""Fields of an action that a fallback can replace."""
 _LATE = ('question', *FIELDS, 'fields')
-"""Fields of a fallback whose templates are filled in when it is tried."""
+"""Fields of a fallback whose templates are rendered when it is tried."""
 
 
 def in_full(raw: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def strategy_in_full(raw: Any) -> Any:
 
 
 def render_late(name: str, items: Any, names: Mapping[str, Any], path: Path) -> Any:
-    """Fill in `fallback` or `verify`, except templates that are filled in when they are used."""
+    """Render `fallback` or `verify`, except templates that are rendered when they are used."""
     if isinstance(items, list):
         return [render_late(name, item, names, (*path, index)) for index, item in enumerate(items)]
     if not isinstance(items, dict):

@@ -1,4 +1,4 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scheduled jobs: flows that start at dates."""
+"""Scheduled jobs: flows and actions that start at scheduled times."""

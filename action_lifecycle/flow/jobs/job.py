@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One scheduled job: the due times of its schedule, and the runs that have to start."""
+"""One scheduled job: its due times, and the runs to start."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ...documents.models import as_written, read_back, StrictModel
 from ...lifecycle.schedule.schedule import LATEST, Schedule, schedule_faults, ScheduleSpec
 
 GRACE = 5.0
-"""A time counts as missed if it is noticed later than this (s)."""
+"""Delay (s) after which a due time counts as missed."""
 MAX_OWED = 1000
-"""Maximum number of due runs that wait to start; the earliest ones are dropped."""
+"""Maximum number of due runs that wait to start; if there are more, the earliest are dropped."""
 
 
 def valid_time(reading: float) -> float:
-    """Return a clock reading (s); 0, which means not known yet, if it is out of range."""
+    """Return a clock reading (s); 0 (not known yet) if it is out of range."""
     return reading if abs(reading) <= LATEST else 0.0
 
 
@@ -33,7 +33,7 @@ class ScheduledJob:
     A scheduled flow, or a scheduled action of a running flow.
 
     Times are in s of the job's clock. `taken`: the last time of the schedule that was processed;
-    `owed`: due times whose runs have not started yet (for an action: not ended).
+    `owed`: due times whose runs have not started yet (of an action: have not ended).
     """
 
     job_id: str
@@ -54,7 +54,7 @@ class ScheduledJob:
     last_flow_id: str = ''
     last_result: str = ''
     ended_seq: int = 0
-    waiting: bool = False  #: an action that only waits for its time
+    waiting: bool = False  #: whether an action waits only for its time
 
     def __post_init__(self) -> None:
         self._schedule: Schedule | None = None
@@ -68,11 +68,11 @@ class ScheduledJob:
         return self._schedule
 
     def data(self) -> dict[str, Any]:
-        """Return the job as the journal stores it."""
+        """Return the data of the job for the journal."""
         return {**{name: getattr(self, name) for name in STORED}, 'spec': as_written(self.spec)}
 
     def restore(self, data: Mapping[str, Any]) -> None:
-        """Undo the changes since `data()`."""
+        """Restore the fields from `data`, a value returned by `data()`."""
         self.__dict__.update({name: data[name] for name in STORED})
 
     @property
@@ -97,11 +97,11 @@ class ScheduledJob:
 
     @property
     def over(self) -> bool:
-        """Return whether no run is active, due or to come."""
+        """Return whether no run is active, due or scheduled."""
         return self.next is None and not self.owed and not self.running
 
     def moved(self, now: float) -> bool:
-        """Process a clock reading (s); returns whether a jump has shifted the intervals."""
+        """Process a clock reading (s); returns whether a clock jump has shifted the schedule."""
         back = self.seen - now
         begins = self.seen == 0.0 < now  # the first known ROS time
         self.seen = now
@@ -114,14 +114,14 @@ class ScheduledJob:
         return True
 
     def start_run(self) -> None:
-        """Let the run of the earliest due time be active, as `last_flow_id`."""
+        """Mark the run of the earliest due time as active; sets `last_flow_id`."""
         self.last, *self.owed = self.owed
         self.runs += 1
         self.last_flow_id, self.last_result = f'{self.job_id}.{self.runs}', ''
         self.running = [*self.running, self.last_flow_id]
 
     def take(self, now: float) -> None:
-        """Process all due times, of which there must be at least one."""
+        """Process all due times until `now` (s); there must be at least one."""
         left = self.spec.times - self.count if self.spec.times else math.inf
         number, last = self.schedule.came(self.taken, now, left, MAX_OWED + 1)
         self.taken = last[-1]
@@ -141,7 +141,7 @@ class ScheduledJob:
 
 
 STORED = tuple(one.name for one in fields(ScheduledJob) if one.name not in ('spec', 'waiting'))
-"""Fields in the journal, besides `spec`."""
+"""Fields stored in the journal, in addition to `spec`."""
 
 
 class _StoredJob(StrictModel):

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Scheduled jobs: flows that start at their times, and actions that wait for theirs.
+Scheduled jobs: flows that start at scheduled times, and actions that wait for them.
 
 A job and each of its steps are journaled before they take effect, as rows of kind 'job' with the
-job's id; the last row has the full state. The order of a flow (with what it runs) is journaled
-once, in a row of kind 'job_order'. Each time of a schedule is processed once, even if the clock is
-set back, because only times after the last processed one are considered.
+job's id; each row has the full state. The order of a flow, the data passed to each run, is
+journaled once, in a row of kind 'job_order'. Each time of a schedule is processed once, even if
+the clock is set back, because only times after the last processed one are considered.
 
 A job that can't be restored, or whose step fails, is set aside: it stays open in the journal but
 starts nothing until it is canceled or restored again. Other jobs are not affected.
@@ -36,7 +36,7 @@ from ...lifecycle.schedule.schedule import ScheduleSpec
 from ...lifecycle.states import ActionOutcome
 
 POLL_PERIOD = {'wall': 1.0, 'ros': 0.2}
-"""Maximum polling period (s) by clock; shorter for ROS time, which may run fast."""
+"""Maximum polling period (s) by clock; shorter for ROS time, which may run faster."""
 SOON = 0.02
 """Minimum polling period (s)."""
 MAX_RUNNING = 100
@@ -50,15 +50,15 @@ class JobRun:
     job_id: str
     flow_id: str
     due: float  #: s of the job's clock
-    order: Mapping[str, Any]  #: as passed to `create`
+    order: Mapping[str, Any]  #: the `order` passed to `create`
 
 
 class Jobs(Extension):
     """
     All scheduled jobs of a robot.
 
-    `start(run, refused)` starts one run of a flow under `run.flow_id`; it calls `refused(why)` if
-    it can't. `wall_time()` is in s since 1970; ROS time is the orchestrator's clock.
+    `start(run, refused)` starts one run of a flow as `run.flow_id`, or calls `refused(why)`.
+    `wall_time()` is in s since 1970; ROS time is the orchestrator's clock.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Jobs(Extension):
         return job
 
     def cancel(self, job_id: str, actor: str, reason: str) -> None:
-        """Cancel a job; running flows of it go on, a waiting action is canceled."""
+        """Cancel a job and its waiting action; its running flows continue."""
         if job_id in self.aside:
             self.aside.cancel(job_id, actor, reason)
             self._orders.pop(job_id, None)
@@ -126,7 +126,7 @@ class Jobs(Extension):
                 self._set_aside(row.action_id, f'its order can not be read: {error}')
         for row in self._open_rows('job'):
             if row.action_id in self.jobs or row.action_id in self.aside:
-                continue  # restored already with its action
+                continue  # restored with its action
             job = self._read(row)
             if job is not None:
                 self.jobs[job.job_id] = job
@@ -134,7 +134,7 @@ class Jobs(Extension):
         self._poll()
 
     def _open_rows(self, kind: str) -> list[Row]:
-        """Return the intact open rows of this kind; jobs of damaged rows are set aside."""
+        """Return the intact open rows of this kind; sets the jobs of damaged rows aside."""
         intact: list[Row] = []
         for row, fault in self._recorder.journal.checked_open_rows(kind):
             if fault:
@@ -189,7 +189,7 @@ class Jobs(Extension):
     # Called by the orchestrator
 
     def may_start(self, run: FlowRun, action_id: str) -> bool:
-        """Whether the time of an action is due."""
+        """Return whether the time of an action is due."""
         spec = run.flow.actions[action_id].schedule
         if spec is None:
             return True
@@ -204,12 +204,12 @@ class Jobs(Extension):
         return False
 
     def assign_again(self, run: FlowRun, runner: ActionRunner) -> bool:
-        """Whether an ended action runs again at another time of its schedule."""
+        """Return whether an ended action runs again at another time of its schedule."""
         action = runner.action
         job = None if action.spec.schedule is None else self._of_action(run, action.action_id)
         if job is None:
             return False
-        if job.ended_seq != action.seq:  # else the process ended before `reassign`
+        if job.ended_seq != action.seq:  # if equal, the process ended before `reassign`
             job.ended_seq = action.seq
             job.runs += 1
             job.last = job.owed[0] if job.owed else job.taken
@@ -223,7 +223,7 @@ class Jobs(Extension):
         return True
 
     def _reassign(self, job: ScheduledJob, runner: ActionRunner) -> None:
-        """Assign an ended action again; it then waits for the next time of its schedule."""
+        """Assign an ended action again, to wait for the next time of its schedule."""
         if self.jobs.get(job.job_id) is job:
             self._append(job, 'ended')
             runner.fire('reassign', actor='job', cause=job.spec.in_words())
@@ -268,7 +268,7 @@ class Jobs(Extension):
         longest = POLL_PERIOD[job.spec.clock]
         if job.next is None:
             return longest
-        if job.next <= job.seen:  # the journal write has failed
+        if job.next <= job.seen:  # the write to the journal has failed
             return RETRY_PERIOD
         return min(longest, max(SOON, job.next - job.seen))
 
@@ -288,7 +288,7 @@ class Jobs(Extension):
         if job.owed:
             job.waiting = False
             self._orchestrator.due(job.flow_id, job.action_id)
-        elif job.next is None:  # its time was missed and will not be repeated
+        elif job.next is None:  # its time was missed and is not made up
             job.waiting = False
             run = self._orchestrator.runs[job.flow_id]
             run.runners[job.action_id].skip('job', f'{job.spec.in_words()} has passed')
@@ -309,7 +309,7 @@ class Jobs(Extension):
             self._recorder.clock.call_later(0.0, self._poll)
 
     def _find(self, job: ScheduledJob, flow_id: str) -> None:
-        """After a restart: follow a run, process its end, or start it if it has not begun."""
+        """After a restart, follow a run, process its end, or start it if it has not started."""
         run = self._orchestrator.runs.get(flow_id)
         if run is not None and not run.ended:
             return
@@ -350,7 +350,7 @@ class Jobs(Extension):
         self._orders.pop(job.job_id, None)
 
     def _change(self, job: ScheduledJob, event: str, change: Callable[[], None]) -> bool:
-        """Change a job and journal it; returns False, with the job as before, if that fails."""
+        """Change a job and journal it; if that fails, undoes the change and returns False."""
         before = job.data()
         change()
         recorded = self._note(job, event)
@@ -359,7 +359,7 @@ class Jobs(Extension):
         return recorded
 
     def _note(self, job: ScheduledJob, event: str, cause: str = '') -> bool:
-        """Journal a step; returns False if that fails, and then the step has not happened."""
+        """Journal a step; returns False if that fails."""
         try:
             self._append(job, event, cause)
         except LifecycleError as error:

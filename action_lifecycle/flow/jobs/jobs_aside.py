@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Scheduled jobs that are set aside: open in the journal, but they start nothing."""
+"""Scheduled jobs that are set aside: open in the journal, but not started."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def record_end(
 
 
 class JobsAside:
-    """The jobs that are set aside, with reasons by job id."""
+    """The jobs that are set aside; `reasons` by job id."""
 
     def __init__(self, orchestrator: Orchestrator) -> None:
         self.reasons: dict[str, str] = {}
@@ -78,7 +78,7 @@ class JobsAside:
         self.reasons = {}
 
     def _close(self, job_id: str, event: str, actor: str, cause: str) -> None:
-        if job_id in self.reasons:  # else closed already, with its flow
+        if job_id in self.reasons:  # if not, closed with its flow
             record_end(self._orchestrator.recorder, job_id, event, actor, cause,
                        {'set_aside': self.reasons[job_id]})
             del self.reasons[job_id]

@@ -1,4 +1,4 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Planners: a request for a flow, and requests for edits while it runs."""
+"""Planners: requests for flows, and for edits of running flows."""

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Asks a planner until it gives a usable answer; shared by requests and edits of running flows.
+Asks a planner until it gives a usable answer; used for new flows and edits of running flows.
 
-A planner that is not reached is asked again after a growing delay. A planner whose answer is
-refused is asked again at once, with the errors.
+If the planner can't be reached, it is asked again after a growing delay; if its answer is refused,
+at once, with the errors.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from ..run.flow_run import FlowRun
 from ...lifecycle.ports import Handle, LifecycleClock
 
 MAX_TRIES = 3
-"""Maximum number of answers until one is usable."""
+"""Maximum number of answers, usable or not."""
 MAX_FAILURES = 5
-"""Maximum number of consecutive calls that do not reach the planner."""
+"""Maximum number of consecutive calls that fail to reach the planner."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
-"""First and longest delay (s) before a planner that was not reached is asked again."""
+"""First and longest delay (s) before a retry if the planner can't be reached."""
 MAX_ANSWER = 256 * 1024
 """Maximum length of an answer, in characters."""
 MAX_TOLD = 50
-"""Maximum number of errors of an answer that the planner gets."""
+"""Maximum number of an answer's errors that are sent to the planner."""
 
 
 @dataclass(frozen=True)
 class PlanReply:
-    """The answer of a planner, a flow or an edit as YAML; `unreachable`: why there is none."""
+    """The answer of a planner: a flow or an edit as YAML; `unreachable`: why there is none."""
 
     accepted: bool = False
     answer: str = ''
@@ -44,7 +44,7 @@ Reply = Callable[[PlanReply], None]
 
 
 class PlanService(Protocol):
-    """A planner; each method asks once and calls `reply` once, within a time limit."""
+    """A planner; each method sends one request and calls `reply` once, within a time limit."""
 
     def ask(self, request: str, errors: Sequence[str], reply: Reply) -> Handle:
         """Ask for a flow; `errors`: those of its last answer."""
@@ -52,19 +52,19 @@ class PlanService(Protocol):
     def ask_edit(
         self, run: FlowRun, completed: Sequence[str], errors: Sequence[str], reply: Reply
     ) -> Handle:
-        """Report completed actions and ask for an edit; an empty answer: no change."""
+        """Report completed actions and ask for an edit; an empty answer means no change."""
 
 
 class Asker(ABC):
     """
     One question to a planner.
 
-    `tries`: number of answers; `failures`: number of consecutive calls that did not reach the
+    `tries`: number of answers; `failures`: number of consecutive calls that failed to reach the
     planner; `errors`: those of the last answer.
     """
 
     wanted = ''
-    """What is asked for, for messages."""
+    """What the planner is asked for, as shown in messages."""
 
     def __init__(self, clock: LifecycleClock) -> None:
         self.tries = 0
@@ -80,7 +80,7 @@ class Asker(ABC):
 
     @abstractmethod
     def judge(self, answer: str) -> None:
-        """Use an answer, or call `wrong`."""
+        """Process an answer, or call `wrong` with its errors."""
 
     @abstractmethod
     def give_up(self, message: str) -> None:
@@ -88,10 +88,10 @@ class Asker(ABC):
 
     @abstractmethod
     def report(self, text: str) -> None:
-        """Report the progress as text."""
+        """Report the progress as a string."""
 
     def note(self, event: str, *, cause: str = '', **data: Any) -> bool:
-        """Record a step; returns whether to go on."""
+        """Record a step; returns whether to continue."""
         return True
 
     def ask(self) -> None:

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Makes flows from requests in words: asks a planner and checks its answer as any flow.
+Makes flows from requests in natural language: asks a planner and checks its answer.
 
 If the answer has faults, the planner is asked again, with the faults. The request, each answer and
-each fault are journaled as rows of kind 'plan' with the id of the future flow. A request that is
-open when the process ends is resumed after the restart.
+each fault are journaled as rows of kind 'plan' with the id of the future flow. Requests that are
+open when the process ends are resumed after the restart.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ class Planned:
 
 
 Check = Callable[[Flow, 'Callable[[ErrorCode, list[str]], None]'], None]
-"""Checks a flow with the bridge; calls back with NONE, or with a code and all faults."""
+"""Checks a flow with the bridge, then calls back with NONE, or an error code and all faults."""
 
 
 class Planner:
-    """Makes flows from requests; `planned` gets each result, `told` the progress as text."""
+    """Makes flows from requests; calls `planned` with results and `told` with the progress."""
 
     def __init__(
         self, service: PlanService, check: Check, apart: Apart, recorder: JournalRecorder,
@@ -104,7 +104,7 @@ class Planner:
                 request = _read_request(self, row)
                 self.open[request.order.flow_id] = request
                 self._resume(request, row)
-            except Exception as error:  # damaged rows must not stop the others
+            except Exception as error:  # a damaged row must not prevent other requests
                 self.open.pop(row.action_id, None)
                 self._set_aside(row, str(error) if isinstance(error, LifecycleError)
                                 else repr(error))
@@ -139,7 +139,7 @@ class _Request(Asker):
         super().__init__(planner.recorder.clock)
         self.planner = planner
         self.order = order
-        self.answer = ''  #: the last one before a restart
+        self.answer = ''  #: the last answer before a restart
 
     def append(self, event: str, *, final: bool = False, cause: str = '', **data: Any) -> None:
         """Journal a step; each row has the full state of the request."""
@@ -166,7 +166,7 @@ class _Request(Asker):
         return self.planner.service.ask(self.order.request, self.errors, reply)
 
     def judge(self, answer: str) -> None:
-        """Check an answer as any flow is checked."""
+        """Parse an answer, then check it as any flow."""
         name = f'{self.order.flow_id}.yaml'
         self.planner.apart(lambda: parse_flow(answer, name, self.order.parameters),
                            self.unless_over(self.parsed))
@@ -174,7 +174,7 @@ class _Request(Asker):
     def parsed(self, flow: Flow | None, error: Exception | None) -> None:
         """Process the result of parsing an answer."""
         if isinstance(error, CyclicFlow):
-            self.end(ErrorCode.FLOW_CYCLE, str(error))  # it is not asked again
+            self.end(ErrorCode.FLOW_CYCLE, str(error))  # without a retry
         elif isinstance(error, DocumentError):
             self.wrong(str(error).splitlines())
         elif error is not None or flow is None:
@@ -189,7 +189,7 @@ class _Request(Asker):
             self.planner.planned(Planned(self.order, flow))
         elif code is ErrorCode.FLOW_INVALID:
             self.wrong(faults)
-        else:  # no fault of the planner's
+        else:  # not caused by the answer
             self.end(code, '; '.join(faults))
 
     def give_up(self, message: str) -> None:

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Lets a planner edit a running flow: it gets each batch of completed actions and may send an edit.
+Lets a planner edit a running flow: each batch of completed actions is sent to it.
 
-While it is asked, no action of that flow starts. Its edits are checked as any edit. If the
-planner is not reached, it is asked again after a delay; if its edit is refused, it is asked again
-at once, with the errors. After too many failures the flow goes on unchanged.
+No action of the flow starts before it answers. Its edits are checked as any edit. If the planner
+can't be reached, it is asked again after a delay; if its edit is refused, at once, with the
+errors. After too many failures the flow continues unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AUTHOR = 'planner'
 
 
 class Steering(Extension):
-    """Asks the `planner`, if set, about one batch of a flow at a time."""
+    """Asks `planner`, if set, about completed actions, one batch per flow at a time."""
 
     def __init__(self, flows: FlowRunner, editor: Editor) -> None:
         self.planner: PlanService | None = None
@@ -33,11 +33,11 @@ class Steering(Extension):
         self._asking: dict[str, _Batch] = {}
 
     def may_start(self, run: FlowRun, action_id: str) -> bool:
-        """Whether the planner is not asked about the flow."""
+        """Return whether no question about the flow is open."""
         return run.flow_id not in self._asking
 
     def is_blocking(self, run: FlowRun) -> bool:
-        """Whether the planner is asked about the flow."""
+        """Return whether a question about the flow is open."""
         return run.flow_id in self._asking
 
     def completed(self, run: FlowRun, names: list[str]) -> None:
@@ -63,7 +63,7 @@ class Steering(Extension):
         batch.ask()
 
     def ended(self, batch: _Batch, edit: str, error: str) -> None:
-        """Journal the end of a question and let the flow go on."""
+        """Journal the end of a question and continue the flow."""
         run = batch.run
         del self._asking[run.flow_id]
         if error:

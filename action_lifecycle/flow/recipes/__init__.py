@@ -1,4 +1,4 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recipes: verified flows that are saved, and run again when the world matches."""
+"""Recipes: verified runs of flows, saved to be run again if the facts match."""

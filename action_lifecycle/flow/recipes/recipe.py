@@ -29,9 +29,9 @@ from ...lifecycle.fragment import widened
 from ...lifecycle.ports import Evidence
 
 SHOWN = 12
-"""Maximum number of lines of a difference that are shown."""
+"""Maximum number of lines shown of a difference."""
 _OWN_PLANS = ('after', 'schedule', 'retry', 'fallback')
-"""Fields on order, times and retries, which a fallback does not take from a recipe."""
+"""Fields for order, schedule and retries, which a fallback does not take from a recipe."""
 _LATE = ('verify', 'fallback')
 """Fields whose templates are filled in when they are used."""
 
@@ -55,7 +55,7 @@ class Recipe:
     @classmethod
     def of(cls, name: str, flow_id: str, flow: Flow, fragments: Sequence[Mapping[str, Any]],
            origin: Mapping[str, Any], now: float) -> Recipe:
-        """Return the recipe of a verified run, from its fragments; `now`: wall time in s."""
+        """Return the recipe of a verified run from its fragments; `now`: wall time (s)."""
         source = origin.get('source') or source_of(flow, str(origin.get('file', '')))
         return cls(RecipeSpec(
             recipe=name, version=1, runs=1, flow_id=flow_id, flow=SourceSpec(**source),
@@ -65,7 +65,7 @@ class Recipe:
             actions=[RecipeAction(**fragment) for fragment in fragments]))
 
     def fragment(self, action_id: str) -> dict[str, Any]:
-        """Return the fields of an action, without order, times and retries."""
+        """Return the fields of an action, without order, schedule and retries."""
         known = {action.action: action.fields for action in self.spec.actions}
         if action_id not in known:
             raise LifecycleError(f"recipe '{self.name}' has no action '{action_id}'"
@@ -78,11 +78,11 @@ class Recipe:
         return as_written(self.spec)
 
     def text(self) -> str:
-        """Return the recipe as the text of a flow, in order and without templates."""
+        """Return the recipe as YAML of a flow, in order and without templates."""
         actions = {}
         for action in self.spec.actions:
             fields = {key: value for key, value in action.fields.items() if key != 'schedule'}
-            # Goals are stored as sent, so parameters can't change them.
+            # Goals are stored as sent; parameters do not affect them.
             fields['fallback'] = [entry for entry in fields.get('fallback', ())
                                   if not entry.get('parameters')]
             actions[action.action] = {
@@ -98,7 +98,7 @@ class Recipe:
                 now.flow.sha256, now.flow.parameters_sha256):
             return self
         if then.flow_id == now.flow_id:
-            return earlier  # made before a restart
+            return earlier  # it was made before a restart
         before = {action.action: action for action in then.actions}
         data = self.data()
         data['runs'] = then.runs + 1
@@ -119,10 +119,10 @@ class Recipe:
         self, text: str | None, given: Mapping[str, Any], evidence: Sequence[Evidence]
     ) -> list[str]:
         """
-        Return what has changed since the recipe was made, as texts.
+        Return descriptions of all differences from the time when the recipe was made.
 
-        `text`: the current flow file, None if it is gone; `given`: the requested parameters;
-        `evidence`: the current evidence of the conditions of `questions`.
+        `text`: the current flow file, None if it does not exist; `given`: the requested
+        parameters; `evidence`: the current evidence of the conditions of `questions`.
         """
         return [*self._source_differences(text, given),
                 *world_differences(self.spec.world, evidence)]
@@ -181,9 +181,9 @@ def write_recipe(folder: str | Path, recipe: Recipe) -> Recipe:
     try:
         recipe = recipe.merged(Recipe.load(folder, recipe.name))
     except DocumentError:
-        pass  # a damaged one is replaced
+        pass  # a damaged recipe is replaced
     except LifecycleError:
-        pass  # there is none yet
+        pass  # there is no recipe yet
     text = json.dumps(recipe.data(), indent=1, ensure_ascii=False)
     with replacing(path) as part:
         part.write_text(f'{text}\n', encoding='utf-8')
@@ -191,12 +191,12 @@ def write_recipe(folder: str | Path, recipe: Recipe) -> Recipe:
 
 
 def digest(text: str) -> str:
-    """Return the hash of a text, as recipes store it."""
+    """Return the hash of a string, in the format of recipes."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def source_of(flow: Flow, file: str) -> dict[str, Any]:
-    """Return the source of a flow in the format of recipes; `file`: '' if from no file."""
+    """Return the source of a flow in the format of recipes; `file`: '' if there is none."""
     parameters = json.dumps(flow.parameters, sort_keys=True)
     return {'name': flow.name, 'file': file, 'sha256': digest(flow.text), 'text': flow.text,
             'parameters': flow.parameters, 'parameters_sha256': digest(parameters)}

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The file of a recipe: JSON, beside the journal; docs/recipes.md shows one."""
+"""The JSON file of a recipe; see docs/recipes.md for an example."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def read_recipe(path: str | Path) -> RecipeSpec:
 
 
 def _action_faults(spec: RecipeSpec) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the faults of fields that are read before the recipe is parsed as a flow."""
+    """Yield the faults of fields that are used before the recipe is parsed as a flow."""
     names = set()
     for index, action in enumerate(spec.actions):
         if action.action in names:

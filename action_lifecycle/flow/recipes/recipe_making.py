@@ -23,10 +23,10 @@ from ...lifecycle.states import ActionOutcome
 
 class RecipeMaker(Extension):
     """
-    Holds the end of a flow with a `recipe` until the recipe is written, or known not to be.
+    Delays the end of a flow with a `recipe` until the recipe is written or can't be.
 
-    `apart` writes the file in another thread. Then the recipe is journaled in a row of kind
-    'recipe', from which it is synced to the ledger of the fleet.
+    `apart` runs the writing in another thread. The recipe is then journaled in a row of kind
+    'recipe', which is synced to the ledger of the fleet.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class RecipeMaker(Extension):
         self._log = logging.getLogger('action_lifecycle')
 
     def is_blocking(self, run: FlowRun) -> bool:
-        """Whether the recipe of the flow is being written; starts the writing if needed."""
+        """Return whether the recipe of a flow is being written; starts this if needed."""
         if not run.recipe or 'recipe' in run.notes:
             return False
         if run.flow_id in self._making:
@@ -61,7 +61,7 @@ class RecipeMaker(Extension):
         return True
 
     def halt(self) -> None:
-        """Ignore recipes that are finished from now on; a restart resumes their flows."""
+        """Ignore recipes that are written from now on; a restart resumes their flows."""
         self._halted = True
 
     def _written(self, run: FlowRun, recipe: Recipe, error: Exception | None) -> None:
@@ -79,7 +79,7 @@ class RecipeMaker(Extension):
 
     def _journal(self, run: FlowRun, recipe: Recipe) -> None:
         recorder = self._orchestrator.recorder
-        try:  # not final: a recipe stays until another replaces it
+        try:  # not final: a recipe is kept until it is replaced
             recorder.journal.append(Entry(
                 kind='recipe', action_id=recipe.name, event='stored', data=recipe.data(),
                 cause=f'verified by {run.flow_id}', ros_time=recorder.clock.now()))
@@ -94,7 +94,7 @@ class RecipeMaker(Extension):
 
 
 def _why_not(run: FlowRun) -> str:
-    """Return why a run was not verified as a whole; '' if it was."""
+    """Return why a run is not fully verified; '' if it is."""
     missing = [
         f"'{action.action_id}' {action.outcome.value if action.outcome else 'has not ended'}"
         for action in run.actions if action.outcome is not ActionOutcome.SUCCEEDED]

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compares the facts when a recipe was made with the current facts."""
+"""Compares the facts in a recipe with the current facts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def facts_of_goals(flow: Flow) -> list[str]:
 
 
 def _gaps(goal: Any) -> list[str]:
-    """Return the expressions in a goal."""
+    """Return the template expressions in a goal."""
     if isinstance(goal, dict):
         if goal.keys() in ({'fact'}, {'expr'}):
             text = next(iter(goal.values()))
@@ -38,7 +38,7 @@ def _gaps(goal: Any) -> list[str]:
 
 
 def knows(fact: str) -> str:
-    """Return a condition that is true for any value of a fact, to get the value as evidence."""
+    """Return a condition that is true if a fact is known; its evidence contains the value."""
     return f'all({fact} == {fact})'
 
 
@@ -54,7 +54,7 @@ def world_then(evidence: Sequence[Evidence]) -> dict[str, Any]:
 def world_differences(
     world: Mapping[str, FactThen], evidence: Sequence[Evidence]
 ) -> list[str]:
-    """Return the differences between `world` and the evidence, and conditions not true now."""
+    """Return the differences between `world` and the evidence, and conditions not met."""
     facts = {fact['name']: fact for item in evidence for fact in item.get('facts', ())}
     found = []
     for name, then in world.items():

@@ -24,7 +24,7 @@ from ...lifecycle.states import ActionState
 
 
 class Restored:
-    """A restored flow, with the journal rows that give the times of its actions."""
+    """A restored flow, with the journal rows that its actions' elapsed times are taken from."""
 
     def __init__(self, flows: FlowRunner, flow_id: str) -> None:
         self._flows = flows
@@ -89,7 +89,7 @@ class Restored:
         replay(action, row)
         action.dated(row.seq, row.ros_time or 0.0, row.to_state)
         self._last[row.action_id] = row
-        if row.final:  # a cancel does not hold for a later attempt
+        if row.final:  # a cancel does not apply to a later attempt
             self.run.canceled_actions.pop(row.action_id, None)
         if row.event in ATTEMPT_EVENTS:
             self._began[row.action_id] = row
@@ -110,7 +110,7 @@ class Restored:
             else:
                 run.completions.append(runner)
         flows.open(run)
-        for runner in started:  # before any cancel: their goals may still be active
+        for runner in started:  # before any cancel, since goals may be active
             if runner.action.state is not ActionState.TERMINATED:
                 row = self._last[runner.action.action_id]
                 runner.resume(journal.elapsed_since(row), journal.elapsed_since(
@@ -124,7 +124,7 @@ class Restored:
             flows.starter.cancel_all(run)
 
     def leave(self) -> None:
-        """Stop the resumed actions and drop the flow, which is set aside."""
+        """Stop the resumed actions and drop the flow, to set it aside."""
         for runner in self.run.runners.made():
             runner.halt(lambda: None)
         del self._flows.runs[self.run.flow_id]
@@ -145,10 +145,10 @@ def _nothing_thrown_away() -> Iterator[None]:
 @_nothing_thrown_away()
 def restore_flows(flows: FlowRunner) -> list[FlowRun]:
     """
-    Restore all open flows; resume them when the resources of all are known.
+    Restore all open flows, then resume them.
 
-    This ends for any content of the journal: flows that can't be restored are set aside (see
-    `set_aside`), the others resume.
+    Flows that can't be restored, for whatever content of the journal, are set aside (see
+    `set_aside`); the others resume.
     """
     journal, resources, aside = \
         flows.recorder.journal, flows.resources, SetAside(flows)
@@ -166,7 +166,7 @@ def restore_flows(flows: FlowRunner) -> list[FlowRun]:
             failed[flow_id] = _why(flows, flow_id, error)
     resources.lock_all({row.action_id: row.cause for row, fault in
                         journal.checked_open_rows('lock') if not fault})
-    flows.starter.halted = True  # no start before all holders are known
+    flows.starter.halted = True  # no start before the holders of all resources are known
     for one in restored:
         try:
             one.resume()

@@ -4,9 +4,9 @@
 """
 Handles open flows that can't be restored, and damage of the journal.
 
-A restart uses intact rows only. A flow with damaged rows is set aside: none of its actions is
+A restart uses intact rows only. A flow with damaged rows is set aside: its actions are not
 started, followed or repeated, the resources of its open actions are locked, and a person is asked.
-New damage locks everything, since the lost rows may include a lock.
+New damage locks all resources, since a lost row may be a lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ...lifecycle.ports import Question
 from ...lifecycle.states import ActionOutcome, ActionState, ErrorCode
 
 MAX_FAULTS = 1000
-"""Maximum number of journal faults; if there are more, no open flow counts as intact."""
+"""Number of journal faults from which no open flow counts as intact."""
 SHOWN = 3
 """Maximum number of faults in a message."""
 KEY = 'set_aside'
@@ -34,9 +34,9 @@ KEY = 'set_aside'
 
 class Damage:
     """
-    The faults of a journal, and the rows since which they are known.
+    The faults of a journal, and the rows that list them.
 
-    Each lock on everything (kind `lock`, EVERYTHING) lists the faults known at its time.
+    Each lock of all resources (kind `lock`, EVERYTHING) lists the faults known at that time.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -45,7 +45,7 @@ class Damage:
         self._known = self._known_faults() if self.faults else {}
 
     def _known_faults(self) -> dict[tuple[int, str], int]:
-        """Return the number of the first row that lists a fault, by fault."""
+        """Return the number of the first row that lists each fault."""
         known: dict[tuple[int, str], int] = {}
         for row, fault in self._journal.checked_rows(kind='lock', action_id=EVERYTHING):
             for seq, message in [] if fault else row.data.get('faults', []):
@@ -61,8 +61,8 @@ class Damage:
         """
         Return the faults that may affect a flow whose first row is number `begun`.
 
-        A damaged or missing row may belong to any flow open at that row. Damage known before the
-        flow began does not affect it.
+        A damaged or missing row may belong to any flow that was open at that row. Faults listed
+        before the flow began do not affect it.
         """
         concerned = [fault for fault in self.faults
                      if (not fault.seq or fault.seq >= begun)
@@ -71,7 +71,7 @@ class Damage:
 
 
 def in_words(faults: Iterable[JournalFault]) -> str:
-    """Return journal faults as one line."""
+    """Return journal faults as a one-line string."""
     texts = [str(fault) for fault in faults]
     more = f'; {len(texts) - SHOWN} more' if len(texts) > SHOWN else ''
     return '; '.join(texts[:SHOWN]) + more
@@ -92,7 +92,7 @@ def first_row(journal: JournalReader, flow_id: str) -> int:
 
 
 class SetAside:
-    """Sets flows aside after a restart, and locks everything if the journal is damaged."""
+    """Sets flows aside after a restart, and locks all resources if the journal is damaged."""
 
     def __init__(self, flows: FlowRunner) -> None:
         self._flows = flows
@@ -110,7 +110,7 @@ class SetAside:
             log.error('the damage is not recorded, the next start reports it again: %s', error)
 
     def flow(self, flow_id: str, reason: str) -> None:
-        """Lock the resources of a flow's open actions and ask a person."""
+        """Lock the resources of a flow's open actions and ask a person what to do."""
         flows = self._flows
         actions = self._open_actions(flow_id)
         held = {name: f'{flow_id}/{action_id} can not be read back'
@@ -183,7 +183,7 @@ class SetAside:
 
 
 def _resources(row: Row) -> list[str]:
-    """Return the resources of an action from its start row; EVERYTHING if not readable."""
+    """Return the resources in an action's start row; EVERYTHING if they can't be read."""
     names = row.data.get('resources', [])
     if isinstance(names, list) and all(isinstance(name, str) for name in names):
         return names

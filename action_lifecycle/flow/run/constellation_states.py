@@ -6,7 +6,7 @@ The states of a flow: START prepares it, CONTINUE runs it, FINISH and FAIL are f
 
 The agent is a `FlowRun`, the context is the `Dispatcher` of its actions. A state sets the agent's
 `status`; `next_state` returns the state of that status, if config/graphs/constellation.yaml has
-such an edge. A final state is never left. `handle` is called on events and never waits.
+such an edge. `handle` is called on events and does not block.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ConstellationAgentStatus(Enum):
     START = 'START'  #: its dependencies are checked and sorted
     CONTINUE = 'CONTINUE'  #: its actions run; ended actions are processed in batches
     FINISH = 'FINISH'  #: all actions have succeeded
-    FAIL = 'FAIL'  #: it could not be started, or an action has not succeeded
+    FAIL = 'FAIL'  #: it could not be started, or an action did not succeed
 
 
 class ConstellationAgentState(ABC):
@@ -43,7 +43,7 @@ class ConstellationAgentState(ABC):
 
     @abstractmethod
     def handle(self, agent: FlowRun, context: Dispatcher) -> None:
-        """Do the work of the state; sets the agent's status."""
+        """Process the state; sets the agent's status."""
 
     def next_state(self, agent: FlowRun) -> ConstellationAgentState:
         """
@@ -60,15 +60,15 @@ class ConstellationAgentState(ABC):
         return state
 
     def next_agent(self, agent: FlowRun) -> FlowRun:
-        """Return the agent of the next step, which is the same one."""
+        """Return the agent of the next step, which is the same object."""
         return agent
 
     def is_round_end(self) -> bool:
-        """Whether the state is final."""
+        """Return whether the state is final."""
         return packaged_graph('constellation').states[self.name()].final
 
     def is_subtask_end(self) -> bool:
-        """Whether the state is final."""
+        """Return whether the state is final."""
         return self.is_round_end()
 
     @classmethod
@@ -151,7 +151,7 @@ class _FinalState(ConstellationAgentState):
     """A state that is never left."""
 
     def handle(self, agent: FlowRun, context: Dispatcher) -> None:
-        """Keep the agent here."""
+        """Do nothing."""
         agent.status = self.name()
 
 

@@ -22,17 +22,17 @@ from ...lifecycle.spec import WhenSpec
 from ...lifecycle.states import ErrorCode
 
 AT_ONCE = 10
-"""Number of actions started at once, before other callbacks run."""
+"""Maximum number of actions started before other callbacks run."""
 CANCELED_AT_ONCE = 100
-"""Number of actions canceled at once, before other callbacks run."""
+"""Maximum number of actions canceled before other callbacks run."""
 
 
 class Dispatcher:
     """
     Starts the actions of all flows, or ends those that will not start; `runs`: the flows by id.
 
-    Ready actions `claim` their resources, `dispatch` starts those whose resources are free, and
-    `merge` continues with what ended actions have made ready.
+    `claim` requests the resources of ready actions, `dispatch` starts actions whose resources are
+    free, and `merge` processes ended actions and claims for those that became ready.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Dispatcher:
         self._drop(run, name)
 
     def resume(self, run: FlowRun, name: str) -> None:
-        """Give an action that had started before a restart its resources."""
+        """Give resources to an action that had started before a restart."""
         run.at_work.add(name)
         self.scheduler.begin(Claim(
             (), (run.flow_id, name), frozenset(run.flow.actions[name].resources)))
@@ -96,7 +96,7 @@ class Dispatcher:
     def follow_up(
         self, run: FlowRun, ready: list[str], skipped: list[tuple[str, str]]
     ) -> None:
-        """Let ready actions claim their resources; end the actions that are skipped."""
+        """Claim resources for ready actions; end the actions that are skipped."""
         for name, blamed in skipped:
             outcome = run.dependencies.outcomes[blamed]
             self.withdraw(run, name)
@@ -122,7 +122,7 @@ class Dispatcher:
         self.cancel_all(run)
 
     def cancel_all(self, run: FlowRun) -> None:
-        """Cancel all actions of a canceled flow, running ones first."""
+        """Cancel all actions of a canceled flow, running actions first."""
         assert run.canceled_by is not None
         for name in list(run.at_work):
             run.runners[name].cancel(*run.canceled_by)
@@ -140,10 +140,10 @@ class Dispatcher:
             self._recorder.call_soon(lambda: self._cancel_some(run, names[CANCELED_AT_ONCE:]))
 
     def claim(self, run: FlowRun, names: list[str]) -> None:
-        """Let actions claim their resources, if the extensions permit it."""
+        """Claim resources for actions that the extensions permit to start."""
         for name in names:
             if run.progress(name) != 'waiting':
-                continue  # it had started before a restart
+                continue  # started before a restart
             if all(extension.may_start(run, name) for extension in self._extensions):
                 self.claim_one(run, name)
 
@@ -176,7 +176,7 @@ class Dispatcher:
             judgment.cancel()
 
     def watch_deadline(self, run: FlowRun, name: str) -> None:
-        """Set a timer that fails an action at its deadline or the flow's."""
+        """Set a timer that fails an action at its deadline or that of the flow."""
         limits = [limit for limit in (run.flow.actions[name].deadline, run.flow.deadline) if limit]
         if not limits:
             return
@@ -194,7 +194,7 @@ class Dispatcher:
 
     def _claim_now(self, run: FlowRun, name: str) -> None:
         if run.progress(name) != 'waiting':
-            return  # it ended during the evaluation
+            return  # ended during the evaluation
         spec = run.flow.actions[name]
         run.ready_at.setdefault(name, self._clock.now())
         self.scheduler.add(Claim(
@@ -213,7 +213,7 @@ class Dispatcher:
         """Start every action that may start."""
         self._wanted = True
         if self._dispatching or self.halted:
-            return  # called again from a start: the loop below continues
+            return  # called within a start; the loop below continues
         self._dispatching = True
         try:
             for _ in range(AT_ONCE):

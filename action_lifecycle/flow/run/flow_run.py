@@ -52,11 +52,11 @@ class Runners(Mapping[str, ActionRunner]):
         return name in self._flow.actions
 
     def made(self) -> list[ActionRunner]:
-        """Return the runners created so far; actions without one are untouched."""
+        """Return the runners created so far; other actions are unchanged."""
         return list(self._made.values())
 
     def one_made(self, name: str) -> ActionRunner | None:
-        """Return a runner if it was created, else None."""
+        """Return the runner of an action; None if it was not created."""
         return self._made.get(name)
 
     def renew(self, name: str) -> None:
@@ -87,20 +87,20 @@ class FlowRun:
                                commit=lambda change: commit(self, change))
         self.status = self.machine.state
         self.restart()
-        if self.origin.get('kind') == 'recipe':  # analysed and sorted when the recipe was made
+        if self.origin.get('kind') == 'recipe':  # was analysed and sorted when the recipe was made
             self.stages.fire('analysed')
             self.stages.fire('sorted')
         self.history: list[dict[str, Any]] = []
         self.dependencies = Dependencies({})
         self.runners = Runners(flow, lambda name: make_runner(self, name))
-        self.completions: list[ActionRunner] = []  #: ended, but not processed yet
+        self.completions: list[ActionRunner] = []  #: ended actions that are not processed yet
         self.at_work: set[str] = set()
         self.ready_at: dict[str, float] = {}  #: ROS time (s) at which an action became ready
         self.asked: list[str] = []  #: completed actions to report to the planner
         self.outcomes: Counter[str] = Counter()
         self.canceled_by: tuple[str, str] | None = None
         self.canceled_actions: dict[str, tuple[str, str]] = {}
-        self.edits: list[dict[str, Any]] = []  #: `seq`, `author` and `names` of each
+        self.edits: list[dict[str, Any]] = []  #: `seq`, `author` and `names` of each edit
         self.broken = ''  #: why the flow can't continue
         self.started_at = 0.0
         self.summary: dict[str, Any] = {}
@@ -110,17 +110,17 @@ class FlowRun:
 
     @property
     def state(self) -> str:
-        """START, CONTINUE, FINISH or FAIL."""
+        """Return START, CONTINUE, FINISH or FAIL."""
         return self.machine.state
 
     @property
     def stage(self) -> str:
-        """Return dependency_analysis, topological_sort and so on."""
+        """Return the state of config/graphs/flow.yaml, such as topological_sort."""
         return self.stages.state
 
     @property
     def ended(self) -> bool:
-        """Whether the flow is in a final state."""
+        """Return whether the flow is in a final state."""
         return self.machine.graph.states[self.machine.state].final
 
     @property
@@ -171,7 +171,7 @@ class FlowRun:
         self.status = state
 
     def entered(self, state: str, time: float) -> None:
-        """Add the entry of a state to the history; `time` in s since 1970."""
+        """Record in the history that a state was entered; `time` in s since 1970."""
         self.history.append({
             'step': self.history[-1]['step'] + 1 if self.history else 1, 'state': state,
             'timestamp': datetime.datetime.fromtimestamp(

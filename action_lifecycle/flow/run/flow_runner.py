@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Runs flows: moves each through the states of `constellation_states` as its actions end.
+Runs flows through the states of `constellation_states`.
 
 It is single-threaded, as the runners of the actions are; all flows share the resources. Each
 change is journaled before it takes effect.
@@ -36,11 +36,11 @@ _STATES = ConstellationAgentStateManager()
 
 class FlowRunner:
     """
-    Runs the flows of one robot; `runs` has them by id, `extensions` are asked in their order.
+    Runs the flows of one robot; `runs`: flows by id, `extensions`: called in this order.
 
-    `begin` lets the ready actions of a flow claim their resources; the `starter` starts those
-    whose resources are free. Ended actions are collected; `advance` handles the flow's state,
-    which merges them and continues with the actions that become ready, until none is left.
+    `begin` claims the resources of a flow's ready actions; the `starter` starts those whose
+    resources are free. Ended actions are collected; `advance` handles the flow's state, which
+    merges them and starts the actions that become ready, until none is left.
 
     `flow_changed(run)` is called after each change of a flow or of one of its actions.
     """
@@ -93,9 +93,9 @@ class FlowRunner:
 
     def begin(self, run: FlowRun) -> None:
         """
-        Let the ready actions of a flow claim their resources.
+        Claim the resources of a flow's ready actions.
 
-        After a restart, actions that had started must have been resumed before.
+        After a restart, first resume the actions that had started.
         """
         for name in run.flow.actions:
             self.starter.watch_deadline(run, name)
@@ -104,7 +104,7 @@ class FlowRunner:
         self.starter.follow_up(run, run.dependencies.ready(), [])
 
     def handle(self, run: FlowRun) -> None:
-        """Do the work of the flow's state, which sets the flow's status."""
+        """Call the handler of the flow's state, which sets the flow's status."""
         _STATES.get_state(run.state).handle(run, self.starter)
 
     def advance(self, run: FlowRun) -> None:
@@ -118,7 +118,7 @@ class FlowRunner:
         elif run.status != run.state and self.recorder.until_recorded(
                 f'{run.status} of flow {run.flow_id}', lambda: run.machine.fire(run.status),
                 lambda: self.advance(run)):
-            self.advance_soon(run)  # for actions that ended meanwhile
+            self.advance_soon(run)  # for actions that have ended in the meantime
         self.flow_changed(run)
         self.starter.dispatch()
 
@@ -161,14 +161,14 @@ class FlowRunner:
     # Called by extensions
 
     def due(self, flow_id: str, action_id: str) -> None:
-        """Start a ready action that an extension has held back."""
+        """Start a ready action that an extension has delayed."""
         run = self.runs[flow_id]
         if not run.ended and run.dependencies.is_ready(action_id):
             self.starter.claim_one(run, action_id)
             self.starter.dispatch()
 
     def release(self, run: FlowRun) -> None:
-        """Start all ready actions of a flow that an extension has held back."""
+        """Start all ready actions of a flow that an extension has delayed."""
         self.starter.claim(run, run.dependencies.ready())
         self.advance_soon(run)
 

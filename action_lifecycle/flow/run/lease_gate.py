@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Gates the motions of flows that run requests of the fleet: none starts unless its claim is held.
+Gates the motions of flows that run requests of the fleet: each needs a claim that is held.
 
 The ledger node publishes the held claims and their expiry. A claim without a recent message
-counts as not held, so the gate closes if the ledger node stops. Running motions go on.
+counts as not held, so the gate closes if the ledger node stops. Running motions continue.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from ...lifecycle.ports import (
 from ...lifecycle.states import ErrorCode
 
 PATIENCE = 5.0
-"""Maximum time (s) that a motion waits for a claim without news of it."""
+"""Maximum time (s) that a motion waits for a claim without a message about it."""
 
 
 class LeaseGate:
     """
-    A `World` that holds motions back until their claims are held.
+    A `World` that delays motions until their claims are held.
 
     `lease_of(flow_id)` returns the name of the claim that a flow needs, '' for none; `steady()`
-    returns steady time in s.
+    returns the time of the steady clock in s.
     """
 
     def __init__(
@@ -50,8 +50,8 @@ class LeaseGate:
         """
         Update the held claims and start the motions that waited for them.
 
-        `held`: by flow id and name of the claim, the steady time (s) until which it is held; 0
-        while Redis has not yet recorded that the first motion begins.
+        `held`: the steady time (s) until which each claim is held, by flow id and name of the
+        claim; 0 until the ledger has recorded that the first motion begins.
         """
         self._held = held
         for waiting in list(self._waiting):
@@ -63,7 +63,7 @@ class LeaseGate:
     def execute(
         self, request: MotionRequest, result: Callable[[MotionResult], None]
     ) -> Handle:
-        """Start a motion when its claim is held; following a motion needs no claim."""
+        """Start a motion when its claim is held; a resumed motion needs no claim."""
         lease = '' if request.resume else self._lease_of(request.flow_id)
         if not lease or self._is_open(request.flow_id, lease):
             return self._world.execute(request, result)
@@ -111,11 +111,11 @@ class _Waiting:
         self._motion = self._gate._world.execute(self.request, self._result)
 
     def cancel(self) -> None:
-        """Stop the motion, or never start it."""
+        """Stop the motion, or do not start it."""
         if self._motion is not None:
             self._motion.cancel()
         elif self in self._gate._waiting:
-            self._leave()  # the result must not come before `cancel` returns
+            self._leave()  # `result` must be called after `cancel` returns
             self._gate._clock.call_later(0.0, lambda: self._end(
                 'canceled', ErrorCode.NONE, 'it waited for its claim; nothing was sent'))
 

@@ -4,8 +4,8 @@
 """
 Metrics of a run: longest path, work, parallelism, width, and the time in each state.
 
-Path and work are given in actions (the shape of the flow) and in seconds. As in Brent's work-span
-model, parallelism is the work divided by the longest path.
+Path and work are given in actions and in seconds. As in Brent's work-span model, parallelism is
+the work divided by the longest path.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class FlowMetrics:
 
 
 def metrics_table(data: Mapping[str, Any]) -> str:
-    """Return the metrics of a summary as lines of text."""
+    """Return the metrics of a summary as a table, with one metric per line."""
     rows = [
         ('longest path', f"{data['longest_path']} actions, {data['longest_path_s']:.1f} s"),
         ('total work', f"{data['work']} actions, {data['work_s']:.1f} s"),

@@ -30,7 +30,8 @@ class JournalRecorder:
     """
     Journals changes of actions and flows, then calls `changed(action, row)`.
 
-    `call_soon` runs a callable in the orchestrator's thread; barriers end in another thread.
+    `call_soon` runs a callable in the orchestrator's thread; barriers are passed in another
+    thread.
     """
 
     def __init__(
@@ -44,12 +45,12 @@ class JournalRecorder:
         self.clock = clock
         self.call_soon = call_soon
         self.changed = changed
-        self.row: Row | None = None  #: the last one of a flow or an action
-        self._transition: Row | None = None  #: the last one of an action
+        self.row: Row | None = None  #: the last row of a flow or an action
+        self._transition: Row | None = None  #: the last row of an action
 
     def transition(self, action: Action, change: Any) -> None:
         """
-        Append a change of an action; raises JournalError, and then the change has not happened.
+        Append a change of an action; if it raises JournalError, the change does not take effect.
 
         Locked resources get rows of kind 'lock' in the same commit; they stay open until `unlock`.
         """
@@ -75,8 +76,8 @@ class JournalRecorder:
         """
         Append a change of a flow, before it takes effect.
 
-        The first change has `flow`, the content of the flow. It makes two rows in one commit:
-        'accepted' in START, and the change itself. A long text is split over several rows.
+        The first change has `flow`, the content of the flow. It is written as two rows in one
+        commit: 'accepted' in START, and the change itself. A long text is split into several rows.
         """
         data = dict(change.data)
         flow = data.pop('flow', None)
@@ -112,20 +113,20 @@ class JournalRecorder:
     def note(
         self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
     ) -> None:
-        """Append a note, which changes no state; a failed write is repeated later."""
+        """Append a note, which changes no state; a failed write is retried later."""
         self.until_recorded(f'{event} of {flow_id}', lambda: self.journal.append(Entry(
             kind='note', flow_id=flow_id, event=event, data=data, actor=actor, cause=cause,
             final=True, ros_time=self.clock.now())))
 
     def lock(self, name: str, cause: str, data: Mapping[str, Any]) -> Row:
-        """Append that a resource is locked, and why."""
+        """Append the lock of a resource; `cause`: why it is locked."""
         return self.journal.append(Entry(
             kind='lock', action_id=name, event='lock', cause=cause, data=data,
             ros_time=self.clock.now()))
 
     def unlock(self, names: Iterable[str], actor: str, cause: str, order: str = '') -> None:
         """
-        Append that resources are unlocked, and by whom.
+        Append that `actor` has unlocked resources.
 
         `order`: the open order of `clear_stop` that this completes, in the same commit.
         """
@@ -146,7 +147,7 @@ class JournalRecorder:
             uuid.uuid4().hex, 'clear_stop', actor, cause, {'resources': list(names)}))
 
     def clear_stop_refused(self, order: str, actor: str, cause: str) -> None:
-        """Append that an order to clear a stop was refused, and why."""
+        """Append that an order to clear a stop was refused; `cause`: why."""
         self.journal.append(self._clear_stop(order, 'clear_stop_refused', actor, cause))
 
     def _clear_stop(
@@ -159,7 +160,7 @@ class JournalRecorder:
         """
         Call back in the orchestrator's thread when the last transition is durable.
 
-        If it has to survive a power loss, this is when all rows so far are on the disk.
+        If it has to survive a power loss, this is after all rows so far are synced to disk.
         """
         if self._transition is not None and not self.journal.wants_power(self._transition):
             self.call_soon(callback)

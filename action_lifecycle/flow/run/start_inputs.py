@@ -25,7 +25,7 @@ from ...lifecycle.states import ErrorCode
 from ...lifecycle.text_format import in_words, value_of
 
 ASK_AGAIN = 5.0
-"""Maximum time (s) of one evaluation; an unknown condition is then evaluated again."""
+"""Timeout (s) of one evaluation; a condition that is still unknown is evaluated again."""
 
 
 def result_of(action: Action) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def facts_in(evidence: Iterable[Evidence]) -> dict[str, Any]:
 
 
 class Seen:
-    """Fetches the values that an action's late templates read, when the action starts."""
+    """Fetches the facts and results that an action's templates read, when the action starts."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -15,7 +15,7 @@ from ...lifecycle.states import ActionOutcome, ErrorCode
 MAX_ERRORS = 20
 """Maximum number of action errors in the message of a failed flow."""
 MAX_LENGTH = 1000
-"""Maximum number of characters of each."""
+"""Maximum length of each, in characters."""
 
 
 def summary_of(run: FlowRun, now: float) -> dict[str, Any]:

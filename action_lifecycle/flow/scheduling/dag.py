@@ -4,10 +4,10 @@
 """
 The dependencies of actions: an acyclic graph with incremental changes and cycle detection.
 
-Every action has a rank larger than the ranks of all its dependencies. A new dependency that fits
-the ranks needs no search. Otherwise a search runs from both of its ends in turn, limited to the
-ranks between them, and the nodes found by the search that ends first get new ranks (two-way
-search: Bender, Fineman, Gilbert, Tarjan: A New Approach to Incremental Cycle Detection and Related
+The rank of an action is larger than the ranks of all its dependencies. A new dependency that fits
+the ranks needs no search. Otherwise two searches run alternately from its two ends, limited to the
+ranks between them, and the nodes of the search that ends first get new ranks (two-way search:
+Bender, Fineman, Gilbert, Tarjan: A New Approach to Incremental Cycle Detection and Related
 Problems, ACM TALG 12(2), 2016). So the cost depends on the part of the graph that changes.
 """
 
@@ -51,7 +51,7 @@ class Dag(Generic[KindT]):
         self.dependents: dict[str, list[str]] = {name: [] for name in after}
         self._rank = {name: float(index) for index, name in enumerate(after)}
         self._last = float(len(after))
-        self._untaken: set[tuple[str, str]] = set()  #: of the current change
+        self._untaken: set[tuple[str, str]] = set()  #: new edges that are not connected yet
         for name, needs in after.items():
             for needed in needs:
                 self.dependents[needed].append(name)
@@ -78,7 +78,7 @@ class Dag(Generic[KindT]):
     def _replace(self, changes: Changes[KindT]) -> None:
         for name in changes:
             for needed in self.after.get(name, ()):
-                # Else it was removed before, or a cycle has interrupted the change.
+                # If not, it was removed before, or a cycle has interrupted the change.
                 if needed in self.dependents and name in self.dependents[needed]:
                     self.dependents[needed].remove(name)
         for name, needs in changes.items():
@@ -104,7 +104,7 @@ class Dag(Generic[KindT]):
         if self._rank[first] >= self._rank[second]:
             side, found = self._searched(first, second)
             if not self._moved(side, found, first, second):
-                # No float is left between two ranks: rank all anew (about 1 in 50 insertions).
+                # No float is left between two ranks (about 1 in 50 insertions): rank all again.
                 self._untaken.discard((first, second))
                 after = {name: list(self._joined(name)) for name in self.after}
                 self._rank = {name: float(index)
@@ -139,7 +139,7 @@ class Dag(Generic[KindT]):
         self, found: dict[str, str], other: Mapping[str, str],
         neighbors: Callable[[str], Iterable[str]], ranks: tuple[float, float],
     ) -> Iterator[tuple[str, str]]:
-        """Search one edge per step; yield its start, and where the searches meet or ''."""
+        """Search one edge per step; yield its start, and its end if the searches meet, else ''."""
         front = list(found)
         while front:
             here = front.pop()
@@ -152,7 +152,7 @@ class Dag(Generic[KindT]):
                 yield here, ''
 
     def _moved(self, side: int, names: Mapping[str, str], first: str, second: str) -> bool:
-        """Rank `names` just before `second` (side 0) or just after `first`; False if no room."""
+        """Rank `names` before `second` (side 0) or after `first` (1); False without room."""
         ordered = sorted(names, key=self._rank.__getitem__)
         if side == 0:
             top = self._rank[second]

@@ -4,9 +4,9 @@
 """
 Decides which action may start: dependencies, resources, and the limit of running actions.
 
-`Dependencies` belongs to one flow. `Scheduler` is shared by all flows. An action takes all its
+`Dependencies` belongs to one flow; `Scheduler` is shared by all flows. An action takes all its
 resources at once or none, so there is no deadlock. Each resource has a queue, so no action
-starves. The time of both is proportional to the size of a change.
+starves. The run time of a change is proportional to its size.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _MET: dict[str, frozenset[ActionOutcome]] = {
     'completion': frozenset({ActionOutcome.SUCCEEDED, ActionOutcome.FAILED}),
     'success': frozenset({ActionOutcome.SUCCEEDED}),
 }
-"""By kind of dependency, the outcomes that meet it; other outcomes fail it for good."""
+"""The outcomes that meet each kind of dependency; after other outcomes it can never be met."""
 
 _NOTHING: frozenset[str] = frozenset()
 AGING = 3600.0
-"""Time (s) of waiting that outweighs one level of priority."""
+"""Waiting time (s) that is equivalent to one level of priority."""
 
 Kind = Union[str, WhenSpec]
 After = Mapping[str, Kind]
 
 
 def _meets(outcome: ActionOutcome, kind: Kind) -> bool:
-    """Whether an outcome meets a dependency; conditions are evaluated later."""
+    """Return whether an outcome meets a dependency; conditions are evaluated later."""
     return isinstance(kind, WhenSpec) or outcome in _MET[kind]
 
 
@@ -46,7 +46,7 @@ class Dependencies:
         self.dag: Dag[Kind] = Dag(after)
         self.outcomes: dict[str, ActionOutcome] = {}
         self._waiting = {name: len(needs) for name, needs in after.items()}
-        self._doomed: set[str] = set()  #: skipped for good
+        self._doomed: set[str] = set()  #: actions that will never start
 
     def ready(self) -> list[str]:
         """Return the actions without open dependencies that have not ended."""
@@ -54,11 +54,11 @@ class Dependencies:
                 if count == 0 and name not in self.outcomes]
 
     def is_ready(self, name: str) -> bool:
-        """Whether an action has no open dependencies and has not ended."""
+        """Return whether an action has no open dependencies and has not ended."""
         return self._waiting[name] == 0 and name not in self.outcomes
 
     def is_doomed(self, name: str) -> bool:
-        """Whether an action will never start."""
+        """Return whether an action will never start."""
         return name in self._doomed
 
     def ended(self, name: str, outcome: ActionOutcome) -> tuple[list[str], list[tuple[str, str]]]:
@@ -85,9 +85,9 @@ class Dependencies:
 
     def change(self, changes: Changes[Kind]) -> tuple[list[str], list[tuple[str, str]]]:
         """
-        Change dependencies, add and remove actions; if it raises `CycleError`, nothing changed.
+        Change dependencies, add and remove actions; if it raises `CycleError`, nothing changes.
 
-        Returns the same as `ended`, for the changed actions.
+        The return value is that of `ended`, for the changed actions.
         """
         self.dag.change(changes)
         ready: list[str] = []
@@ -111,11 +111,11 @@ class Dependencies:
 
 
 EVERYTHING = '*'
-"""Name of a lock under which no action starts."""
+"""Name of the lock of all resources; while it is set, no action starts."""
 
 
 class Claim(NamedTuple):
-    """The request of a ready action for its resources; the smallest rank goes first."""
+    """The request of a ready action for its resources; the smallest rank is first."""
 
     rank: tuple[float, ...]  #: rank of flow, rank of action, order of arrival; unique
     key: tuple[str, str]  #: flow and action
@@ -131,7 +131,7 @@ class Resources:
         self._held: dict[tuple[str, str], frozenset[str]] = {}
 
     def take(self, claim: Claim) -> None:
-        """Give a claim all its resources."""
+        """Assign all its resources to a claim."""
         key = claim.key
         self._held[key] = claim.resources
         for name in claim.resources:
@@ -149,7 +149,7 @@ class Resources:
         return sorted(self._held.get((flow_id, action_id), _NOTHING))
 
     def free(self, name: str) -> bool:
-        """Whether a resource is neither held nor locked."""
+        """Return whether a resource is neither held nor locked."""
         return name not in self.holders and name not in self.locked
 
     def lock_all(self, reasons: Mapping[str, str]) -> None:
@@ -174,12 +174,12 @@ class Scheduler:
         self.resources = Resources()
         self.claims: dict[tuple[str, str], Claim] = {}
         self._alive: set[tuple[float, ...]] = set()  #: ranks of the claims
-        self._queues: dict[str, list[Claim]] = {}  #: by resource; cleaned up lazily
-        self._startable: dict[str, list[Claim]] = {}  #: by flow; claims whose resources are free
+        self._queues: dict[str, list[Claim]] = {}  #: by resource; ended claims are removed lazily
+        self._startable: dict[str, list[Claim]] = {}  #: claims whose resources are free, by flow
         self._at_work: dict[str, set[str]] = {}
         self._limits: dict[str, int] = {}
         self._flows: list[tuple[tuple[float, ...], str]] = []
-        self._listed: dict[str, tuple[float, ...]] = {}  #: by flow, its valid rank in `_flows`
+        self._listed: dict[str, tuple[float, ...]] = {}  #: the valid rank of each flow in `_flows`
 
     def limit(self, flow_id: str, limit: int) -> None:
         """Add a flow with its maximum number of running actions."""
@@ -209,7 +209,7 @@ class Scheduler:
             self._offer_next(claim.resources)
 
     def next(self) -> Claim | None:  # noqa: A003
-        """Return the best claim that may start now, without removing it; None if there is none."""
+        """Return the first claim that may start, without removing it; None if there is none."""
         if EVERYTHING in self.resources.locked:
             return None
         while self._flows:
@@ -227,7 +227,7 @@ class Scheduler:
         return None
 
     def _first_of(self, flow_id: str) -> Claim | None:
-        """Return the best claim of a flow that may start; None if none, or at its limit."""
+        """Return a flow's first claim that may start; None if there is none or at its limit."""
         if len(self._at_work[flow_id]) >= self._limits[flow_id]:
             return None
         heap = self._startable[flow_id]
@@ -239,13 +239,13 @@ class Scheduler:
         return None
 
     def start(self, claim: Claim) -> None:
-        """Remove a claim from the queues and give it its resources."""
+        """Remove a claim from the queues and assign its resources to it."""
         del self.claims[claim.key]
         self._alive.discard(claim.rank)
         self.begin(claim)
 
     def begin(self, claim: Claim) -> None:
-        """Give a running action its resources, without a queue."""
+        """Assign its resources to a running action, without a queue."""
         self.resources.take(claim)
         self._at_work.setdefault(claim.key[0], set()).add(claim.key[1])
 
@@ -287,7 +287,7 @@ class Scheduler:
                 if EVERYTHING in wanted or claim.resources & wanted]
 
     def _its_turn(self, claim: Claim) -> bool:
-        """Whether the claim is first in all its queues, and all its resources are free."""
+        """Return whether the claim is first in all its queues, and all its resources are free."""
         holders, locked, queues = self.resources.holders, self.resources.locked, self._queues
         for name in claim.resources:
             if name in holders or name in locked:
@@ -308,20 +308,20 @@ class Scheduler:
         return None
 
     def _offer_next(self, names: Iterable[str]) -> None:
-        """Offer the first claims in the queues of these resources."""
+        """List the first claims of these resources' queues that may start."""
         for name in names:
             claim = self._head(name)
             if claim is not None:
                 self._offer(claim)
 
     def _offer(self, claim: Claim) -> None:
-        """List a claim among the startable ones, if it is its turn."""
+        """Add a claim to the startable ones, if `_its_turn(claim)`."""
         if self._its_turn(claim):
             heapq.heappush(self._startable[claim.key[0]], claim)
             self._list(claim)
 
     def _list(self, claim: Claim) -> None:
-        """Put the flow of a claim into the queue of flows, by the claim's rank."""
+        """Add the flow of a claim to the queue of flows, with the claim's rank."""
         listed = self._listed.get(claim.key[0])
         if listed is None or claim.rank < listed:
             self._listed[claim.key[0]] = claim.rank

@@ -26,7 +26,7 @@ from ....documents.suggestions import nearest
 
 SCHEMES = ('redis', 'rediss', 'unix')
 TIMEOUT = 2.0
-"""Timeout (s) of the server."""
+"""Timeout (s) of connecting and of each response."""
 
 USERNAME = 'ACTION_LEDGER_REDIS_USERNAME'
 PASSWORD = 'ACTION_LEDGER_REDIS_PASSWORD'
@@ -34,8 +34,8 @@ PASSWORD_FILE = 'ACTION_LEDGER_REDIS_PASSWORD_FILE'
 
 
 def server_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
-    """Return the exceptions for a server that is away or refuses, and `others`."""
-    import redis  # here, since a robot without a ledger does not need its 11 MB
+    """Return the exceptions for a server that is unreachable or reports an error, and `others`."""
+    import redis  # here: redis needs 11 MB, also on a robot without a ledger
     return *others, redis.RedisError, OSError, asyncio.TimeoutError
 
 
@@ -70,17 +70,17 @@ def connect(url: str, *, timeout: float = TIMEOUT) -> Any:
 
 
 def connect_blocking(url: str, *, timeout: float = TIMEOUT) -> Any:
-    """Return a `redis.Redis`; nothing is sent yet. Raises LedgerError as above."""
+    """Return a `redis.Redis`; nothing is sent yet. Raises LedgerError for a bad URL."""
     import redis
     return redis.Redis.from_url(check_url(url), **_options(url, timeout))
 
 
 def _options(url: str, timeout: float) -> dict[str, Any]:
     options: dict[str, Any] = {
-        'decode_responses': True, 'encoding_errors': 'replace',  # streams may have any content
+        'decode_responses': True, 'encoding_errors': 'replace',  # streams may contain any bytes
         'socket_timeout': timeout, 'socket_connect_timeout': timeout}
     if url.startswith('unix:'):
-        del options['socket_connect_timeout']  # not known to redis-py 4.3 for these
+        del options['socket_connect_timeout']  # redis-py 4.3 rejects it for Unix sockets
     if username := os.environ.get(USERNAME, ''):
         options['username'] = username
     password = os.environ.get(PASSWORD, '')
@@ -96,5 +96,5 @@ def _options(url: str, timeout: float) -> dict[str, Any]:
 
 @cache
 def script_text(name: str) -> str:
-    """Return the text of lua/<name>.lua."""
+    """Return the content of lua/<name>.lua."""
     return (Path(__file__).parent / 'lua' / f'{name}.lua').read_text(encoding='utf-8')

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The ledger of one robot in Redis: a copy of its journal, for the fleet to read.
+The ledger of one robot in Redis: a copy of its journal for the fleet.
 
-Rows are applied in atomic batches. The ledger skips rows it has, refuses gaps, broken hash chains
-and transitions that do not start in the action's state, and writes event, state and cursor
-together.
+Each batch of rows is applied atomically, with states and cursor. Rows that the ledger has are
+skipped. Gaps, broken hash chains and transitions that do not start in the action's state are
+refused.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from ...smart_ledger import Lease
 from ....journal.compaction import SNAPSHOT
 from ....journal.row import Row
 
-TRIMMED = 1000  # rows per script, since a script blocks the server
-REMOVED = 500  # keys at once
+TRIMMED = 1000  # maximum rows per script, which blocks the server
+REMOVED = 500  # maximum number of keys removed at once
 REBUILDING = 'rebuilding'
 """Value of the cursor's `seq` while the keys of a robot are removed."""
 _REFUSALS = {
@@ -62,7 +62,7 @@ class RedisLedger:
     """
     The ledger of `robot` in the Redis at `url`; for one asyncio event loop.
 
-    `timeout`: that of the server, in s.
+    `timeout`: timeout of the server, in s.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class RedisLedger:
         self.operations = RedisOperations(self.redis)
         self._retention = retention
         self._keys = robot_events(robot), robot_meta(robot), robot_open(robot)
-        # redis-py sends the digest of a script, and its text if the server does not have it.
+        # redis-py sends the digest of a script; the source only if the server does not have it.
         self._fence = self.redis.register_script(script_text('fence'))
         self._apply, self._cursor, self._trim = (
             self.redis.register_script(script_text('robot') + script_text(name))
@@ -139,7 +139,7 @@ class RedisLedger:
         return told
 
     def subject(self, row: Row) -> str:
-        """Return the key of a row's subject; for notes and snapshots, the key of the cursor."""
+        """Return the key of a row's subject; the key of the cursor for notes and snapshots."""
         if row.kind in ('note', SNAPSHOT):
             return self._keys[1]
         return robot_subject(self.robot, row.kind, row.flow_id, row.action_id)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Operations on shared work: each has its state in a Redis hash, by trace id.
+Operations on shared work, each with its state in a Redis hash by trace id.
 
-The server checks the transition in the same atomic step that writes it. So of two concurrent
-writers one wins, and an expired trace is not created again.
+The server checks and writes a transition in one atomic step. So one of two concurrent writers
+wins, and an expired trace is not created again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OperationStateMachine:
 
     @classmethod
     def is_valid_transition(cls, current: str, target: str) -> bool:
-        """Whether an operation may go from `current` to `target`; False for an unknown state."""
+        """Return whether a transition is allowed; False for an unknown state."""
         return operation_states.is_valid_transition(current, target)
 
     async def receive(self, trace_id: str, metadata: Mapping[str, Any] | None = None) -> bool:
@@ -48,7 +48,7 @@ class OperationStateMachine:
             keys=[key], args=[TTL, *fields]))
 
     async def state(self, trace_id: str) -> OperationState | None:
-        """Return the state of an operation, None if it is missing."""
+        """Return the state of an operation; None if it is missing."""
         found = await self._redis.hget(trace(trace_id), 'state')
         if found is None:
             return None
@@ -73,15 +73,15 @@ async def write_checkpoint_and_transition(
     """
     Write a checkpoint and move the operation to `target_state`, atomically in one round trip.
 
-    Returns three numbers: new fields, 1 if the time to live was set, 1 if the operation was moved;
-    all are 0 if the trace is missing or the move is not allowed. `script_sha` is ignored. Raises
-    CheckpointError if the content is not JSON or too big.
+    Returns three numbers: new fields, 1 if the time to live was set, 1 if the state was changed;
+    all are 0 if the trace is missing or the transition is not allowed. `script_sha` is ignored.
+    Raises CheckpointError if the content is not JSON or too big.
     """
     return await _move(redis, trace_id, target_state, saved=gather_output)
 
 
 async def recover_checkpoint(redis: Any, trace_id: str) -> dict[str, Any] | None:
-    """Return the content of the last checkpoint of an operation, None if it is unusable."""
+    """Return the content of an operation's last checkpoint; None if it is missing or unusable."""
     found = await _read_checkpoint(redis, trace_id)
     return None if found is None else found.content
 
@@ -127,8 +127,8 @@ async def _move(
     """
     Change the state of an operation, with a checkpoint and a result, atomically in one round trip.
 
-    `fence`: only if the operation is claimed with this fence. Returns three numbers: new fields in
-    the checkpoint, 1 if its time to live was set, 1 if the state was changed.
+    If `fence` is given, the operation must be claimed with it. Returns three numbers: new fields
+    in the checkpoint, 1 if its time to live was set, 1 if the state was changed.
     """
     try:
         target = OperationState(target_state.upper())
@@ -156,7 +156,7 @@ async def _read_checkpoint(redis: Any, trace_id: str) -> Checkpoint | None:
 
 
 def _texts(metadata: Mapping[str, Any] | None) -> list[Any]:
-    """Return alternating names and values; values other than str, bytes, numbers become JSON."""
+    """Return alternating names and values; other values than str, bytes, numbers become JSON."""
     texts: list[Any] = []
     for name, value in (metadata or {}).items():
         plain = isinstance(value, (str, bytes, int, float)) and not isinstance(value, bool)

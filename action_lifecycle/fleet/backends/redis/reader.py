@@ -22,7 +22,7 @@ _COLUMN_TYPES: dict[str, Any] = {
 
 class RedisReader:
     """
-    Reads the ledger with the interface of JournalReader that a Projection needs.
+    Reads the ledger with the methods of JournalReader that a Projection needs.
 
     Calls block and raise LedgerError if the server can't be reached.
     """
@@ -32,7 +32,7 @@ class RedisReader:
         self._robot = robot
 
     def last_seq(self) -> int:
-        """Return the sequence number of the last row, 0 if there is none."""
+        """Return the sequence number of the last row; 0 if there is none."""
         key = robot_meta(self._robot)
         with explained():
             found = self._redis.hget(key, 'seq') or '0'
@@ -66,7 +66,7 @@ class RedisReader:
                 return
 
     def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
-        """Yield the rows above `after`, in order; raises LedgerError at one that is damaged."""
+        """Yield the rows above `after`, in order; raises LedgerError for a damaged row."""
         for row in self.rows(after=after, limit=limit):
             if fault := row.fault():
                 raise LedgerError(f"ledger of robot '{self._robot}': row {row.seq} {fault}")

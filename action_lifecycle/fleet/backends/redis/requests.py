@@ -19,7 +19,7 @@ Entry = tuple[str, Mapping[str, str]]
 
 
 async def submit(redis: Any, stream: str, fields: Mapping[str, str]) -> str:
-    """Add a request to a stream of at most about MAX_STREAM; returns its id."""
+    """Add a request to a stream with about MAX_STREAM entries at most; returns its id."""
     with explained():
         return str(await redis.xadd(stream, fields, maxlen=MAX_STREAM, approximate=True))
 
@@ -40,7 +40,7 @@ class RedisRequests:
 
     async def join(self) -> None:
         from redis import ResponseError
-        with explained(), contextlib.suppress(ResponseError):  # there is one already
+        with explained(), contextlib.suppress(ResponseError):  # the group exists
             await self._redis.xgroup_create(self._stream, self._group, id='0', mkstream=True)
 
     async def retake(self) -> list[Entry]:
@@ -59,7 +59,7 @@ class RedisRequests:
                 self._group, self._worker, {self._stream: after}, count=count,
                 block=int(min(BLOCK, self._min_idle / 2) * 1000))
         for entries in found.values() if isinstance(found, dict) else (one for _, one in found):
-            # redis-py 8 nests them once more
+            # redis-py 8 returns one more level of nesting
             nested = entries and isinstance(entries[0], list)
             return [(message_id, fields or {}) for message_id, fields in (
                 entries[0] if nested else entries)]

@@ -20,7 +20,7 @@ KEEP = 30 * 86_400
 
 class RedisTasks:
     """
-    Tasks in the Redis at `url`; leases expire by the server's clock.
+    Tasks in the Redis server at `url`, whose clock determines when leases expire.
 
     Each call is one atomic round trip; it raises LedgerError if the server can't be reached.
     """
@@ -79,7 +79,7 @@ class RedisTasks:
 def valid_lease(
     found: Mapping[str, str], now: tuple[int, int]
 ) -> tuple[Lease, float] | None:
-    """Return a claim and the time (s) until it lapses; `now`: the server's time (s, µs)."""
+    """Return a claim and the time (s) until it lapses, or None; `now`: server time (s, µs)."""
     if 'holder' not in found:
         return None
     left = int(found['until']) / 1000 - now[0] - now[1] * 1e-6
