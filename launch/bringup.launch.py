@@ -14,7 +14,7 @@ from launch_ros.actions import Node
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
-# The launch arguments that set parameters of each node; for an empty one params_file holds.
+# The launch arguments that set parameters of each node; empty: the value of params_file.
 NODES = {
     'world_model_bridge': ('facts_file', 'stop_file'),
     'ledger': ('journal_path', 'ledger_url'),
