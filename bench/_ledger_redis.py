@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What the ledger in Redis costs, measured by bench/ledger.py against a redis-server of its own.
+Measures the cost of the ledger in Redis for bench/ledger.py, with a separate redis-server.
 
-sync_vs_pipeline: rows a second from the journal file into the ledger, against redis-py pipelining
-    the same bytes (one XADD and one HSET a row, of rows that are in memory already), in the same
-    batches. Above 1 is faster.
-offline_mb_per_million: how much the resident memory of a process grows, in MB, that brings a
-    backlog of `events` rows into the ledger; scaled to a million.
+sync_vs_pipeline: rows per second from the journal file to the ledger, relative to redis-py
+    pipelining the same bytes from memory in the same batches (one XADD and one HSET per row).
+    Above 1 is faster.
+offline_mb_per_million: growth (MB) of the resident memory of a process that syncs a backlog of
+    `events` rows, scaled to a million rows.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def write_journal(path: Path, events: int) -> None:
 
 
 async def sync(path: Path, url: str) -> None:
-    """Bring all of a journal into the ledger."""
+    """Sync a whole journal to the ledger."""
     with JournalReader(path) as reader:
         last = reader.last_seq()
     done = asyncio.Event()
@@ -64,7 +64,7 @@ async def sync(path: Path, url: str) -> None:
 
 
 def pipeline(client: Any, rows: list[Row]) -> None:
-    """Send the same bytes the plain way."""
+    """Write the same rows with redis-py pipelines."""
     for start in range(0, len(rows), BATCH_ROWS):
         pipe = client.pipeline(transaction=False)
         for row in rows[start:start + BATCH_ROWS]:
@@ -76,7 +76,7 @@ def pipeline(client: Any, rows: list[Row]) -> None:
 
 
 def sync_vs_pipeline(folder: Path, url: str, events: int, rounds: int) -> float:
-    """Return how many times the rows a second of a pipeline the synchronizer brings."""
+    """Return the row rate of the synchronizer relative to that of a pipeline."""
     write_journal(folder / 'journal', events)
     with JournalReader(folder / 'journal') as reader:
         rows = list(reader.rows())
@@ -97,7 +97,7 @@ def sync_vs_pipeline(folder: Path, url: str, events: int, rounds: int) -> float:
 
 
 def offline_mb_per_million(folder: Path, url: str, events: int) -> float:
-    """Return by how many MB a process grows that catches up with a million rows."""
+    """Return the memory growth (MB) of a process that syncs a million rows."""
     client = redis.Redis.from_url(url)
     peaks = []
     for name, size in ('small', 1000), ('large', events):
@@ -114,7 +114,7 @@ def offline_mb_per_million(folder: Path, url: str, events: int) -> float:
 
 def ledger_ratios(folder: Path, events: int) -> dict[str, float]:
     """Return the ratios of the ledger."""
-    with tempfile.TemporaryDirectory(prefix='al-') as short:  # a socket's path has 107 bytes
+    with tempfile.TemporaryDirectory(prefix='al-') as short:  # at most 107 bytes for a socket
         server = subprocess.Popen(
             [os.environ.get('REDIS_SERVER', 'redis-server'), '--port', '0', '--unixsocket',
              f'{short}/redis', '--dir', short, '--save', ''], stdout=subprocess.DEVNULL)
@@ -132,6 +132,6 @@ def ledger_ratios(folder: Path, events: int) -> dict[str, float]:
 
 if __name__ == '__main__':
     asyncio.run(sync(Path(sys.argv[1]), sys.argv[2]))
-    # Not getrusage: its peak counts from before the exec, so it is that of the parent.
+    # Not getrusage: its peak includes the parent's memory before the exec.
     status = Path('/proc/self/status').read_text(encoding='ascii')
     print(status.partition('VmHWM:')[2].split()[0])

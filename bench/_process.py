@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A process that plays a role in a benchmark and is spoken to in lines."""
+"""Helper processes of a benchmark, which read and write lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Process:
-    """Runs `program` with these arguments, each as text, until `end`."""
+    """A process that runs `program` with these arguments until `end`."""
 
     def __init__(self, program: Path, environment: dict[str, str], *arguments: Any) -> None:
         self._process = subprocess.Popen(
@@ -21,7 +21,7 @@ class Process:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def line(self) -> str:
-        """Return the next line that it prints."""
+        """Return the next line of its stdout; raises SystemExit if the process has ended."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -29,18 +29,18 @@ class Process:
         return line
 
     def tell(self, line: object = '') -> None:
-        """Send a line."""
+        """Write a line to its stdin."""
         assert self._process.stdin is not None
         self._process.stdin.write(f'{line}\n')
         self._process.stdin.flush()
 
     def end(self) -> None:
-        """Kill it."""
+        """Kill the process."""
         self._process.kill()
         self._process.communicate()
 
 
 def ros_environment(folder: str) -> dict[str, str]:
-    """Return what keeps ROS processes on a domain of their own, with their logs in a folder."""
+    """Return the environment variables of a random local ROS domain, with logs in `folder`."""
     return {'ROS_DOMAIN_ID': str(random.randint(1, 200)), 'ROS_LOG_DIR': folder,
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a benchmark is asked, and how it prints its figures."""
+"""Command-line options and output of the benchmarks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def parser(doc: str) -> argparse.ArgumentParser:
 
 
 def report(figures: Mapping[str, float], as_json: bool) -> None:
-    """Print figures to three decimals: one JSON object, or a line each."""
+    """Print figures with three decimals, as one JSON object or one per line."""
     rounded = {name: round(figure, 3) for name, figure in figures.items()}
     print(json.dumps(rounded) if as_json else '\n'.join(
         f'{name:36}{figure:12}' for name, figure in rounded.items()))

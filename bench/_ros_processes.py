@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The processes that bench/ros.py measures, and those it measures them against."""
+"""The processes that bench/ros.py measures, and the reference processes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import threading
 import time
 from typing import Any
 
-PERIOD = 0.01  # s between two changes of a process
+PERIOD = 0.01  # s between two messages of a process
 MOTION = 1.0  # s
-EVENTS = ('start', 'request_verification', 'postpone', 'ask_again')  # of each action, once
+EVENTS = ('start', 'request_verification', 'postpone', 'ask_again')  # of each action, in order
 
 
 def serve(executor: Any, answer: Callable[[int], None]) -> None:
-    """Spin; `answer(number)` is called in the executor's thread for every line that comes in."""
+    """Spin; calls `answer(number)` in the executor's thread for each line of stdin."""
     def listen() -> None:
         print('ready', flush=True)
         for line in sys.stdin:
@@ -33,7 +33,7 @@ def serve(executor: Any, answer: Callable[[int], None]) -> None:
 
 
 def repeatedly(node: Any, count: int, once: Callable[[], None]) -> None:
-    """Call `once` every PERIOD by a timer, then print that it is done."""
+    """Call `once` every PERIOD, `count` times, then print `done`."""
     left = [count]
 
     def tick() -> None:
@@ -49,7 +49,7 @@ def repeatedly(node: Any, count: int, once: Callable[[], None]) -> None:
 def serve_times(
     executor: Any, node: Any, times: dict[int, float], once: Callable[[], None]
 ) -> None:
-    """Spin; a number that comes in is how often to call `once`, 0 asks for the times so far."""
+    """Spin; a number on stdin calls `once` that many times, 0 prints and clears `times`."""
     def answer(count: int) -> None:
         if count:
             repeatedly(node, count, once)
@@ -61,7 +61,7 @@ def serve_times(
 
 
 def changing(folder: str) -> None:
-    """Take actions through their states in the real node; `times` is by sequence number."""
+    """Fire events of actions in the real node; prints their times (s) by sequence number."""
     from action_lifecycle.graphs.packaged import packaged_graph
     from action_lifecycle.lifecycle.action import Action
     from action_lifecycle.lifecycle.spec import ActionSpec
@@ -96,7 +96,7 @@ def changing(folder: str) -> None:
 
 
 def publishing() -> None:
-    """Publish the same message with rclpy alone."""
+    """Publish the same message with rclpy only; prints the times (s) by sequence number."""
     from action_lifecycle.ros.interfaces.qos import event_qos
     from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.msg import ActionStateChange
@@ -122,7 +122,7 @@ def publishing() -> None:
 
 
 def listening(*topics: str) -> None:
-    """Subscribe to both; prints, for each topic, when which sequence number came."""
+    """Subscribe to topics; prints the arrival times (s) by topic and sequence number."""
     from action_lifecycle.ros.interfaces.qos import event_qos
     from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.msg import ActionStateChange
@@ -148,7 +148,7 @@ def listening(*topics: str) -> None:
 
 
 def robot() -> None:
-    """Serve motions of MOTION s, any number at once."""
+    """Serve any number of concurrent motions of MOTION s each."""
     from action_lifecycle.ros.node.executor import make_executor
     from control_msgs.action import GripperCommand
     import rclpy
@@ -180,7 +180,7 @@ def robot() -> None:
 
 
 def sensors() -> None:
-    """Publish what confirms the robot's motions, and the e-stop, as drivers of their own do."""
+    """Publish the fact that confirms the motions, and the e-stop, in a separate process."""
     from action_lifecycle.ros.node.executor import make_executor
     import rclpy
     from rclpy.clock import Clock, ClockType
@@ -198,7 +198,7 @@ def sensors() -> None:
 
 
 def bare(modules: str) -> None:
-    """Be a node that imports the same messages and hears the same e-stop, and nothing else."""
+    """Run a node that only imports the same messages and subscribes to the same e-stop."""
     from action_lifecycle.ros.node.executor import make_executor
     import rclpy
     from std_msgs.msg import Bool

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The world of the lifecycle on a stepped clock: the simulated cell, the world model, motions.
+The lifecycle's world on a stepped clock: the simulated cell, the world model, and motions.
 
-What the bridge does with ROS, without it: the same world model judges the same conditions on the
-same samples, only goals and results are handed over in-process.
+It replaces the bridge without ROS: the same world model evaluates the same conditions on the same
+samples, but goals and results are passed in-process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GOALS = {'control_msgs/action/FollowJointTrajectory': messages.FollowJointTrajec
 
 
 class CellWorld:
-    """The cell behind `lifecycle.ports.World`."""
+    """The cell as a `lifecycle.ports.World`."""
 
     def __init__(self, cell: Cell, facts: FactSet, clock: SteppedClock) -> None:
         self.cell = cell
@@ -44,7 +44,7 @@ class CellWorld:
         self.model = WorldModel(facts)
 
     def step(self) -> None:
-        """Let one tick of time pass: physics, samples, deadlines."""
+        """Advance by one tick: physics, samples, deadlines."""
         samples = self.cell.step(STEP)
         now = self.cell.time
         self.clock.run(now)
@@ -61,7 +61,7 @@ class CellWorld:
     def confirm(
         self, request: ConfirmRequest, result: Callable[[Confirmation], None]
     ) -> Any:
-        """Ask the world model; see `lifecycle.ports.World`."""
+        """Confirm conditions; see `lifecycle.ports.World`."""
         def answered(answer: WatchResult) -> None:
             verdict = answer.outcome.name.lower()
             result(Confirmation(
@@ -91,7 +91,7 @@ class CellMotion:
         self._next(0, world.clock.time)
 
     def cancel(self) -> None:
-        """Stop it; the result still comes."""
+        """Stop the motion; its result follows."""
         self._stop(ErrorCode.CANCELED, 'canceled')
 
     def _stop(self, code: ErrorCode, reason: str) -> None:
@@ -100,7 +100,7 @@ class CellMotion:
             self.motion.cancel()
 
     def _next(self, index: int, since: float) -> None:
-        """Send a step as soon as the facts that it needs are known."""
+        """Send a step when the facts that it needs are known; `since`: begin (s) of the wait."""
         steps = self.request.steps
         if self.stop is not None:
             self._see_stopped()

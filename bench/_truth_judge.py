@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is drawn for an episode of the truth bench, and how it is held against the physics."""
+"""Draws the episodes of the truth bench, and compares their records with the physics."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 FLOW = ROOT / 'config' / 'flows' / 'pick_and_place.yaml'
 FACTS = ROOT / 'config' / 'facts' / 'cell.yaml'
-LONGEST = 300.0  # s of simulated time that an episode may take
+LONGEST = 300.0  # maximum simulated time (s) of an episode
 JUDGED = [f'{verb}_{letter}' for letter in 'abc' for verb in ('pick', 'place')]
-LIFTED = 0.1  # m, the least height of the middle of a part that was picked
+LIFTED = 0.1  # m, minimum height of the centre of a picked part
 KNOCKS = 0.6  # mean number of knocks in an episode
-LOOK = 3  # steps of the cell (of 4 ms) between two looks at the truth
-HISTORY = 50  # looks that are remembered
+LOOK = 3  # steps of the cell (4 ms each) between two samples of the truth
+HISTORY = 50  # number of samples that are kept
 
 
 @dataclass(frozen=True)
 class Knock:
-    """A hit on a part, at a time (s) of the episode, with an impulse (N s)."""
+    """A hit on a part: time (s) in the episode, impulse (N s, world frame)."""
 
     time: float
     part: str
@@ -37,7 +37,7 @@ class Knock:
 
 @dataclass
 class Episode:
-    """What became of one episode."""
+    """The result of one episode."""
 
     number: int
     drawn: dict[str, Any]
@@ -72,13 +72,13 @@ def draw(seed: int, number: int) -> tuple[CellConfig, list[Knock]]:
 
 
 def drawn_of(config: CellConfig, knocks: list[Knock]) -> dict[str, Any]:
-    """Return what was drawn, as JSON holds it."""
+    """Return the drawn values as JSON-compatible data."""
     drawn = {item.name: getattr(config, item.name) for item in fields(config)}
     return {**drawn, 'knocks': [asdict(knock) for knock in knocks]}
 
 
 def is_there(truth: dict[str, PartTruth], action_id: str) -> bool:
-    """Whether physics bears out what an action (pick_a … place_c) is to bring about."""
+    """Whether the intended outcome of an action (pick_a … place_c) is there in the physics."""
     verb, letter = action_id.split('_')
     part = truth[f'part_{letter}']
     if verb == 'pick':
@@ -96,13 +96,13 @@ class Judge:
         self.history: deque[tuple[float, dict[str, PartTruth]]] = deque(maxlen=HISTORY)
 
     def look(self) -> None:
-        """Remember the truth of this moment."""
+        """Record the truth, at most once every LOOK steps."""
         if self.history and self.cell.time < self.history[-1][0] + LOOK * STEP:
             return
         self.history.append((self.cell.time, self.cell.truth()))
 
     def truth_at(self, evidence: Sequence[dict[str, Any]] | None) -> dict[str, PartTruth]:
-        """Return the truth at the stamp of the oldest of the facts' newest samples."""
+        """Return the recorded truth nearest to the oldest stamp in the evidence."""
         stamps = [fact['stamp'] for entry in evidence or () for fact in entry['facts']
                   if fact['stamp'] > 0 and fact['topic']]
         stamp = min(stamps, default=self.cell.time)
@@ -110,7 +110,7 @@ class Judge:
 
     def changed(self, action_id: str, from_state: str, to_state: str, data: dict[str, Any]
                 ) -> None:
-        """Take one change of an action."""
+        """Count a state change of an action, and record its fault if it has one."""
         if action_id not in JUDGED:
             return
         counts = self.episode.counts

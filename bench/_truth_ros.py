@@ -4,8 +4,8 @@
 """
 One episode over DDS: the cell's node, the bridge and the action node, in one process.
 
-They talk as they would on a robot, by topics, services and actions; only the judge, who reads the
-physics' state, needs to share the process with the cell.
+The nodes use topics, services and actions, as on a robot. Only the judge must be in the process of
+the cell, as it reads the state of the physics.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def run_over_dds(seed: int, number: int) -> Episode:
         spin(sending.done, 20.0)
         result = sending.result().get_result_async()
         spin(result.done, LONGEST)
-        spin(lambda: False, 0.2)  # the last changes are still on their way
+        spin(lambda: False, 0.2)  # to receive the last changes
         if result.done() and not result.result().result.flow_id:
             raise SystemExit(f'the flow was refused: {result.result().result.error_msg}')
         episode.ended, episode.simulated = bool(result.done()), cell.cell.time

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The processes that bench/world.py measures, and those it measures them against."""
+"""The processes that bench/world.py measures, and the reference processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any
 
-KINDS: dict[str, tuple[str, int, float]] = {  # type, messages a block, Hz
+KINDS: dict[str, tuple[str, int, float]] = {  # type, messages per block, Hz
     'scan': ('sensor_msgs/msg/LaserScan', 300, 500.0),
     'joints': ('sensor_msgs/msg/JointState', 700, 1000.0),
     'cloud': ('sensor_msgs/msg/PointCloud2', 50, 60.0),
@@ -46,7 +46,7 @@ def message_of(kind: str) -> Any:
 
 
 def publisher(topic: str, kind: str, count: int, rate: float) -> None:
-    """Publish `count` messages at `rate` whenever a line comes in; two subscribers are there."""
+    """Publish `count` messages at `rate` (Hz) for each line of stdin, to two subscribers."""
     import rclpy
     rclpy.init()
     node = rclpy.create_node('publisher')
@@ -69,7 +69,7 @@ def publisher(topic: str, kind: str, count: int, rate: float) -> None:
 
 
 def read_scan(message: Any) -> float:
-    """Return the least range."""
+    """Return the minimum range."""
     import numpy as np
     return float(np.min(np.frombuffer(message.ranges, dtype=np.float32)))
 
@@ -80,7 +80,7 @@ def read_joints(message: Any) -> float:
 
 
 def read_cloud(message: Any) -> float:
-    """Return the least z."""
+    """Return the minimum z."""
     import numpy as np
     z = next(field for field in message.fields if field.name == 'z')
     return float(np.min(np.ndarray((message.width,), '<f4', message.data, z.offset,
@@ -136,7 +136,7 @@ def fact(topic: str, kind: str, folder: str) -> None:
 
 
 def confirming(folder: str, bare: str) -> None:
-    """Answer goals of ConfirmOutcome when a sample decides: the bridge, or a bare server."""
+    """Serve ConfirmOutcome goals that end at a sample, with the bridge or a bare server."""
     from action_lifecycle.nodes.bridge.node import WorldModelBridge
     from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.action import ConfirmOutcome
@@ -178,7 +178,7 @@ def confirming(folder: str, bare: str) -> None:
 
 
 def canceling() -> None:
-    """Send a goal when told to, and cancel it when a sample violates what is maintained."""
+    """Send a goal for each message on `begin`; cancel it when a sample violates the condition."""
     from action_lifecycle.ros.node.executor import make_executor
     from control_msgs.action import GripperCommand
     import rclpy
@@ -205,7 +205,7 @@ def canceling() -> None:
 
 
 def idle(folder: str, bare: str) -> None:
-    """Do nothing: the bridge with an e-stop, or a bare node that subscribes to the same topic."""
+    """Run the idle bridge with an e-stop, or a bare node that subscribes to the same topic."""
     from action_lifecycle.nodes.bridge.node import WorldModelBridge
     from action_lifecycle.ros.node.executor import make_executor
     import rclpy
@@ -228,7 +228,7 @@ def idle(folder: str, bare: str) -> None:
 
 
 def serve(executor: Any, count: Callable[[], int]) -> None:
-    """Spin, and print CPU time and count whenever a line comes in."""
+    """Spin; prints the CPU time (s) and the count for each line of stdin."""
     import threading
 
     def answer() -> None:

@@ -51,18 +51,18 @@ class Power:
     """The guard, the same for every library."""
 
     def powered(self) -> bool:
-        """Say yes."""
+        """Return True."""
         return True
 
 
 class Hooked(Power):
-    """A hook at each of the twelve places, and none that does anything."""
+    """An empty hook at each of the twelve places."""
 
     def validators(self) -> None:
-        """Do nothing; so do all that follow."""
+        """Do nothing, like all hooks below."""
 
     def cond(self) -> bool:
-        """Say yes."""
+        """Return True."""
         return True
 
     before_transition = before_light = before_darken = validators
@@ -82,14 +82,14 @@ class Callbacks(Power):
     """The model of `transitions`, with a method for each of its callbacks."""
 
     def prepare_event(self) -> None:
-        """Do nothing; so do all that follow."""
+        """Do nothing, like all hooks below."""
 
     prepare = before_state_change = before = on_exit = on_enter = prepare_event
     after = after_state_change = finalize_event = prepare_event
 
 
 def ours(listener: object) -> Callable[[int], None]:
-    """Return what makes that many pairs of transitions on our machine."""
+    """Return a function that makes a number of pairs of transitions on our machine."""
     machine = Machine(LAMP, listeners=[listener])
 
     def run(pairs: int) -> None:
@@ -100,7 +100,7 @@ def ours(listener: object) -> Callable[[int], None]:
 
 
 def of_transitions(hooks: bool) -> Callable[[int], None]:
-    """Return the same on `transitions`."""
+    """Return the same for `transitions`; `hooks`: with a callback at each place."""
     model: Any = Callbacks() if hooks else Power()
     of_state = {'on_enter': 'on_enter', 'on_exit': 'on_exit'} if hooks else {}
     of_edge = {'prepare': 'prepare', 'before': 'before', 'after': 'after'} if hooks else {}
@@ -125,7 +125,7 @@ def of_transitions(hooks: bool) -> Callable[[int], None]:
 
 
 def of_python_statemachine() -> Callable[[int], None]:
-    """Return the same on `python-statemachine`."""
+    """Return the same for `python-statemachine`."""
     class Lamp(statemachine.StateMachine, Power):  # type: ignore[misc]
         dark = statemachine.State(initial=True)
         lit = statemachine.State()
@@ -144,7 +144,7 @@ def of_python_statemachine() -> Callable[[int], None]:
 def faster(
     one: Callable[[int], None], other: Callable[[int], None], pairs: int, factor: int
 ) -> float:
-    """Return how many times faster `one` is; it makes `factor` times the pairs of `other`."""
+    """Return the speed of `one` relative to `other`; `one` makes `factor` times the pairs."""
     ratios = []
     for block in range(BLOCKS + 3):
         began = time.perf_counter()
@@ -158,14 +158,14 @@ def faster(
 
 
 def chain(count: int) -> str:
-    """Return the text of a graph of so many states with two ways out of each."""
+    """Return the YAML of a graph of `count` states with two transitions from each."""
     lines = [f'  s{n}: {{transition: {{next: [s{n + 1}, s{n // 2 + 1}]}}}}\n'
              for n in range(1, count)]
     return f'initial: s1\nstates:\n{"".join(lines)}  s{count}: {{final: true}}\n'
 
 
 def least_cpu_s(call: Callable[[str], Any], text: str) -> float:
-    """Return the least CPU time (s) of three calls."""
+    """Return the minimum CPU time (s) of three calls."""
     least = math.inf
     for _ in range(3):
         gc.collect()
@@ -176,7 +176,7 @@ def least_cpu_s(call: Callable[[str], Any], text: str) -> float:
 
 
 def load_exponent() -> float:
-    """Return the slope of log(time) over log(states); the least of three times counts."""
+    """Return the slope of log(time) over log(states), with the minimum of three times."""
     points = []
     for count in (313, 625, 1_250, 2_500, 5_000, 10_000):
         points.append((math.log(count), math.log(least_cpu_s(load_graph, chain(count)))))
@@ -184,7 +184,7 @@ def load_exponent() -> float:
 
 
 def document_vs_compose() -> float:
-    """Return the ratio of the CPU times, each the least of three."""
+    """Return the ratio of the CPU times, each the minimum of three."""
     loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
     text = chain(10_000)
     return least_cpu_s(lambda given: parse_document(given, 'bench'), text) / least_cpu_s(
@@ -192,7 +192,7 @@ def document_vs_compose() -> float:
 
 
 def bytes_per_machine(walked: bool) -> float:
-    """Return the memory of a machine on the action graph, without that of its listener."""
+    """Return the memory (bytes) of a machine on the action graph, without its listener."""
     graph = load_graph(config_file('graphs/action.yaml'))
     listener = Physical()
     tracemalloc.start()

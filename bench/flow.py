@@ -59,7 +59,7 @@ MOTION = 'motion: {server: s, type: a/action/B}, confirm: z > 0'
 
 
 def graph(count: int) -> dict[str, dict[str, str]]:
-    """Return what each of so many actions waits for: two of the forty before it."""
+    """Return what each of `count` actions waits for: two of the forty before it."""
     rng = random.Random(count)
     return {f'a{i}': dict.fromkeys(
         (f'a{max(0, i - rng.randint(1, 40))}' for _ in range(2)), 'success') if i else {}
@@ -67,7 +67,7 @@ def graph(count: int) -> dict[str, dict[str, str]]:
 
 
 def schedule(after: dict[str, dict[str, str]]) -> None:
-    """Schedule a flow from its first action to its last, each ending in its turn."""
+    """Schedule a flow from its first action to its last, with resources."""
     dependencies = Dependencies(after)
     scheduler = Scheduler()
     scheduler.limit('f', 8)
@@ -94,7 +94,7 @@ def schedule(after: dict[str, dict[str, str]]) -> None:
 
 
 def only_ready(after: dict[str, dict[str, str]]) -> None:
-    """Say what becomes ready, as graphlib does."""
+    """Find the ready actions only, as graphlib does."""
     dependencies = Dependencies(after)
     front = dependencies.ready()
     while front:
@@ -103,7 +103,7 @@ def only_ready(after: dict[str, dict[str, str]]) -> None:
 
 
 def by_graphlib(after: dict[str, dict[str, str]]) -> None:
-    """Do the same with the standard library."""
+    """Find the ready actions with the standard library."""
     sorter = graphlib.TopologicalSorter(after)
     sorter.prepare()
     while sorter.is_active():
@@ -111,7 +111,7 @@ def by_graphlib(after: dict[str, dict[str, str]]) -> None:
 
 
 def cpu(work: Callable[[], object]) -> float:
-    """Return the CPU time (s) of some work; older objects are frozen, as the node does it."""
+    """Return the CPU time (s) of `work`, with older objects frozen as in the node."""
     gc.collect()
     gc.freeze()
     began = time.process_time()
@@ -122,18 +122,18 @@ def cpu(work: Callable[[], object]) -> float:
 
 
 def slope(points: list[tuple[float, float]]) -> float:
-    """Return the exponent that fits these sizes and times."""
+    """Return the exponent that fits these pairs (size, time)."""
     return statistics.linear_regression(
         [math.log(size) for size, _ in points], [math.log(took) for _, took in points]).slope
 
 
 def schedule_figures() -> dict[str, float]:
-    """Return how scheduling grows, and how it compares."""
+    """Return the growth of scheduling, and its time relative to graphlib."""
     exponents = {}
     graphs = {size: graph(size) for size in SIZES}
     for name, job in (('schedule_exponent', schedule), ('graphlib_exponent', by_graphlib)):
         best = dict.fromkeys(SIZES, math.inf)
-        for _ in range(ROUNDS):  # all sizes in turn, so that what disturbs does so to all of them
+        for _ in range(ROUNDS):  # all sizes in turn, so that other load affects all of them
             for size, after in graphs.items():
                 repeats = max(1, 3_000 // size)
 
@@ -157,14 +157,14 @@ def schedule_figures() -> dict[str, float]:
 
 
 class TimedClock(SteppedClock):
-    """Notes how long each callback took."""
+    """Records the CPU time (s) of the longest callback."""
 
     def __init__(self) -> None:
         super().__init__()
         self.longest = 0.0
 
     def call_later(self, delay: float, callback: Callable[[], None]) -> Later:
-        """Call back after a delay, and take the CPU time (s) that it takes."""
+        """Call back after `delay` (s), and measure the CPU time of the callback."""
         def timed() -> None:
             began = time.thread_time()
             callback()
@@ -174,18 +174,18 @@ class TimedClock(SteppedClock):
 
 
 class NoRobot:
-    """Takes every motion and never ends one by itself."""
+    """Accepts every motion and ends none."""
 
     def __init__(self) -> None:
         self.results: list[Any] = []
 
     def execute(self, request: Any, result: Any) -> Any:
-        """Take a motion."""
+        """Accept a motion."""
         self.results.append(result)
         return self
 
     def confirm(self, request: Any, result: Any) -> Any:
-        """Take a question."""
+        """Accept a confirmation."""
         return self
 
     def cancel(self) -> None:
@@ -208,7 +208,7 @@ class Robotless:
 
 
 def text_of(count: int) -> str:
-    """Return a flow of so many actions, the first of which never ends."""
+    """Return the YAML of a flow of `count` actions, the first of which never ends."""
     after = graph(count)
     return 'flow: big\nmax_motions: 8\nactions:\n' + ''.join(
         f'  {name}: {{{MOTION}, description: "part {{{{ action }}}}", '
@@ -216,7 +216,7 @@ def text_of(count: int) -> str:
 
 
 def edit_seconds(run: Robotless, count: int, number: int, size: int) -> float:
-    """Return the time of an edit that adds `count` actions in a chain, between two others."""
+    """Return the CPU time (s) of an edit that adds a chain of `count` actions."""
     names = [f'e{number}x{i}' for i in range(count)]
     middle = size // 2
     lines = ''.join(
@@ -229,7 +229,7 @@ def edit_seconds(run: Robotless, count: int, number: int, size: int) -> float:
 
 
 def flow_figures() -> dict[str, float]:
-    """Return what edits of large flows cost, their start, their memory."""
+    """Return the cost of edits, start and memory of large flows."""
     figures: dict[str, float] = {}
     of_one: dict[int, float] = {}
     numbers = itertools.count()

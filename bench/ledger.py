@@ -40,7 +40,7 @@ WARM_UP = 2_500
 
 
 def transition(number: int, actions: int) -> Entry:
-    """Return the `number`th transition of `actions` actions that run side by side."""
+    """Return the `number`th transition of `actions` concurrent actions."""
     step, action = divmod(number, actions)
     step, attempt = step % (len(WALK) - 1), step // (len(WALK) - 1)
     return Entry(
@@ -51,7 +51,7 @@ def transition(number: int, actions: int) -> Entry:
 
 
 def plain_table(path: Path, synchronous: str) -> sqlite3.Connection:
-    """Return a connection to a table with the columns of a row and nothing else."""
+    """Return a connection to a table that has only the columns of a row."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute('PRAGMA journal_mode = WAL')
     connection.execute(f'PRAGMA synchronous = {synchronous}')
@@ -64,7 +64,7 @@ def compare(
     folder: Path, synchronous: str, rounds: int, block: int,
     write: Callable[[Journal, Entry], float], typical: Callable[[list[float]], float],
 ) -> float:
-    """Return how many times an insert of its row a journaled transition takes."""
+    """Return the time of a journaled transition relative to an INSERT of its row."""
     insert = f"INSERT INTO entry VALUES ({','.join('?' * len(Row._fields))})"
     connection = plain_table(folder / f'raw-{synchronous}.db', synchronous)
     execute = connection.cursor().execute
@@ -92,13 +92,13 @@ def compare(
 
 
 def append(journal: Journal, entry: Entry) -> float:
-    """Record an entry; return when that was done (s)."""
+    """Record an entry; returns the time (s) afterwards."""
     journal.append(entry)
     return time.perf_counter()
 
 
 def append_and_wait(journal: Journal, entry: Entry) -> float:
-    """Record an entry; return when the callback said that it is safe from a power loss (s)."""
+    """Record an entry; returns the time (s) at which it was safe from a power loss."""
     done: SimpleQueue[float] = SimpleQueue()
     journal.append(entry)
     journal.barrier(lambda future: done.put(time.perf_counter()))
@@ -106,7 +106,7 @@ def append_and_wait(journal: Journal, entry: Entry) -> float:
 
 
 def recovery(folder: Path, rounds: int) -> float:
-    """Return how many times a SELECT of all rows it takes to open and read the open actions."""
+    """Return the time to open and read the open actions, relative to a SELECT of all rows."""
     path = folder / 'recover.journal'
     with Journal(path) as journal:
         closed = EVENTS - OPEN_ACTIONS * 4
@@ -140,7 +140,7 @@ def measure(folder: Path, events: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the ratios, as JSON if asked for."""
+    """Print the ratios; as JSON with `--json`."""
     options = parser(__doc__)
     options.add_argument('--events', type=int, default=200_000,
                          help='rows of the backlog that is synced (default: %(default)s)')

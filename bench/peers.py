@@ -26,7 +26,7 @@ BLOCKS = 25
 
 
 def of_py_trees() -> Callable[[int], None]:
-    """Return what makes that many pairs of ticks of a tree."""
+    """Return a function that makes a number of pairs of ticks of a tree."""
     power = Power()
 
     class Powered(py_trees.behaviour.Behaviour):  # type: ignore[misc]

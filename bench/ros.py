@@ -40,7 +40,7 @@ from _report import parser, report
 
 PROCESSES = Path(__file__).with_name('_ros_processes.py')
 TOPICS = ('action_lifecycle/state_changes', 'bare/state_changes')
-CHANGES = 400  # a block
+CHANGES = 400  # per block
 BLOCKS = 5
 STARTS = 5
 IDLE_SECONDS = 20.0
@@ -60,7 +60,7 @@ MODULES = ('import json, sys, action_lifecycle.nodes.composed; print(json.dumps(
 
 
 def publish_latency(environment: dict[str, str], folder: str) -> dict[str, float]:
-    """Return the ratio of the medians, and both in µs."""
+    """Return the ratio of the median latencies, and both medians in µs."""
     senders = [Process(PROCESSES, environment, 'changing', folder),
                Process(PROCESSES, environment, 'publishing')]
     listener = Process(PROCESSES, environment, 'listening', *TOPICS)
@@ -93,7 +93,7 @@ def publish_latency(environment: dict[str, str], folder: str) -> dict[str, float
 
 
 class Pair:
-    """Starts the composed nodes and the bare node, and asks them whether they are there."""
+    """Starts the process of the composed nodes, or that of the bare node."""
 
     def __init__(self, environment: dict[str, str], folder: str) -> None:
         from ament_index_python.packages import get_package_prefix
@@ -109,13 +109,13 @@ class Pair:
             'bare': [sys.executable, str(PROCESSES), 'bare', modules]}
 
     def start(self, name: str) -> subprocess.Popen[bytes]:
-        """Start one of them."""
+        """Start `ours` or `bare`."""
         return subprocess.Popen(self.commands[name], env=self.environment,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 class Asker:
-    """Asks nodes for what they only answer when they are ready."""
+    """Calls services until nodes are ready."""
 
     def __init__(self) -> None:
         from action_lifecycle.ros.node.executor import make_executor
@@ -126,7 +126,7 @@ class Asker:
         self.executor.add_node(self.node)
 
     def until(self, questions: list[tuple[type, str, Callable[[Any], bool]]]) -> None:
-        """Ask again and again until each answer is as wanted."""
+        """Repeat each call (type, name, check) until its response passes the check."""
         clients = [(self.node.create_client(kind, name), kind, wanted)
                    for kind, name, wanted in questions]
         for client, kind, wanted in clients:
@@ -141,7 +141,7 @@ class Asker:
 
 
 def ready_s(pair: Pair, asker: Asker) -> dict[str, float]:
-    """Return how much later than a bare node the three nodes are active."""
+    """Return how much later (s) than a bare node the three nodes are active."""
     from lifecycle_msgs.msg import State
     from lifecycle_msgs.srv import GetState
     from rcl_interfaces.srv import ListParameters
@@ -198,7 +198,7 @@ def idle(pair: Pair, asker: Asker) -> dict[str, float]:
 
 
 def concurrent(environment: dict[str, str], folder: str, pair: Pair) -> dict[str, float]:
-    """Return how many of the actions failed that a single one's deadlines allow."""
+    """Return how many of the concurrent actions failed, and the longest durations (s)."""
     from action_lifecycle.journal import JournalReader
     facts = Path(folder) / 'facts.yaml'
     facts.write_text(FACTS + LEVEL)
@@ -236,13 +236,13 @@ def concurrent(environment: dict[str, str], folder: str, pair: Pair) -> dict[str
 
 
 def longest(rows: list[Any], first: str, last: str) -> float:
-    """Return the longest time from one event of an action to another, in s."""
+    """Return the maximum time (s) from event `first` to event `last` of an action."""
     begin = {row.action_id: row.ros_time for row in rows if row.event == first}
     return float(max(row.ros_time - begin[row.action_id] for row in rows if row.event == last))
 
 
 def cpu_s(pid: int) -> float:
-    """Return the CPU time of a process, all threads, in s."""
+    """Return the CPU time (s) of all threads of a process."""
     return sum(int(path.read_text().split()[0])
                for path in Path(f'/proc/{pid}/task').glob('*/schedstat')) * 1e-9
 

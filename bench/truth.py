@@ -10,20 +10,20 @@ delay of the sensors and knocks drawn at random. World model, conditions, lifecy
 the real ones, in one process on a stepped clock; --ros runs episodes over DDS instead. Only this
 bench knows the physics' state.
 
-A confirmation is held against the state of the physics twice: at the stamp of the oldest of the
-newest samples that it rests on, for what happens later no sensor has told yet (the camera is up to
-250 ms behind), and when it is recorded. It is false if both say no. A knock in between makes the
-two differ: overtaken, there when last seen and gone when recorded; shaken, not quite there when
-last seen (a part that hops in its nest, or between the pads) and there when recorded.
+A confirmation is compared with the physics at two times: the oldest stamp in its evidence (the
+camera is up to 250 ms late), and the time of the record. It is false if the outcome was there at
+neither. After a knock in between, the two may differ. overtaken: the outcome was there at the
+stamp only. shaken: the outcome was there at the record only, as a part may hop in its nest or
+between the pads.
 
-false_completions: actions recorded as completed while the part was not where it should be: in the
-    gripper, lifted; or standing in its nest.
+false_completions: actions recorded as completed although the part was not lifted in the gripper,
+    or did not stand in its nest.
 overtaken, shaken: see above.
-false_refutations_pct: of the confirmations that were asked while the outcome was there, how many
-    did not confirm it.
-recovered_pct: of the actions whose first attempt failed, how many were completed in the end.
-controller_false_completions: motions that every controller reported as succeeded while the outcome
-    was not there: what trusting the controller would have recorded.
+false_refutations_pct: percentage of failures among the confirmations of an outcome that was
+    there.
+recovered_pct: percentage of the actions with a failed first attempt that were completed.
+controller_false_completions: motions that all controllers reported as succeeded although the
+    outcome was not there.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from action_lifecycle.sim.cell import Cell
 from action_lifecycle.world import load_facts
 
 GRAPH = ROOT / 'config' / 'graphs' / 'action.yaml'
-KEPT = 20  # worst episodes that are kept
+KEPT = 20  # maximum number of worst episodes that are kept
 
 
 def run_stepped(seed: int, number: int) -> Episode:
-    """Run one episode in this process, as fast as it goes."""
+    """Run one episode in this process, as fast as possible."""
     config, knocks = draw(seed, number)
     episode = Episode(number, drawn_of(config, knocks))
     cell, clock = Cell(config), SteppedClock()
@@ -150,13 +150,13 @@ def main() -> int:
         sum(episode.simulated for episode in episodes) / (time.monotonic() - started), 1)
     print(json.dumps(found) if arguments.json else '\n' + '\n'.join(
         f'{name}: {value}' for name, value in found.items()))
-    # --json only tells the figures; who runs it to see whether the goal is met gets the answer.
+    # With --json the exit code does not depend on the figures.
     missed = found['false_completions'] > 0 or found['false_refutations_pct'] > 1.0
     return int(missed and not arguments.json)
 
 
 def keep(episodes: list[Episode], folder: Path) -> None:
-    """Write the worst episodes down: false completions first, then false refutations."""
+    """Write the worst episodes to files: false completions first, then false refutations."""
     worst = sorted(
         (episode for episode in episodes if episode.faults or not episode.ended),
         key=lambda episode: (-episode.counts['false_completions'],

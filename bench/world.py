@@ -44,14 +44,14 @@ IDLE_SECONDS = 15.0
 
 
 def ask(process: Process) -> list[float]:
-    """Return CPU time (s) and count."""
+    """Return the CPU time (s) and the count of a process."""
     process.tell()
     found: list[float] = json.loads(process.line())
     return found
 
 
 def cpu_ratio(environment: dict[str, str], folder: str, kind: str, blocks: int) -> float:
-    """Return the CPU time a message of the bridge over that of a plain subscription."""
+    """Return the CPU time per message of the bridge relative to a plain subscription."""
     source = 'joints' if kind == 'capped' else kind
     _, count, rate = KINDS[source]
     topic = f'{kind}_topic'
@@ -62,7 +62,7 @@ def cpu_ratio(environment: dict[str, str], folder: str, kind: str, blocks: int) 
     try:
         for process in (ours, theirs, sender):
             process.line()
-        time.sleep(1.5)  # until the bridge has fitted its QoS to the publisher's
+        time.sleep(1.5)  # until the bridge has matched its QoS to the publisher's
         for block in range(blocks + 2):
             before = ask(ours), ask(theirs)
             sender.tell()
@@ -71,7 +71,7 @@ def cpu_ratio(environment: dict[str, str], folder: str, kind: str, blocks: int) 
             after = ask(ours), ask(theirs)
             if block > 1:  # the first ones warm up
                 read = [later[1] - earlier[1] for earlier, later in zip(before, after)]
-                if kind == 'capped':  # what was sent counts, not what was read of it
+                if kind == 'capped':  # count the sent messages, not those read
                     read[0] = read[1]
                 costs = [(later[0] - earlier[0]) / max(1, messages)
                          for earlier, later, messages in zip(before, after, read)]
@@ -83,7 +83,7 @@ def cpu_ratio(environment: dict[str, str], folder: str, kind: str, blocks: int) 
 
 
 def condition_us() -> float:
-    """Return the µs of one judgement of a condition of three terms on fresh facts."""
+    """Return the time (µs) to evaluate a condition of three terms on fresh facts."""
     from action_lifecycle.world import Condition, parse_facts, WorldModel
     from action_lifecycle.world.watches import Judged
 
@@ -106,7 +106,7 @@ def condition_us() -> float:
 
 
 def confirm_latency(environment: dict[str, str], folder: str) -> float:
-    """Return the time from the deciding sample to the result, over that of a bare server."""
+    """Return the time from the deciding sample to the result, relative to a bare server."""
     from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.action import ConfirmOutcome
     from action_lifecycle_msgs.msg import Condition
@@ -137,7 +137,7 @@ def confirm_latency(environment: dict[str, str], folder: str) -> float:
             sending = clients[name].send_goal_async(goal)
             executor.spin_until_future_complete(sending)
             result = sending.result().get_result_async()
-            pause(executor, 0.02)  # until it is being asked
+            pause(executor, 0.02)  # until the goal is active
             sender.publish(Float64(data=0.0))
             pause(executor, 0.02)
             begin = time.perf_counter()
@@ -152,7 +152,7 @@ def confirm_latency(environment: dict[str, str], folder: str) -> float:
 
 
 def cancel_latency(environment: dict[str, str], folder: str) -> tuple[float, float]:
-    """Return the time from the violating sample to the cancel over a bare node's; longest (ms)."""
+    """Return the time from sample to cancel relative to a bare node, and the maximum (ms)."""
     from action_lifecycle.ros.node.executor import make_executor
     from action_lifecycle_msgs.action import ExecuteMotion
     from action_lifecycle_msgs.msg import Condition, Motion
@@ -212,7 +212,7 @@ def cancel_latency(environment: dict[str, str], folder: str) -> tuple[float, flo
 
 
 class Canceled:
-    """An action server whose goal runs until it is canceled; when that was asked for."""
+    """An action server whose goal runs until it is canceled; `canceled`: time (s) of that."""
 
     def __init__(self, node: Any, name: str) -> None:
         from control_msgs.action import GripperCommand
@@ -239,7 +239,7 @@ class Canceled:
 
 
 def pause(executor: Any, seconds: float) -> None:
-    """Spin for some time."""
+    """Spin for `seconds`."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         executor.spin_once(timeout_sec=0.005)

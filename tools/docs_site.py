@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-MkDocs hook for what the pages have beyond Python-Markdown.
+MkDocs hook that converts the pages to Python-Markdown.
 
-The site has only docs/, so links to other files become plain text. A code block has one word after
-its fence; a second one says how the tests read it.
+The site contains only docs/, so links to other files become plain text. After the fence of a code
+block only the language is kept; the words behind it are for the tests.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def on_page_markdown(markdown: str, page: Any, **site: Any) -> str:
-    """Return the page as Python-Markdown reads it."""
+    """Return the page as Python-Markdown."""
     leaves = r'\.\./' * (page.file.src_uri.count('/') + 1)
     markdown = re.sub(rf'(?<!!)\[([^\]]+)\]\({leaves}[^)]*\)', r'\1', markdown)
     return re.sub(r'^(```\w+) .*$', r'\1', markdown, flags=re.MULTILINE)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Tables of the documentation that are made from registries.
+Generates tables of the documentation from registries.
 
 usage: tools/ros-env python tools/docs_tables.py
 
@@ -56,7 +56,7 @@ TABLES = {'functions': functions, 'reducers': reducers, 'verifiers': verifiers}
 
 
 def with_tables(text: str) -> str:
-    """Return a page with its tables made anew."""
+    """Return a page with its tables generated again."""
     return re.sub(
         r'(<!-- table: (\w+) -->\n).*?(\n<!-- end of table -->)',
         lambda found: f'{found[1]}\n{TABLES[found[2]]()}\n{found[3]}', text, flags=re.DOTALL)

@@ -31,7 +31,7 @@ PACKAGES = ('action_lifecycle', 'action_lifecycle_msgs')
 MARKER = 'ACTION_LIFECYCLE_PRIVATE_ROS'
 SHELLS = ('sh', 'bash', 'zsh', 'ps1')
 PATHS = ('PATH', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH')
-# import name -> rosdep key, of what the package needs and a ROS installation may lack
+# rosdep keys by import name, for dependencies that a ROS installation may lack
 ROSDEP_KEYS = {'pydantic': 'python3-pydantic', 'yaml': 'python3-yaml', 'numpy': 'python3-numpy',
                'redis': 'python3-redis', 'jinja2': 'python3-jinja2', 'rich': 'python3-rich',
                'jsonschema': 'python3-jsonschema', 'dateutil': 'python3-dateutil'}
@@ -52,13 +52,13 @@ INSTEAD = {
                  'install/PACKAGE/share/PACKAGE of this workspace',
     'security': 'ROS 2 itself: keys are not made here',
 }
-"""Verbs of `ros2` that the private Jazzy has not, and what serves instead."""
+"""Verbs of `ros2` that the private Jazzy lacks, with replacements."""
 MISSING = ('the ROS 2 {} that is sourced lacks {}: '
            'run `rosdep install --from-paths . --ignore-src` here')
 
 
 def main(arguments: list[str]) -> int:
-    """Make sure that there is a ROS 2, then become the command."""
+    """Set up ROS 2, then replace this process by the command; returns the exit code if not."""
     if arguments[:1] in (['-h'], ['--help']):
         print(__doc__)
         return 0
@@ -99,12 +99,12 @@ def main(arguments: list[str]) -> int:
 
 
 def is_sourced(environment: dict[str, str]) -> bool:
-    """Tell whether the shell has sourced a ROS installation of the machine."""
+    """Return whether a ROS installation of the machine is sourced."""
     return bool(environment.get('ROS_DISTRO') and environment.get('AMENT_PREFIX_PATH'))
 
 
 def check_sourced(environment: dict[str, str]) -> None:
-    """Raise SetupError when the sourced ROS is too old or lacks what the package imports."""
+    """Raise SetupError if the sourced ROS is too old or lacks a package that is imported."""
     distro = environment['ROS_DISTRO']
     if distro < 'jazzy':  # distributions are named in alphabetical order
         raise SetupError(OLD_ROS.format(distro.capitalize()))
@@ -116,7 +116,7 @@ def check_sourced(environment: dict[str, str]) -> None:
 
 
 def without_private(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
-    """Return the environment as it was before a tools/ros-env around this one changed it."""
+    """Return the environment without the changes of an enclosing tools/ros-env."""
     result = dict(environment)
     outer = result.pop(MARKER, '')
     if outer:
@@ -133,7 +133,7 @@ def without_private(environment: os._Environ[str] | dict[str, str]) -> dict[str,
 
 def add_setup_files(prefixes: Iterable[Path]) -> None:
     """
-    Give each prefix the setup files of all shells, which are empty: PATHS has what they would set.
+    Create empty setup files for all shells in each prefix; `private` sets the variables instead.
 
     The setup files of a workspace that is built on these prefixes source them.
     """

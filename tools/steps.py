@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Announce each step of a long command and say how long it took."""
+"""Prints the steps of a long command and their durations."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import time
 
 
 def say(text: str) -> None:
-    """Print one line of progress on stderr, so that stdout stays the command's own."""
-    sys.stderr.write(f'== {text}\n')  # at once, also from several threads
+    """Print a line of progress to stderr; stdout is for the output of the command."""
+    sys.stderr.write(f'== {text}\n')  # one write, so that lines of several threads do not mix
     sys.stderr.flush()
 
 
 @contextmanager
 def step(name: str) -> Iterator[None]:
-    """Announce `name`; after the block, also a failed one, say how many seconds it took."""
+    """Print `name`; after the block, also if it fails, print its duration (s)."""
     say(f'{name} …')
     start = time.monotonic()
     try:
@@ -32,7 +32,7 @@ def step(name: str) -> Iterator[None]:
 
 
 def run_all(steps: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """Run every step's command, also after a failure; return the names of the failed steps."""
+    """Run the commands of all steps, also after a failure; returns the names of failed steps."""
     failed = []
     for name, command in steps:
         sys.stdout.flush()

@@ -1,7 +1,11 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The console command `action_lifecycle`."""
+"""
+The console command `action_lifecycle`.
+
+verbs: a module for each verb; running: display of running flows; operators: answers to questions.
+"""
 
 from .main import main
 

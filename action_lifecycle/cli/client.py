@@ -59,7 +59,7 @@ class Client:
         self, done: Callable[[], bool], seconds: float, what: str, name: str = '',
     ) -> None:
         """
-        Run callbacks until `done()`; raises `NotThere` with the text `what` after `seconds`.
+        Run callbacks until `done()`; raises `NotThere` with the message `what` after `seconds`.
 
         `name`: the awaited service, topic or action with its namespace. If given, the error lists
         the namespaces that offer it.
@@ -141,7 +141,7 @@ class Client:
         return accepted(answer) if check else answer
 
     def flow_action(self, wait: float) -> ActionClient:
-        """Return a client of the action node's `execute_flow`, once they know each other."""
+        """Return a client of the action node's `execute_flow` once both are discovered."""
         action = ActionClient(self.node, ExecuteFlow, f'{NODE}/execute_flow')
         name = self.node.resolve_service_name(f'{NODE}/execute_flow')
         self.until(action.server_is_ready, wait, f"the action '{name}' is not there", name)

@@ -128,7 +128,7 @@ def spent(flow: Any, action: Any, age: float = 0.0) -> str:
 
 
 def waits_for(action: Any) -> str:
-    """Describe what a person must clear before the action can go on; '' if nothing."""
+    """Return what a person must clear before the action can continue; '' if nothing."""
     kind, _, why = action.blocked_reason.partition(': ')
     return f'waits: {why}; check the robot, then call ~/clear_stop' if kind == 'dependency' else ''
 

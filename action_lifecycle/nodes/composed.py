@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The three nodes in one process, on one executor."""
+"""Runs the bridge, the ledger node and the action node in one process, on one executor."""
 
 from __future__ import annotations
 

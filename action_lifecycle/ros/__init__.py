@@ -1,4 +1,8 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""rclpy adapters: managed nodes, executors, QoS, types by name, clients of action servers."""
+"""
+rclpy adapters for the nodes and the console command.
+
+node: managed nodes; calls: services, goals; interfaces: message types, QoS; conversions: messages.
+"""

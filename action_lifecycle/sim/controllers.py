@@ -69,9 +69,9 @@ class ArmController:
     cancel, a violated tolerance and the e-stop decelerate within LIMITS; the result comes at
     standstill.
 
-    A time stamp of zero starts at once, one in the future waits. Position tolerances are as in
-    ros2_control: zero is the default, negative is no tolerance. `motions_started` counts the goals
-    whose motion has begun.
+    A trajectory with a stamp of zero starts at once, otherwise at its stamp. Position tolerances
+    are as in ros2_control: zero is the default, negative is no tolerance. `motions_started` counts
+    the goals whose motion has begun.
     """
 
     def __init__(self, period: float, steps: int) -> None:

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Plain twins of the ROS messages that the cell speaks, for use without ROS.
+Plain equivalents of the ROS messages of the cell, for use without ROS.
 
 Each class has the name and the attributes of its ROS message (of std_msgs, geometry_msgs,
-sensor_msgs, trajectory_msgs, control_msgs), so code that reads one reads the other. Units and
-frames are those of REP 103: metres, radians, newtons, seconds.
+sensor_msgs, trajectory_msgs, control_msgs), so the same code can read both. Units and frames are
+those of REP 103: metres, radians, newtons, seconds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Duration:
 
 @dataclass(slots=True)
 class Header:
-    """When it was measured, and in which frame (std_msgs/Header)."""
+    """Time and frame of a measurement (std_msgs/Header)."""
 
     stamp: Time = field(default_factory=Time)
     frame_id: str = ''
@@ -93,7 +93,7 @@ class WrenchStamped:
 
 @dataclass(slots=True)
 class JointState:
-    """sensor_msgs/JointState: lists of one length, joint by joint."""
+    """sensor_msgs/JointState: lists of equal length, with one element for each joint."""
 
     header: Header = field(default_factory=Header)
     name: list[str] = field(default_factory=list)
@@ -106,7 +106,7 @@ Message = JointState | PoseStamped | WrenchStamped
 
 
 class Sample(NamedTuple):
-    """One message of one topic, at the moment it becomes known."""
+    """A message of a topic, returned when the sensor delivers it."""
 
     topic: str
     message: Message
@@ -124,7 +124,7 @@ class JointTrajectoryPoint:
 
 @dataclass(slots=True)
 class JointTrajectory:
-    """trajectory_msgs/JointTrajectory: a stamp of zero starts at once."""
+    """trajectory_msgs/JointTrajectory; with a stamp of zero it starts at once."""
 
     header: Header = field(default_factory=Header)
     joint_names: Sequence[str] = ()

@@ -22,7 +22,7 @@ class GoalRejected(LifecycleError):
     """A goal that a controller does not accept; `code` is an error_code of the action's result."""
 
     def __init__(self, code: int, reason: str) -> None:
-        """Refuse with `code` for `reason`, a sentence."""
+        """Create the error with its `code`; `reason` is the message."""
         self.code = code
         self.reason = reason
         super().__init__(reason)

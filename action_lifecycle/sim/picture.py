@@ -103,7 +103,7 @@ def by_opengl(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.uint
 
 
 def by_matplotlib(model: mujoco.MjModel, data: mujoco.MjData) -> npt.NDArray[np.uint8]:
-    """Return the picture (HEIGHT, WIDTH, 3): the faces that look at the camera, far ones first."""
+    """Return the picture (HEIGHT, WIDTH, 3): the faces towards the camera, far ones first."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
@@ -166,7 +166,7 @@ def _patches(corners: Array, most: float) -> list[Array]:
 def main(arguments: list[str]) -> int:
     """Draw the state given on standard input; arguments: the renderer and the file."""
     renderer, path = arguments[0], Path(arguments[1])
-    os.nice(1)  # the cell has priority; at 5 it took 50 s beside busy programs
+    os.nice(1)  # the cell has priority; at niceness 5 a drawing took 50 s on a busy machine
     state: dict[str, Any] = json.load(sys.stdin)
     model, data, _ = build(CellConfig(slippery=state['slippery']))
     data.qpos[:] = state['qpos']

@@ -12,7 +12,7 @@ The cell's sensors: encoders, force at the fingertips, part camera.
 
 The finger_joint is the gap between the pads; its effort is negative while it closes. The force is
 what acts on both pads, tared with the empty gripper: x and z are their sum (z is minus the carried
-weight), y is the squeeze, the mean of both normal forces, which a sum would cancel. A camera pose
+weight), y is the mean of both normal forces, as their sum would be zero. A camera pose
 has the stamp of its exposure and is delivered `camera_delay` later. A part is not detected while
 fewer than 7 of 9 points of its top are visible from the camera (tested with rays).
 """
@@ -46,7 +46,7 @@ TOPICS = ('joint_states', 'gripper/wrench', *(f'camera/{p}/pose' for p in PARTS)
 JOINT_PERIOD = 8_000_000  # ns
 FRAME_PERIOD = 100_000_000  # ns, of the camera
 
-# Standard deviation of the noise and step of the digits, for x, y, z (m), yaw (rad), gap (m)
+# Standard deviation of the noise and resolution, for x, y, z (m), yaw (rad), gap (m)
 POSITION_NOISE = np.array([5e-6, 5e-6, 5e-6, 5e-5, 5e-5])
 POSITION_STEP = np.array([1e-5, 1e-5, 1e-5, 1e-4, 5e-5])
 VELOCITY_NOISE = np.array([2e-4, 2e-4, 2e-4, 1e-3, 3e-4])
@@ -155,6 +155,6 @@ def _header(now: int, frame: str = '') -> Header:
 
 
 def _digits(values: Array, step: Array | float) -> list[float]:
-    """Return the values rounded to whole steps."""
+    """Return the values rounded to multiples of `step`."""
     rounded: list[float] = (np.rint(values / step) * step).tolist()
     return rounded

@@ -1,4 +1,4 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What `operator` and `respond` show to people who answer questions."""
+"""The verbs `operator` and `respond`, with which people answer questions."""

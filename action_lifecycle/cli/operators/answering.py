@@ -150,7 +150,7 @@ def answer_one(questions: Questions, options: argparse.Namespace, actor: str) ->
     if not found:
         raise questions.nothing(options)
     answer, behind = split_answer(options.answer, found[0].request.options)
-    if behind:  # --comment gives the comment; the text is a free answer
+    if behind:  # --comment gives the comment, so ANSWER has none
         answer = options.answer
     accepted(questions.answer(found[0], answer, actor, options.comment, options.wait))
     print(f'{found[0].request.id} {answer}')

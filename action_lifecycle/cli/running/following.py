@@ -277,13 +277,13 @@ class _Following:
                 self._say_if_new(action.action_id, words and f'{action.action_id:<16} {words}')
 
     def _say(self, words: str) -> None:
-        """Print a text unless it was printed before."""
+        """Print a message unless it was printed before."""
         if words not in self.said:
             self.said.add(words)
             self.console.print(Text(words, 'yellow'), soft_wrap=True)
 
     def _say_if_new(self, subject: str, words: str) -> None:
-        """Print a text unless it is the last one printed for this subject."""
+        """Print a message unless it is the last one printed for this subject."""
         if words and words != self.last_said.get(subject, ''):
             self.last_said[subject] = words
             self.console.print(Text(words, 'dim'), soft_wrap=True)

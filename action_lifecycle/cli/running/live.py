@@ -43,7 +43,7 @@ def watch(options: argparse.Namespace) -> int:
 
 
 class _Flows:
-    """The flows of a robot, or one of them, with the lines that stand below."""
+    """The tables of all flows of a robot, or of one, and the lines below them."""
 
     def __init__(self, client: Any, flow_id: str) -> None:
         self._node = client.node

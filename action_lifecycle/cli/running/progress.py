@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Progress of a flow in lines: few for an action without problems, all for one with."""
+"""Formats the progress of a flow as lines; the normal course of an action needs few lines."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ChangeLines:
         self._taken: set[int] = set()
 
     def misses(self, change: Any) -> bool:
-        """Whether an earlier change of the action has not come yet."""
+        """Whether an earlier change of the action has not been received yet."""
         return bool(change.previous_seq) and change.previous_seq not in self._taken
 
     def take(self, change: Any) -> str:

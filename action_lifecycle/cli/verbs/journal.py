@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The verb `journal`: check a journal file, or write its rows as text."""
+"""The verb `journal`: checks a journal file, or exports its rows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Write all rows as text, to a file or to stdout."""
+    """Write all rows in the format of `--format`, to a file or to stdout."""
     from ...journal.export import export_rows
     with contextlib.ExitStack() as stack:
         stream = sys.stdout

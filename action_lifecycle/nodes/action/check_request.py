@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Makes the request with which the bridge checks an action before anything moves."""
+"""Creates the request with which the bridge checks an action before anything moves."""
 
 from __future__ import annotations
 

@@ -80,18 +80,18 @@ class ActionLifecycleNode(ManagedNode):
     | calls | `<bridge>/execute_motion`, `<bridge>/confirm_outcome` | actions of the bridge |
     | calls | `<bridge>/check`, `<bridge>/evaluate`, `<bridge>/clear_stop` | of the bridge |
     | calls | the service that `planner` names | action_lifecycle_msgs/srv/Plan |
-    | listens to | `<ledger>/sync` | action_lifecycle_msgs/msg/LedgerSync |
-    | calls | the services that `verify` names | as `verify` says |
+    | subscribes to | `<ledger>/sync` | action_lifecycle_msgs/msg/LedgerSync |
+    | calls | the services that `verify` names | of any type |
     | reads | `<bridge>/facts` | action_lifecycle_msgs/msg/WorldState |
 
     Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list):
     folders of the flows that goals give by name; `bridge` (string): name of the bridge node;
-    `bridge_timeout` (double, s): how long to wait for a bridge that is away; `ledger` (string):
+    `bridge_timeout` (double, s): maximum wait for a bridge that is away; `ledger` (string):
     name of the ledger node; `durability.KIND` (process, power); `compact_keep` (int, rows) and
     `compact_unsynced` (bool): what compaction keeps of the journal; `second_goal` (refuse,
     attach): treatment of a goal with the id of a running flow; `recipe_folder` (string);
-    `planner` (string): name of the service that makes flows from requests in words;
-    `planner_timeout` (double, s): maximum time for its answer.
+    `planner` (string): name of the service that makes flows from requests in natural language;
+    `planner_timeout` (double, s): maximum time for its response.
     """
 
     def __init__(self, **kwargs: Any) -> None:

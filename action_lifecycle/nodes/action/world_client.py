@@ -4,8 +4,8 @@
 """
 The lifecycle's world: client of the actions of the WorldModelBridge node.
 
-If the bridge goes away during a motion, the controller may go on with the motion. When the bridge
-is back, it is asked to follow the same goal, never to start it again.
+If the bridge goes away during a motion, the controller may continue the motion. When the bridge is
+back, it gets a request to follow the same goal, never to start it again.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class _Call:
 
     @property
     def note(self) -> str:
-        """How long the bridge was away during the goal, as text; '' if it was not."""
+        """How long the bridge was away during the goal, for messages; '' if it was not."""
         return f'the world model bridge did not answer for {self._away:.1f} s' \
             if self._away else ''
 
@@ -245,7 +245,7 @@ class _Motion(_Call):
         return uuid.UUID(self.request.goal_id[:2 * OF_MOTION] + uuid.uuid4().hex[2 * OF_MOTION:])
 
     def may_go(self) -> bool:
-        """Wait until a bridge that has just started has received its safety topics."""
+        """Return False until a bridge that has just started has received its safety topics."""
         return self.resume or self.bridge.safety_known
 
     def goal(self) -> ExecuteMotion.Goal:

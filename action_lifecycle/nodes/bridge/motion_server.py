@@ -31,7 +31,7 @@ from ...world.facts.facts_file import TOPIC
 from ...world.model import WorldModel
 from ...world.safety.safety import SafetyStatus
 
-REMEMBERED = 100  #: number of motions whose end can still be asked for with `resume`
+REMEMBERED = 100  #: number of ended motions whose result a goal with `resume` still gets
 STOP_TIMEOUT = 3.0  #: s, if the request gives none
 
 
@@ -50,7 +50,7 @@ class MotionServer:
             ExecuteMotion, '~/execute_motion', self._execute, accept=facts.timed,
             cancel=self._cancel)
 
-    # -- used by motions (bridge_motion.Bridge)
+    # -- used by motions (motion.Bridge)
 
     def client(self, server: str, type_name: str) -> MotionClient:
         """Return the client of a server; it is kept, so that discovery happens once."""
@@ -67,7 +67,7 @@ class MotionServer:
         return self._guard.trouble()
 
     def note_motion(self) -> None:
-        """Record that something may move: from now on a silent safety topic latches a stop."""
+        """Record that something may move: from now on a stale safety topic latches a stop."""
         self._guard.note_motion(True)
 
     # -- called by the node
@@ -195,7 +195,7 @@ def checked_request(goal: ExecuteMotion.Goal, facts: FactSet) -> MotionRequest:
     request = motion_request_from(goal)
     for label, conditions in (('maintain', request.maintain),
                               ('stopped', [request.stopped] if request.stopped else [])):
-        # here `hold` needs not fit into `within`
+        # `hold` may exceed `within` here
         timeless = [dataclasses.replace(condition, hold=0.0) for condition in conditions]
         wrong = [f'{label}: {fault}'
                  for _, fault in condition_faults(timeless, facts, request.parameters)]

@@ -95,7 +95,7 @@ class WorldModelBridge(ManagedNode):
             self._questions.cancel_all()
 
     def busy(self) -> bool:
-        """Whether a motion has not been seen to stop yet."""
+        """Whether a motion runs, or its stop is not confirmed yet."""
         return self._motions is not None and bool(self._motions.running())
 
     def cleanup(self) -> None:

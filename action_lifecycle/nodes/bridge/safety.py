@@ -26,7 +26,7 @@ from ...world.safety.safety import Safety, SafetyMonitor, SafetyStatus
 from ...world.safety.stop_file import StopFile
 
 _LEVELS = {Safety.READY: OK, Safety.NOT_READY: WARN, Safety.STOPPED: ERROR}
-PATIENCE = 3.0  #: s until the log says that a safety topic was not seen yet
+PATIENCE = 3.0  #: time (s) after which missing safety messages are logged
 LOOK = 0.25  #: period (s) at which the publishers of the safety topics are checked
 
 
@@ -87,7 +87,7 @@ class Guard:
         return why
 
     def note_motion(self, moved: bool) -> None:
-        """Record that a motion begins; False: there was none since activation."""
+        """Record whether a motion has begun since activation."""
         self.monitor.moved = moved
 
     def publish(self) -> None:
@@ -110,9 +110,10 @@ class Guard:
 
     def destroy(self) -> None:
         """
-        Unsubscribe and stop publishing; the orderly shutdown.
+        Unsubscribe and stop publishing, at an orderly shutdown.
 
-        Drivers often end before the bridge, so a stop for a silent topic is removed from the file.
+        A stop because of a stale topic is removed from the file, as drivers often end before the
+        bridge.
         """
         if self.status.code is ErrorCode.SAFETY_STALE:
             self._keep(None)
@@ -187,7 +188,7 @@ class Guard:
                 f'safety: NOT_READY: {self.status.reason}{self._why_unseen()}; no motion starts')
 
     def _why_unseen(self) -> str:
-        """Return a reason why a topic was never received, as text to append; '' if none."""
+        """Return why a topic was never received, as a suffix for messages; '' if not known."""
         if self.status.state is not Safety.NOT_READY:
             return ''
         reader = next(reader for _, reader in self._readers if reader.name == self.status.topic)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Describes evidence of the world model in words: values of facts, and why a fact has none."""
+"""Formats evidence of the world model: the values of facts, or why a fact has no value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IS = {TruthValue.TRUE: 'is true', TruthValue.FALSE: 'is false',
 
 
 def in_words(evidence: Iterable[Evidence], topics: Topics) -> str:
-    """Describe the evidence of conditions in words, those that are not true first."""
+    """Format the evidence of conditions as a string; conditions that are not true come first."""
     entries = sorted(evidence, key=lambda entry: entry.verdict is TruthValue.TRUE)
     return '; '.join(
         f'{entry.condition}: {entry.expression} {_IS[entry.verdict]} ('
@@ -42,7 +42,7 @@ def _fact_in_words(fact: FactValue, now: float, topics: Topics) -> str:
 
 
 def silence(fact: FactValue, now: float, topics: Topics) -> str:
-    """Explain why a fact has no value at `now` (s): its topic, and the age of its last sample."""
+    """Return why a fact has no value at `now` (ROS time, s), with topic and age of the sample."""
     topic = topics.get(fact.topic, fact.topic)
     if fact.stamp <= 0:
         why = topics.why(fact.topic) if topic else ''

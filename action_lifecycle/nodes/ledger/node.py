@@ -4,9 +4,9 @@
 """
 The ledger node: answers queries from the journal and syncs it to the ledger of the fleet.
 
-It works also while the action node is down. It only reads the journal, and the network has a
-thread of its own, so it can't block an action. It also takes requests of the fleet and has the
-action node run them.
+It also works while the action node is down. It only reads the journal, and uses the network in a
+separate thread, so it can't block an action. It takes requests of the fleet, which the action node
+then runs.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class LedgerNode(ManagedNode):
                 patience=float(self.parameter('work_min_idle')))
 
     def activate(self) -> None:
-        """Start to sync, and publish the state at once."""
+        """Start the sync, and publish its state at once."""
         if self.url:
             self.ledger = open_ledger(
                 self.url, self.robot, retention=float(self.parameter('retention')),
@@ -154,7 +154,7 @@ class LedgerNode(ManagedNode):
         self.operators.topic.publish()
 
     def deactivate(self) -> None:
-        """Stop to sync; the next activation continues at the last synced row."""
+        """Stop the sync; the next activation continues at the last synced row."""
         if self.network is not None:
             self.network.stop()
             self.network = self.claims = None
@@ -252,7 +252,7 @@ class LedgerNode(ManagedNode):
 
 
 def _url_fault(url: str) -> str:
-    """Return what is wrong with a URL."""
+    """Return the fault of a URL; '' if it is valid."""
     try:
         if url:
             check_url(url)

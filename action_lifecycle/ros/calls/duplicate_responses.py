@@ -16,15 +16,15 @@ from ..node.rclpy_internals import replace_lookup
 
 class Answers:
     """
-    The responses to one client's requests; calls `again(goal id, first, second)` for duplicates.
+    Calls `again(goal_id, first, second)` for a duplicate response to a request of one client.
 
-    An executor looks up the pending request of each response; this class replaces the lookup.
+    It replaces the lookup of the pending request that the executor does for each response.
     """
 
     def __init__(self, client: Any, again: Callable[[bytes, Any, Any], None]) -> None:
         self._again = again
         self._goals: dict[Future, bytes] = {}
-        self._answered: dict[int, Future] = {}  # by number of request
+        self._answered: dict[int, Future] = {}  # by request number
         replace_lookup(client, self._of_request)
 
     def expect(self, goal_id: UUID, answer: Future) -> Future:

@@ -30,7 +30,7 @@ from ..node.timers import Timeout
 LOOK = 0.1  #: polling period (s) for a server to appear
 ASK_TWICE = 0.5  #: delay (s) before a server that does not know a goal is asked again
 BUSY = 4
-"""Factor of `silence` for a goal whose server is heard about other goals."""
+"""Factor of `silence` while messages about other goals arrive from the same server."""
 
 ENDED = (GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED)
 
@@ -66,13 +66,13 @@ class CallEnd:
 @dataclass(frozen=True)
 class GoalPolicy:
     """
-    How long a goal waits; times in s.
+    The time limits of a goal, in s.
 
     `appear` limits the wait for the server. `accept` limits the wait until the goal is accepted or
-    rejected; then it is canceled, as it may still be executed. `repeat`: delay after which the
-    result is requested again, since a response may be lost; each delay is twice the one before.
-    The server counts as gone if it is not discovered any more, which is checked each `watch`, or
-    after `silence` without a response or feedback. `settle`: time to wait for a second, different
+    rejected; then the goal is canceled, as it may still be executed. `repeat`: delay after which
+    the result is requested again, since a response may be lost; it doubles each time. The server
+    counts as gone if it is no longer discovered, which is checked every `watch` s, or after
+    `silence` s without a response or feedback. `settle`: time to wait for a second, different
     result.
     """
 
@@ -208,7 +208,7 @@ class GoalCall:
                 self._client.cancel(self._goal_id)
             return
         self._note_message()
-        if accepted and not self._running:  # else it is known by its feedback
+        if accepted and not self._running:  # else feedback has come before
             self._run()
         elif not self._running:
             self._fail(Ending.REJECTED, stopped=True)

@@ -131,7 +131,7 @@ class MotionGoal(GoalCall):
         client.on_second_answer[goal_id.bytes] = self._answered_twice
 
     def outcome(self, end: CallEnd) -> GoalEnd:
-        """Return the meaning of an end."""
+        """Convert the end of the call to a GoalEnd."""
         server = f"server '{self._client.server}'"
         if end.how is Ending.RESULT:
             said = _WORDS[end.status]
@@ -167,7 +167,7 @@ class MotionGoal(GoalCall):
 
 
 def describe(said: str, result: Any) -> str:
-    """Return the status with the error code and text of the result, as text."""
+    """Return the status, followed by the error code and error string of the result."""
     owner, code = result, getattr(result, 'error_code', None)
     text = getattr(result, 'error_string', '') or getattr(result, 'error_msg', '')
     if hasattr(code, 'val'):  # moveit_msgs/msg/MoveItErrorCodes

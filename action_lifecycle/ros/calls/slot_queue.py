@@ -18,7 +18,7 @@ class Line:
         self._calling = False
 
     def join(self, turn: Turn) -> None:
-        """Add a turn to the queue; it is called when there is a free slot, maybe at once."""
+        """Add a turn to the queue; it is called when a slot is free, which may be at once."""
         self._waiting.append(turn)
         self._call()
 
@@ -28,7 +28,7 @@ class Line:
         self._call()
 
     def _call(self) -> None:
-        if self._calling:  # a called turn may leave at once: continue the loop, no recursion
+        if self._calling:  # a turn has left during its call: the loop below continues
             return
         self._calling = True
         try:
@@ -42,7 +42,7 @@ class Line:
 
 
 class Turn:
-    """Waits once in a line until `go` is called, and then has a slot until `leave`."""
+    """One wait for a slot: calls `go` when it has one, and keeps it until `leave`."""
 
     def __init__(self, line: Line, go: Callable[[], None]) -> None:
         self._line = line

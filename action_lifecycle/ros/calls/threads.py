@@ -22,7 +22,7 @@ def from_thread(node: ManagedNode, future: ThreadFuture[Any]) -> Future:
     """
     Return a future to be awaited in the executor's thread.
 
-    It is done when `future`, of another thread, is; read the result there.
+    It is done, without a result, when `future`, of another thread, is done.
     """
     done: Any = Future(executor=node.executor)
 
@@ -73,7 +73,7 @@ async def in_executor(node: ManagedNode, start: Callable[[], Any]) -> Any:
 def start_call(
     node: ManagedNode, make: Callable[[], GoalCall | ServiceCall]
 ) -> tuple[Callable[[], None], asyncio.Future[Any]]:
-    """Start a call from an asyncio loop; returns a function that cancels it, and its `done`."""
+    """Start a call from an asyncio loop; returns a function that cancels it, and its future."""
     calls: list[GoalCall | ServiceCall] = []
 
     def start() -> Any:

@@ -65,7 +65,7 @@ def to_json(message: Any) -> str:
 
 def json_or_text(text: str) -> Any:
     """
-    Return the value of a JSON text; the text itself if it is not valid JSON.
+    Return the value of a JSON string; the string itself if it is not valid JSON.
 
     Infinities and NaN become strings.
     """

@@ -48,7 +48,7 @@ def condition_from(message: msg.Condition) -> Condition:
 
 
 def parameters_from(text: str) -> ConditionParameters:
-    """Return the parameters of a request; raises LifecycleError if they are no JSON object."""
+    """Return the parameters of a request; raises LifecycleError unless they are a JSON object."""
     return ConditionParameters(read_object(text, 'parameters_json'))
 
 

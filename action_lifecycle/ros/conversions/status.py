@@ -20,7 +20,7 @@ from ...lifecycle.states import ActionOutcome, ActionState, ErrorCode, LEDGER_ST
 from ...lifecycle.text_format import printable
 
 LONGEST_QUESTION = 500
-"""Maximum number of characters of a question in a line."""
+"""Maximum number of characters of a question that is formatted as a line."""
 _NO_GOAL = to_uuid('')
 _PLAIN_STATUS = {state.value: status.value for state, status in LEDGER_STATUS.items()}
 
@@ -112,7 +112,7 @@ def request_to(request: OpenRequest) -> msg.OperatorRequest:
 
 
 def asked_in_words(request: msg.OperatorRequest) -> str:
-    """Return an open question as a line: action, text, options, time limit, how to answer."""
+    """Return an open question as one line: action, question, options, deadline, how to answer."""
     about = '/'.join(filter(None, (request.flow_id, request.action_id))) or request.kind
     options = f" ({', '.join(request.options)})" if request.options else ''
     seconds = to_seconds(request.deadline) - to_seconds(request.stamp)

@@ -1,4 +1,4 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Message, service and action types by name, their fields, QoS and conversions."""
+"""Message, service and action types by name, their fields and limits, names, and QoS."""

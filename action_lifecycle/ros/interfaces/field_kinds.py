@@ -71,7 +71,7 @@ class _PathWalk:
 
     def __init__(self, cls: Any, path: str) -> None:
         self.path = path
-        self.owner = cls  #: of the last field
+        self.owner = cls  #: message class of the last field
         self.owners = [cls]
         self.name = ''
         self.type: Any = None  #: type reached so far; None: the message `owner`

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 MAX_DOCUMENT = 4 * 1024 * 1024  #: characters of a flow, an edit, JSON
-MAX_TEXT = 65_536  #: characters of any other text
+MAX_TEXT = 65_536  #: characters of any other string
 MAX_ITEMS = 20_000  #: of a sequence
 DOCUMENTS = frozenset(('flow', 'flow_yaml', 'edit_yaml'))  #: fields, and those named *_json
 _CONTROL = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]')

@@ -4,8 +4,8 @@
 """
 Fills goal messages from plain data and checks each value against the field's type.
 
-`{"fact": name}` and `{"expr": text}` are placeholders for values that are filled in when the goal
-is sent.
+`{"fact": name}` and `{"expr": expression}` are placeholders for values that are filled in when the
+goal is sent.
 """
 
 from __future__ import annotations

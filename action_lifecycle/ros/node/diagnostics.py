@@ -18,7 +18,7 @@ from .guarded_node import GuardedNode
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 PERIOD = 'diagnostic_updater.period'
 USE_FQN = 'diagnostic_updater.use_fqn'
-LATE = 0.1  #: maximum delay (s) of a timer that counts as in time
+LATE = 0.1  #: delay (s) above which a timer counts as late
 
 
 class Health(NamedTuple):

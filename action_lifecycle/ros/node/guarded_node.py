@@ -4,7 +4,7 @@
 """
 A node whose callbacks are guarded and whose entities are destroyed at cleanup.
 
-It is what timers, diagnostics and clients need of a managed node, see lifecycle_node.py.
+Timers, diagnostics and clients use it; ManagedNode in lifecycle_node.py extends it.
 """
 
 from __future__ import annotations

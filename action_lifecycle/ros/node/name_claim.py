@@ -49,7 +49,7 @@ def _holder(address: str) -> str:
         asked.setblocking(False)
         try:
             asked.connect(address)
-        except OSError:  # too many have asked, or it has just ended
+        except OSError:  # too many refused claims, or the process has just ended
             return 'another process'
         credentials = asked.getsockopt(
             socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize('3i'))

@@ -7,7 +7,7 @@ Runs managed nodes in this process until a signal, then lets them stop their wor
 rclpy's signal handlers invalidate the context at once, so that no goal can be canceled. So this
 module has its own handlers. Python does not run handlers while spin() waits in C++, so a thread
 reads the signal from a wake-up descriptor and ends the spinning. If a callback blocks, the process
-ends anyway, as the journal survives an end at any time.
+ends after a time limit; the journal stays valid whenever the process ends.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What this package uses of rclpy beyond its documented interface, in one place.
+All uses of undocumented parts of rclpy.
 
 Checked with rclpy 7.1.11 (Jazzy), by the tests, and in the sources of 3.3.15 (Humble) and 8.0.0.
 """
@@ -29,15 +29,15 @@ def declared_parameters(node: Node) -> Collection[str]:
 
 def parameter_overrides(node: Node) -> dict[str, Any]:
     """
-    Return the parameters with which the node was started, by name; changes take effect.
+    Return the parameters with which the node was started, by name; it can be changed.
 
-    rclpy has no access to those that are not declared.
+    rclpy gives no access to undeclared parameters.
     """
     return node._parameter_overrides
 
 
 def lifecycle_state(node: Any) -> str:
-    """Return the label of a lifecycle node's state, which rclpy tells only by a service."""
+    """Return the label of a lifecycle node's state; rclpy gives it only by a service."""
     return str(node._state_machine.current_state[1])
 
 
@@ -78,7 +78,7 @@ def drop_late_responses(service: Any) -> None:
 
 def replace_lookup(client: Any, lookup: Callable[[Callable[..., Future], int], Future]) -> None:
     """
-    Let `lookup(original, number)` find the future for a response, by the request's number.
+    Have `lookup(original, number)` return the future for a response, by the request number.
 
     rclpy drops a response to a request that is not pending, and has no callback for it; its own
     action client only logs one: https://github.com/ros2/rclpy/pull/474.

@@ -32,7 +32,7 @@ from ..interfaces.qos import sensor_qos
 from ..interfaces.types import message_class
 from ...world.facts.facts_file import QosSpec
 
-#: no default QoS events, which are waitables (see ManagedNode.keep); `look` reports more
+#: no default QoS events, which are waitables (see GuardedNode.keep); `discover` reports more
 SILENT = SubscriptionEventCallbacks(use_default_callbacks=False)
 LOOK_SOON = 0.2  #: polling period (s) while a needed topic has no publisher
 LOOK = 1.0  #: polling period (s) of the publishers otherwise
@@ -124,7 +124,7 @@ class TopicReader:
                 f"carries {', '.join(strange)}; the facts file says {self.need.type}")
 
     def why_silent(self) -> str:
-        """Return why no sample comes, by the publishers; '' if there is no reason."""
+        """Return why no samples arrive, as far as the publishers show it; '' if they do not."""
         fitting, strange = self.publishers()
         return '' if fitting else strange or 'nobody publishes it'
 

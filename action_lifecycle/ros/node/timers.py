@@ -212,8 +212,8 @@ class Alarm:
     """
     Calls back at a time of a clock; it can be set again as often as needed.
 
-    It may ring early (after a jump of ROS time, or if it was set to a later time), so the callback
-    must check the clock.
+    It may call back early (after a jump of ROS time, or if it was set to a later time), so the
+    callback must check the clock.
     """
 
     def __init__(self, node: GuardedNode, callback: Callable[[], None], *, ros_time: bool) -> None:
@@ -223,7 +223,7 @@ class Alarm:
         self._queue.on_jump[id(self)] = self._ring
 
     def set(self, time: float) -> None:  # noqa: A003
-        """Ring at `time` (s), unless an earlier time is set."""
+        """Call back at `time` (s), unless an earlier time is set."""
         if self._entry is not None:
             if time >= self._entry.time:
                 return

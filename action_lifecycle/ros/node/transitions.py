@@ -53,7 +53,7 @@ class TransitionNode(LifecycleNode):
         """Stop the work; called after `halt`."""
 
     def cleanup(self) -> None:
-        """Release what `configure` made, even if it made only a part; see also `defer`."""
+        """Release what `configure` created, also if it has failed halfway; see also `defer`."""
 
     # -- overridden by ManagedNode
 
@@ -136,7 +136,7 @@ class TransitionNode(LifecycleNode):
     def _release(self, name: str) -> TransitionCallbackReturn:
         answer = self._transition(name, self.cleanup)
         self._close()
-        return answer if answer == SUCCESS else ERROR  # what it had is gone
+        return answer if answer == SUCCESS else ERROR  # the entities are destroyed
 
     def _transition(self, name: str, *steps: Callable[[], None]) -> TransitionCallbackReturn:
         try:

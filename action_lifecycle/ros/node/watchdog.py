@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 LIMIT = 0.02  #: default limit (s) for a callback
-HARM = 10  #: multiple of the limit from which on a callback is logged as a warning
+HARM = 10  #: multiple of the limit at which a callback is logged as a warning
 QUIET = 10.0  #: minimum time (s) between two log lines on the same callback
 
 now = time.perf_counter
@@ -21,8 +21,8 @@ class Watchdog:
     """
     Counts callbacks that take longer than `limit` s and reports their names.
 
-    `tell` gets the messages; `warn` gets those on callbacks that took HARM times the limit, as
-    they delay the other callbacks of the process noticeably.
+    It calls `warn(message)` for callbacks that took at least HARM times the limit, as they delay
+    the other callbacks of the process noticeably, and `tell(message)` for the others.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Watchdog:
             if self.harms(took):
                 self._warn(text)
             else:
-                self._tell(text)  # on a line of its own: rclpy wants one severity per line
+                self._tell(text)  # a separate line: rclpy permits one severity per line of code
             self._told[name] = end, 0
         else:
             self._told[name] = told, unsaid + 1

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Has the bridge check, before anything moves, all that a flow needs."""
+"""Checks flows with the bridge's service `check`, before anything moves."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class FlowCheck:
         """
         Raise `FlowRefused` with all faults, each with file and line.
 
-        `told` is called with a text that says what the check waits for.
+        `told(message)` is called when the check starts to wait, with what it waits for.
         """
         await self._time(told)
         round_ = _Round(self._node.steady())
@@ -96,7 +96,7 @@ class FlowCheck:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
 
     async def _time(self, told: Callable[[str], None]) -> None:
-        """Wait until ROS time is known, so that nothing is stamped with zero."""
+        """Wait until ROS time is known; stamps would be zero before."""
         end = self._node.steady() + self._wait
         if not self._node.timed():
             told(f'waiting for up to {self._wait:g} s for the time on /clock (use_sim_time)')
@@ -150,7 +150,7 @@ class FlowCheck:
             if round_.same % AT_ONCE == 0:
                 await sleep(self._node, 0.001)
             return []
-        # The wait is shared: the time that one action has waited counts for the next.
+        # All actions share the wait: time spent for one action is subtracted for the next.
         declared = max((step.server_timeout for step in action.motion), default=0.0)
         wait = max(0.0, min(declared, LONGEST, round_.started + declared - self._node.steady()))
         try:
@@ -179,7 +179,7 @@ class FlowCheck:
         return faults
 
     async def _ask(self, request: Check.Request, wait: float) -> Check.Response:
-        """Call the service, first without a wait, so that a lost response is noticed early."""
+        """Call the service, first without a wait, so that a lost response is detected early."""
         if wait:
             try:
                 response = await self._answer(request, ANSWER)

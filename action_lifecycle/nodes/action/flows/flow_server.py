@@ -208,7 +208,7 @@ class FlowServer:
         flow_id = next((flow_id for flow_id, waiting in self._waiting.items()
                         if any(other.goal_id == handle.goal_id for other in waiting.handles)), '')
         if not flow_id and self._attach and handle.request.flow_id:
-            # It is still checked; the others of its flow are withdrawn with it.
+            # The flow is still being checked: its other goals are canceled, too.
             flow_id = handle.request.flow_id
             self._checking.pop(flow_id, None)
         if not flow_id or self.orchestrator is None:
@@ -244,7 +244,7 @@ class FlowServer:
         return self._result(handle, flow_id, waiting.outcome)
 
     async def _take(self, goal: Any, handle: Any) -> FlowRun | ScheduledJob | str:
-        """Start what a goal asks for; returns its run, its job, or the id of its request."""
+        """Start the flow, job or planning of a goal; returns the run, the job, or the flow id."""
         orchestrator = self._active()
         order = order_from(goal)
         if order.recipe:
@@ -282,13 +282,13 @@ class FlowServer:
             canceled = not self._leave_check(wanted, handle)
         run = orchestrator.runs.get(wanted)
         if run is not None and self._attach and not run.ended:
-            return run  # another goal has begun it meanwhile
+            return run  # another goal has started the flow meanwhile
         if canceled:  # else the journal would show a start without the cancel
             raise FlowRefused(ErrorCode.CANCELED, 'canceled before it began')
         return self._begin(checked, order, wanted)
 
     def _leave_check(self, wanted: str, handle: Any) -> bool:
-        """Forget a goal whose flow was checked; returns whether it is still wanted."""
+        """Remove a goal whose flow was checked; returns whether it is not canceled."""
         goals = self._checking.get(wanted, [])
         kept = handle in goals and not handle.is_cancel_requested
         if handle in goals:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Loads flows from a file, YAML text or a recipe, and checks them before they run."""
+"""Loads flows from a file, a YAML string or a recipe, and checks them before they run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FlowOrder:
     """The content of an ExecuteFlow goal, as JSON-compatible values; `kind` is one of KINDS."""
 
     kind: str
-    flow: str  #: by `kind`: name of a file, YAML text, name of a recipe, request in words
+    flow: str  #: by `kind`: file name, YAML string, recipe name, request in natural language
     source: str = ''
     parameters: Mapping[str, Any] = field(default_factory=dict)
     priority: int = 0
@@ -94,7 +94,7 @@ class FlowSources:
         """
         Return a checked flow; raises `DocumentError` or `FlowRefused` with all faults.
 
-        `told` is called with a text that says what the check waits for.
+        `told(message)` is called when the check starts to wait, with what it waits for.
         """
         if order.kind == 'recipe':
             return await self._of_recipe(order, told)
@@ -118,7 +118,7 @@ class FlowSources:
         return CheckedFlow(flow, whole)
 
     def _read(self, order: FlowOrder) -> tuple[Flow, str]:
-        """Return the flow of a file or a text, and its file ('' if it is in none)."""
+        """Return the flow of an order, and the path of the file with it; '' if there is none."""
         if order.kind == 'yaml':
             flow = parse_flow(order.flow, order.source or 'flow', order.parameters)
             file = order.source if Path(order.source).is_absolute() else ''

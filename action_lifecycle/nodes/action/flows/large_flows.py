@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Prevents that Python's garbage collector blocks the executor during a large flow."""
+"""Prevents long pauses of the executor by Python's garbage collector during a large flow."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class PlanClient:
 
 
 def _uses(folders: Iterable[str]) -> dict[str, str]:
-    """Return the resources and conditions with which the flows use each server, as text."""
+    """Return the resources and conditions with which the flows use each server, as a string."""
     resources: dict[str, dict[str, None]] = {}
     conditions: dict[str, dict[str, None]] = {}
     for path in sorted(path for folder in folders for path in Path(folder).glob('*.yaml')):

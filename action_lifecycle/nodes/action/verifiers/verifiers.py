@@ -26,7 +26,7 @@ POLICY = RetryPolicy(repeat=5.0, growth=2.0)
 
 
 class NodeVerifier:
-    """What kinds of verifiers use of the action node; see `lifecycle.verifiers.Verifier`."""
+    """The functions of the action node for verifiers; see `lifecycle.verifiers.Verifier`."""
 
     def __init__(
         self, node: ManagedNode, operator: Operator, facts: KnownFacts,
@@ -108,5 +108,5 @@ class InThread:
             self._verdict(verdict)
 
     def cancel(self) -> None:
-        """Take no answer any more."""
+        """Ignore the result."""
         self._verdict = None
