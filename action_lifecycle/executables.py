@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The executables of the package. Each handles signals before it imports what it runs.
+The executables of the package; each handles signals before it imports its main module.
 
-Importing rclpy and the message types takes a second or more. A SIGINT or SIGTERM in that time ends
-the process with exit code 0, since nothing has begun; `ros.process` takes over from there. Signals
-that come after that do not end the process before its own end.
+Importing rclpy and the message types takes a second or more. A SIGINT or SIGTERM during the import
+ends the process with exit code 0. Then `ros.process` handles signals; after the main function
+returns, they are ignored.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _executable(module: str) -> Callable[[], int]:
         for number in SIGNALS:
             signal.signal(number, _end)
         code = int(importlib.import_module(module).main())
-        for number in SIGNALS:  # Python restores the default for any other handler as it ends
+        for number in SIGNALS:  # at exit, Python resets any other handler to the default
             signal.signal(number, signal.SIG_IGN)
         return code
     return main

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The names of the packages `journal` and `fleet`, which were this one before."""
+"""Public names of journal/ and fleet/."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ __all__ = [*journal.__all__, *fleet.__all__]
 
 
 def __getattr__(name: str) -> Any:
-    """Return the name from the package that has it now."""
+    """Return a name of `journal` or `fleet`."""
     return getattr(journal if name in journal.__all__ else fleet, name)

@@ -39,10 +39,10 @@ _sessions = Sessions(packaged_graph('action'))
 
 def configure(journal: str | os.PathLike[str] | None = None) -> None:
     """
-    Keep all states in this journal from now on, and restore the states in it; None: in memory.
+    Keep all states in a journal and restore those in it; None: keep them in memory.
 
-    Must be called before the first change, since states in memory would be lost; raises
-    `LifecycleError` otherwise. Raises JournalError if the journal can't be used.
+    Call it before the first change: with states in memory, it raises `LifecycleError`. Raises
+    JournalError if the journal can't be used.
     """
     global _sessions
     if journal is not None and _sessions.journal is None and _sessions.actions:
@@ -78,7 +78,7 @@ def forget_session(user_prompt: str) -> None:
 
 
 def get_action_state(user_prompt: str, action_id: str | int) -> ActionState:
-    """Return the state of an action; an unknown action is assigned."""
+    """Return the state of an action; `assigned` for an unknown action."""
     return _sessions.action(user_prompt, action_id).state
 
 
@@ -117,7 +117,7 @@ def safe_set_state(
 def validate_state_transition(
     user_prompt: str, action_id: str | int, new_state: ActionState | str
 ) -> bool:
-    """Return whether `set_action_state` would accept this state now, without details."""
+    """Return whether `set_action_state` without details would accept this state now."""
     with _sessions.lock:
         machine = _sessions.action(user_prompt, action_id).machine
         possible = machine.possible_events()

@@ -7,7 +7,7 @@ Limits the work that one input may cause, counted in steps.
 `with budget(steps, what):` sets a limit for the code inside; `spend(count)` takes steps from it
 and raises `BudgetExceeded` when they are used up. Budgets may be nested: an inner one has at most
 the remaining steps of the outer one, and its steps are taken from both. Steps do not depend on the
-speed of the machine, so an input is accepted or refused on every machine alike.
+speed of the machine, so every machine accepts and refuses the same inputs.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def afford(count: int) -> bool:
 
 
 def spend_on(value: Any, each: int = 1) -> None:
-    """Take the steps for traversing a value: `each` per element, plus its text."""
+    """Take the steps for traversing a value: `each` per element, plus its strings."""
     made = _current.get()
     if made is not None:
         walk(made, value, each)

@@ -33,7 +33,7 @@ class Fault(NamedTuple):
 
 
 class DocumentError(LifecycleError):
-    """A file or a text is not valid; `faults` has all its faults."""
+    """A file or string is not valid; `faults` has all its faults."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         found = sorted(faults)
@@ -48,7 +48,7 @@ class GraphError(DocumentError):
 
 
 class ContentRefused(LifecycleError):
-    """A content can't be recorded; trying again does not help."""
+    """The content can't be recorded; a retry would fail again."""
 
 
 class TransitionNotAllowed(LifecycleError):

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parses JSON from outside, with the same limits as for YAML documents."""
+"""Parses JSON from other programs, with the same limits as for YAML documents."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .budget import MAX_DEPTH, MAX_DIGITS, TOO_DEEP, TOO_MANY_DIGITS
 from .errors import LifecycleError
 
 MAX_JSON = 4 * 1024 * 1024
-"""Maximum length of a text, in characters."""
+"""Maximum length of the input, in characters."""
 _SURROGATE = re.compile(r'\\u[dD][89a-fA-F]')
 
 
 def read_json(text: str | bytes, what: str) -> Any:
     """
-    Parse a JSON text; raises `LifecycleError` with a message that begins with `what`.
+    Parse JSON; raises `LifecycleError` with a message that begins with `what`.
 
-    Texts longer than MAX_JSON, integers with more than 64 digits, more than 64 levels, and lone
+    Input longer than MAX_JSON, integers with more than 64 digits, more than 64 levels, and lone
     surrogates are refused, since messages and the journal can't store them.
     """
     if len(text) > MAX_JSON:

@@ -197,7 +197,7 @@ def _faults(
     for entry in entries:
         kind = str(entry['type']).removeprefix('value_error.')
         location = tuple(entry['loc'])
-        field = location[-1] if location else ''  # '': a key is no valid text
+        field = location[-1] if location else ''  # '': a key is not a valid string
         if kind in ('extra', 'extra_forbidden'):
             place = _place(data, location[:-1])
             known = _fields_at(model, place, data)
@@ -252,7 +252,7 @@ def _dotted(document: Document, base: tuple[Key, ...], place: tuple[Key, ...]) -
 
 
 def _expected(kind: str, entry: Any) -> str:
-    """Return what an error of pydantic expected, in terms of YAML; else pydantic's message."""
+    """Return what pydantic expected, in terms of YAML; pydantic's message if not known."""
     context = entry.get('ctx') or {}
     if found := _TYPE.match(kind):
         return f'expected {_TYPES[found[1]]}'

@@ -22,10 +22,10 @@ class Registry(Mapping[str, T]):
     """
     Objects by name, registered in Python or by an entry point of `group`.
 
-    As a mapping it has the objects that are registered; `load` and `find` also load entry points.
-    `modules` register objects when they are imported, which is at the first use of the registry.
-    `unknown`: start of the error message for an unknown name. `expected`, `is_valid`: what an
-    entry point has to give, in words and as a check.
+    The mapping contains the registered objects; `load` and `find` also load entry points.
+    `modules` are imported at the first use of the registry, to register their objects. `unknown`:
+    start of the error message for an unknown name. `is_valid`: check of a loaded entry point;
+    `expected`: what it requires, for messages.
     """
 
     def __init__(
@@ -110,5 +110,5 @@ def _entry_points(group: str) -> Iterable[EntryPoint]:
 
 @functools.lru_cache(maxsize=1)
 def _installed(path: tuple[str, ...]) -> Any:
-    """Return all entry points; the scan of the search `path` takes about 0.1 s."""
+    """Return all entry points; cached, since scanning `path` takes about 0.1 s."""
     return entry_points()

@@ -87,7 +87,7 @@ def read_document(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Document:
 
 
 def parse_document(text: str | bytes, name: str, *, max_bytes: int = MAX_BYTES) -> Document:
-    """Parse YAML text; `name`: file name for messages. Raises `DocumentError`."""
+    """Parse a YAML string; `name`: file name for messages. Raises `DocumentError`."""
     content = text.encode('utf-8', 'surrogatepass') if isinstance(text, str) else text
     if len(content) > max_bytes:
         raise DocumentError([Fault(name, 1, 1, f'larger than the limit of {max_bytes} bytes')])

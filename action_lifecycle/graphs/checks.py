@@ -48,7 +48,7 @@ def clashing_names(
 
 
 def ambiguous(transitions: Iterable[Transition]) -> Iterator[Finding]:
-    """Yield second unguarded transitions of a state and event, and second defaults of a state."""
+    """Yield repeated unguarded transitions of a state and event, and repeated defaults."""
     always: dict[tuple[str, str], Transition] = {}
     defaults: dict[str, Transition] = {}
     for transition in transitions:

@@ -20,7 +20,7 @@ _KEYWORDS = ('as', 'class', 'classDef', 'click', 'default', 'direction', 'end', 
 
 
 def render_graph(graph: Graph, format: str = 'mermaid') -> str:  # noqa: A002
-    """Return the graph as text: `mermaid`, `dot` (Graphviz) or `table` (Markdown)."""
+    """Return the graph as a string: `mermaid`, `dot` (Graphviz) or `table` (Markdown)."""
     return render(graph, format, FORMATS)
 
 
@@ -104,12 +104,12 @@ def _guards(transition: Transition) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text without characters that end a Mermaid label."""
+    """Return a string without the characters that end a Mermaid label."""
     return re.sub(r'[\s"#;:]+', ' ', text).strip()
 
 
 def _quoted(text: str) -> str:
-    """Return text as a quoted Graphviz string."""
+    """Return a quoted Graphviz string."""
     return '"' + re.sub(r'\s+', ' ', text).replace('\\', '\\\\').replace('"', '\\"') + '"'
 
 

@@ -120,7 +120,7 @@ def _nowhere(
 
 
 def _by_name(call: Callable[..., Any]) -> Hook:
-    """Return a function that calls `call` with the values of a scope for its parameters."""
+    """Return a function that takes a scope and calls `call` with the parameters it declares."""
     parameters = _parameters(call)
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return lambda scope: call(**scope)

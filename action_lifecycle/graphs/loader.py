@@ -37,8 +37,9 @@ def load_graph(
     source: str | Path, *, name: str = '', types: StateRegistry = REGISTRY
 ) -> Graph:
     """
-    Load a graph from a file, or from YAML text if `name` is given or `source` has several lines.
+    Load a graph from a file or a YAML string.
 
+    `source` is a YAML string if `name` is given or it has several lines, else the path of a file.
     `types` are the known state types. Raises `GraphError` with all faults (file, line, column).
     """
     try:

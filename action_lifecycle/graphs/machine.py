@@ -59,7 +59,7 @@ class Change(NamedTuple):
 
 class Machine:
     """
-    A current state on a graph; threads and asyncio tasks may share a machine.
+    A state machine on a graph; threads and asyncio tasks may share it.
 
     Hooks may fire events of a second machine, unless a hook of that machine fires events of the
     first one from another thread, which would deadlock.
@@ -309,7 +309,7 @@ class Machine:
     ) -> TransitionNotAllowed:
         try:
             possible = tuple(one.event for one in await self.possible_transitions(**data))
-        except Exception:  # a guard of another event that needs other data
+        except Exception:  # a guard that needs the data of another event
             possible = tuple(self.graph.table[self._state])
         return TransitionNotAllowed(event, self._state, possible, reason)
 
@@ -357,7 +357,7 @@ async def _call_async(hooks: Iterable[Hook], scope: Mapping[str, Any]) -> None:
 
 
 def _hold(guards: Iterable[Guard], scope: Mapping[str, Any]) -> str | None:
-    """Return None if all guards agree, else why one does not."""
+    """Return None if all guards agree, else the reason of the first refusal."""
     for guard, wanted, name in guards:
         answer = guard(scope)
         if answer is not wanted:
@@ -389,7 +389,7 @@ def _refuse_awaitable(result: object) -> None:
 
 
 def _at_once(steps: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that does not wait."""
+    """Run a coroutine that never suspends."""
     try:
         steps.send(None)
     except StopIteration as stop:

@@ -4,7 +4,7 @@
 """
 The journal of a robot: each change is a row on disk before it takes effect.
 
-A journal is appended to, read, replayed, verified, compacted and exported.
+Contains the writer, the reader, replay, verification, compaction and export.
 """
 
 from .clock import Clock, elapsed, SystemClock

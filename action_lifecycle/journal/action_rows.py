@@ -37,7 +37,7 @@ def replay(action: Action, row: Row) -> None:
     try:
         action.apply(row.event, row.to_state, row.data)
         action.machine.restore(row.to_state)
-    except Exception as error:  # a row may hold anything
+    except Exception as error:  # a row may have any content
         said = error if isinstance(error, LifecycleError) else repr(error)
         raise JournalError(
             f"row {row.seq}: '{row.event}' of {row.action_id} has data that can not be used: "

@@ -23,7 +23,7 @@ class Compactor:
     """
     Compacts the rows of `journal` that are in the ledger, except the last `keep` rows.
 
-    `told` is called in the thread of the journal's writer and returns at once.
+    Call `update` in the thread of the journal's writer; it does not block.
     """
 
     def __init__(self, journal: Journal, keep: int) -> None:
@@ -35,7 +35,7 @@ class Compactor:
         self._through = 0 if snapshot is None else int(snapshot.data['through'])
 
     def update(self, journal_seq: int, ledger_seq: int) -> None:
-        """Update the last rows of journal and ledger; starts a compaction if it is worth it."""
+        """Update the last rows of journal and ledger; compacts if enough rows can be removed."""
         target = min(ledger_seq, journal_seq - self._keep)
         if target - self._through < max(self._keep // 10, LEAST) \
                 or time.monotonic() < self._not_before \

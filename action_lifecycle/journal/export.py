@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Exports a journal as text."""
+"""Exports a journal as JSON lines or CSV."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def export_rows(path: str | os.PathLike[str], format: str, stream: TextIO) -> in
     Write all rows to `stream`, one per line; returns their number.
 
     'jsonl': an object with the fields of Row, `data` as an object. 'csv': a header and the fields
-    of Row, `data` as JSON text; open the file with `newline=''`. Raises JournalError.
+    of Row, `data` as a JSON string; open the file with `newline=''`. Raises JournalError.
     """
     if format not in FORMATS:
         raise JournalError(

@@ -129,10 +129,9 @@ class Journal(JournalReader):
         Return a future that is done when all rows appended so far survive a power loss.
 
         Its result is the sequence number up to which this holds. It raises JournalError if the
-        disk failed; then later barriers fail, too, until all unsafe rows were written again, which
-        a new barrier tries. If a file of the journal was deleted, renamed or replaced, all
-        barriers and appends fail until the journal is opened again. `callback` gets the future, in
-        the barrier thread.
+        disk failed; then later barriers fail, too, until one of them has written all unsafe rows
+        again. If a file of the journal was deleted, renamed or replaced, all barriers and appends
+        fail until the journal is opened again. `callback` gets the future, in the barrier thread.
         """
         with self._appending:
             if self._closed:

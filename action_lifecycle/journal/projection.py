@@ -45,7 +45,7 @@ class Projection:
         """
         Read at most `limit` new rows; returns whether there may be more.
 
-        Raises JournalError (LedgerError for a ledger) at a damaged row, at every call.
+        Every call that reaches a damaged row raises JournalError (LedgerError for a ledger).
         """
         count = 0
         for row in self._reader.intact_rows(after=self._seq, limit=limit):
@@ -54,7 +54,7 @@ class Projection:
             if row.kind != 'transition':
                 continue
             key = row.flow_id, row.action_id
-            # Removed and added again, so that the last change comes last.
+            # Remove and add it again, to order the actions by their last change.
             action = self._actions.pop(key, None) or Action(
                 *key, ActionSpec(), self._graph, self._recorder)
             replay(action, row)
@@ -71,7 +71,7 @@ class Projection:
             del self._actions[key]
 
     def get(self, flow_id: str, action_id: str) -> Action | None:
-        """Return an action; without a flow id, the one of that name that changed last."""
+        """Return an action; without a flow id, the last changed one with that action id."""
         self.update()
         if flow_id:
             return self._actions.get((flow_id, action_id))

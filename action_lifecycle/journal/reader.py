@@ -199,8 +199,8 @@ class JournalReader:
         """
         Return the row of the last compaction, None if there was none.
 
-        Up to `through` in its data there may be gaps; all these rows were synced before. A ledger
-        that has less takes the remaining rows with their gaps and continues after `through`.
+        Rows up to `through` in its data may have gaps; the ledger had all of them. A ledger with
+        fewer rows copies the remaining rows and continues after `through`.
         """
         for row, fault in self._last_snapshot():
             if fault:
@@ -250,7 +250,7 @@ class JournalReader:
 def ask(
     connection: sqlite3.Connection, sql: str, values: Mapping[str, Any] = {}
 ) -> list[tuple[Any, ...]]:
-    """Return the result of a query; invalid UTF-8 in texts becomes U+FFFD."""
+    """Return the result of a query; invalid UTF-8 in strings becomes U+FFFD."""
     try:
         return connection.execute(sql, values).fetchall()
     except sqlite3.OperationalError as error:

@@ -5,9 +5,9 @@
 The content of a journal row, its encoding and its hash.
 
 The hash (BLAKE2b, 128 bits, in hex) covers all other columns, including the hash of the row
-before. Its input is the texts and integers in their order, in UTF-8 and joined by U+001F, then the
-three times as little-endian doubles (NaN for no ROS time). It detects corruption and accidental
-edits, not forgery.
+before. Its input is the strings and integers in their order, in UTF-8 and joined by U+001F, then
+the three times as little-endian doubles (NaN for no ROS time). It detects corruption and
+accidental edits, not forgery.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from ..documents.errors import ContentRefused, LifecycleError
 
 MAX_DATA = 1024 * 1024  # characters of JSON
-MAX_TEXT = 64 * 1024  # characters, all text fields together
+MAX_TEXT = 64 * 1024  # characters, all string fields together
 MAX_DEPTH = 64
 MAX_ATTEMPT = 2**63 - 1
 SEPARATOR = '\x1f'
@@ -180,7 +180,7 @@ def make_row(
 
 
 def _text(fields: tuple[Any, ...]) -> str:
-    """Return the texts and integers for the hash of a row."""
+    """Return the strings and integers for the hash of a row."""
     (seq, kind, flow_id, action_id, attempt, event, from_state, to_state, cause, actor, data_json,
      final, _, boot_id, _, _, prev_hash) = fields
     return SEPARATOR.join((

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Repeats what the journal has refused, until it is recorded."""
+"""Repeats failed journal writes until they succeed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def until_recorded(
     """
     Call `write`; if a journal write in it fails, log this and repeat it until it succeeds.
 
-    `what`: names the row in the log. `again`: is called instead of `write` after a failure.
-    Returns whether the first call has succeeded.
+    `what`: name of the row in the log. `again`: called instead of `write` after a failure.
+    Returns whether the first call succeeded.
     """
     try:
         write()

@@ -88,7 +88,7 @@ class MotionRequest:
     steps: Sequence[MotionStep]
     parameters: Mapping[str, Any]
     maintain: Sequence[Condition]
-    confirm: Sequence[Condition]  #: for the next step: their topics are subscribed already
+    confirm: Sequence[Condition]  #: of the next step; their topics are subscribed in advance
     stopped: Condition | None
     stop_timeout: float  #: s
     resume: bool = False
@@ -101,7 +101,7 @@ class MotionResult:
     outcome: str
     ended: float  #: ROS time in s
     controller_said: str = ''
-    stopped: bool = True  #: it is known that nothing moves
+    stopped: bool = True  #: standstill is confirmed
     error_code: ErrorCode = ErrorCode.NONE
     error_msg: str = ''
     evidence: Sequence[Evidence] = ()
@@ -209,4 +209,4 @@ class Recorder(Protocol):
         """Publish a change that has taken effect."""
 
     def barrier(self, callback: Callable[[], None]) -> None:
-        """Call back when the journal is durable as configured, also against power loss."""
+        """Call back when the journal is as durable as configured, e.g. against power loss."""

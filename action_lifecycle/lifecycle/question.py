@@ -31,23 +31,23 @@ class Question:
     """
     A question to a person about an action.
 
-    `text` is a template that may read `facts`, `evidence`, `history` and `names`. A question with
-    the `key` of one from before a restart continues it: same id, same deadline, and the same
-    answer if there is one.
+    `text` is a template that may read `facts`, `evidence`, `history` and `names`. If `key` is that
+    of a question from before a restart, the question continues with the same id, deadline and
+    answer, if it was answered.
     """
 
     kind: str  #: constants of OperatorRequest: verify, fallback, resume and so on
     flow_id: str
     action_id: str
     text: str
-    options: Sequence[str]  #: the accepted answers; empty: any text
+    options: Sequence[str]  #: the accepted answers; empty: any string
     evidence: Sequence[Evidence] = ()
     key: str = ''
     timeout: float = 0.0  #: s; 0: no limit
     default: str = ''  #: the answer at the timeout
     link: str = ''
     names: Mapping[str, Any] = field(default_factory=dict)
-    aliases: Mapping[str, str] = field(default_factory=dict)  #: other words for the options
+    aliases: Mapping[str, str] = field(default_factory=dict)  #: option by alternative answer
 
 
 class Operator(Protocol):

@@ -14,13 +14,13 @@ class ActionState(str, Enum):
     ASSIGNED = 'assigned'  #: part of a flow, not started
     IN_PROGRESS = 'in_progress'  #: started; its `require` conditions are checked
     EXECUTING_MOTION = 'executing_motion'  #: a motion goal is journaled, then sent
-    SENSOR_CONFIRM = 'sensor_confirm'  #: the motion ended; the sensors are asked
-    STATUS_VERIFICATION_REQUESTED = 'status_verification_requested'  #: the verifier is asked
-    PENDING = 'pending'  #: the verifier needs more time or input
+    SENSOR_CONFIRM = 'sensor_confirm'  #: the motion ended; `confirm` is evaluated
+    STATUS_VERIFICATION_REQUESTED = 'status_verification_requested'  #: the verifiers are called
+    PENDING = 'pending'  #: a verifier needs more time or input
     COMPLETED = 'completed'  #: done and verified
     ERROR = 'error'  #: failed, with an error code
-    FALLBACK_REQUESTED = 'fallback_requested'  #: a strategy after the error is being chosen
-    FALLBACK_RECEIVED = 'fallback_received'  #: the strategy is known
+    FALLBACK_REQUESTED = 'fallback_requested'  #: a fallback for the error is being chosen
+    FALLBACK_RECEIVED = 'fallback_received'  #: a fallback is chosen
     RECIPE_REQUESTED = 'recipe_requested'  #: the reusable record is being made
     RECIPE_RECEIVED = 'recipe_received'  #: the reusable record is stored
     TERMINATED = 'terminated'  #: ended, with an outcome
@@ -32,7 +32,7 @@ class ActionOutcome(str, Enum):
     SUCCEEDED = 'succeeded'  #: this attempt passed `completed`
     FAILED = 'failed'
     CANCELED = 'canceled'
-    SKIPPED = 'skipped'  #: never started: something it depends on did not succeed
+    SKIPPED = 'skipped'  #: never started: a dependency did not succeed
 
 
 class LedgerTaskStatus(str, Enum):
@@ -101,10 +101,10 @@ class ErrorCode(IntEnum):
     GOAL_INVALID = 201  #: a field does not fit the type, is not finite or is out of its limits
     GOAL_REJECTED = 202
     GOAL_UNANSWERED = 203  #: neither accepted nor rejected in time
-    SERVER_VANISHED = 204  #: the server went away while the motion ran
+    SERVER_VANISHED = 204  #: the server became unavailable during the motion
     MOTION_TIMEOUT = 205  #: no result in time
     MOTION_ABORTED = 206  #: the server reports failure
-    MOTION_CANCELED = 207  #: canceled at the server by somebody else
+    MOTION_CANCELED = 207  #: canceled at the server by another client
     MAINTAIN_VIOLATED = 208
     STOP_UNCONFIRMED = 209  #: canceled, stop not confirmed; its resources stay locked
     GOAL_UNKNOWN = 210  #: after a restart, the server does not know the journaled goal
@@ -114,18 +114,18 @@ class ErrorCode(IntEnum):
     SAFETY_STALE = 301  #: no message on a safety topic in time, during a motion
     ESTOP = 302
     # confirmation and verification
-    REFUTED = 400  #: the sensors show that the outcome is not there
-    CONFIRM_TIMEOUT = 401  #: the sensors did not confirm for long enough in time
+    REFUTED = 400  #: a `confirm` condition is false at its time limit
+    CONFIRM_TIMEOUT = 401  #: `confirm` was not true for `hold` in time
     CONFIRM_STALE = 402  #: no new sensor samples
     PARSE_ERROR = 403  #: a reply that can't be parsed
     VERIFY_TIMEOUT = 404
     VERIFY_FAILED = 405
     RETRY_EXHAUSTED = 406
-    FALLBACK_TIMEOUT = 407  #: nobody answered
+    FALLBACK_TIMEOUT = 407  #: no answer in time
     # flows
     FLOW_INVALID = 500
     FLOW_CYCLE = 501
-    FLOW_RUNNING = 502  #: a flow of that id runs already
+    FLOW_RUNNING = 502  #: a flow with that id is already running
     FLOW_FAILED = 503
     FLOW_PARTIALLY_FAILED = 504
     EDIT_REFUSED = 505

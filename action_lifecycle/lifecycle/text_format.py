@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Formats evidence and messages as lines of text."""
+"""Formats evidence and messages as strings of one line."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _CONTROLS = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]')
 
 
 def has_controls(text: str) -> bool:
-    """Return whether a text has control characters or lone surrogates."""
+    """Return whether a string has control characters or lone surrogates."""
     return _CONTROLS.search(text) is not None
 
 
 def printable(text: str, longest: int | None = None) -> str:
-    """Return a text cut to `longest` characters, with U+FFFD for control characters."""
+    """Return a string cut to `longest` characters, with U+FFFD for control characters."""
     text = _CONTROLS.sub('\ufffd', text)
     return text if longest is None or len(text) <= longest else text[:longest - 1] + '…'
 
@@ -53,7 +53,7 @@ def fact_in_words(fact: Mapping[str, Any], unit: str = '', **style: Any) -> str:
 
 
 def value_in_words(fact: Mapping[str, Any], **style: Any) -> str:
-    """Return the value of a fact of evidence; '' if it has none; `style`: of numbers_in_words."""
+    """Return the value of a fact of evidence; '' if none; `style`: see numbers_in_words."""
     if numbers := fact.get('numbers'):
         return numbers_in_words(numbers, **style)
     value = fact.get('value')

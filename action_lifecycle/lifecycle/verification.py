@@ -4,9 +4,9 @@
 """
 Combines the verdicts of several verifiers of one action, with their time limits.
 
-A verifier whose response has no valid verdict is asked again until its timeout; then the
-verification fails. It fails at once for a checker, which would return the same again. Only the
-verdict `completed` completes an action.
+If a response has no valid verdict, the verifier is called again until its timeout; then the
+verification fails. A checker is not called again, since it would return the same. Only the verdict
+`completed` completes an action.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_PENDING = 3
 MAX_REASON = 2000
 """Maximum length of a reason, in characters."""
 NONSENSE_AGAIN = 1.0
-"""Delay (s) before a verifier with an invalid verdict is asked again."""
+"""Delay (s) before a verifier is called again after an invalid verdict."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Verified:
 
 @dataclass
 class _AskedVerifier:
-    """One verifier and its answer."""
+    """One verifier and its response."""
 
     spec: VerifySpec
     request: VerifyRequest
@@ -51,9 +51,9 @@ class _AskedVerifier:
 
 class Verification:
     """
-    Asks all verifiers; `done` is called once with the combined verdict.
+    Calls all verifiers; `done` is called once with the combined verdict.
 
-    `elapsed`: time (s) of their limits that has passed before a restart.
+    `elapsed`: time (s) of their timeouts that had passed before a restart.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Verification:
             done(together)
 
     def _together(self) -> Verified | None:
-        """Return the combined verdict, None while it is open."""
+        """Return the combined verdict; None while responses are missing."""
         answers = [asked.answer for asked in self._asked if asked.answer is not None]
         decisive = 'error' if self._all else 'completed'
         for answer in answers:

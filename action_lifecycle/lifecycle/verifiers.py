@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Verifiers: who decides whether an action is done, after the sensors have confirmed it.
+Verifiers, which decide whether an action is done after the sensors have confirmed it.
 
 A kind of verifier is a subclass of `VerifySpec` with the fields that it has in flow files. It is
 registered by `@register_verifier('name')`, or by another package through the entry-point group
@@ -50,7 +50,7 @@ class Verdict:
 
 
 class Verifier(Protocol):
-    """What kinds of verifiers use of the process that asks them."""
+    """The functions that the process provides to kinds of verifiers."""
 
     operator: Operator
     node: Any  #: the ROS node; None without ROS
@@ -63,7 +63,7 @@ class Verifier(Protocol):
     def call_service(
         self, spec: Any, request: VerifyRequest, verdict: Callable[[Verdict], None]
     ) -> Handle:
-        """Call the service of a `ServiceVerify`, again and again until the caller cancels."""
+        """Call the service of a `ServiceVerify`; retried until the caller cancels."""
 
     def service_faults(
         self, spec: Any, parameters: Collection[str]
@@ -120,11 +120,11 @@ register_verifier = VERIFIERS.register
 
 
 def late_fields(kind: object) -> Collection[str]:
-    """Return the fields of a kind that are filled in late; of an unknown one, those of all."""
+    """Return the `late` fields of a kind; for an unknown kind, those of all kinds."""
     try:
         found = VERIFIERS.load(kind) if isinstance(kind, str) else None
     except LifecycleError:
-        found = None  # the fault is found when the fields are validated
+        found = None  # validation of the fields reports the fault
     return found.late if found else [name for known in VERIFIERS.values() for name in known.late]
 
 

@@ -40,7 +40,7 @@ class WatchResult:
 
     @property
     def note(self) -> str:
-        """Why conditions are unknown although their facts are known; '' if there are none."""
+        """Why conditions are unknown although their facts are known; '' if none is."""
         return '; '.join(f'{entry.condition}: {entry.note}'
                          for entry in self.evidence if entry.note)
 

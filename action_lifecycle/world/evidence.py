@@ -38,7 +38,7 @@ class TruthValue(IntEnum):
 
 @dataclass(frozen=True)
 class FactValue:
-    """A fact at one time; `value`: number, bool, string or numpy array; None: no sample."""
+    """A fact at one time; `value`: number, boolean, string or numpy array; None: no sample."""
 
     name: str
     value: Any

@@ -91,8 +91,8 @@ class WorldModel:
         """
         Process a message of a topic (named as in the facts file) that arrived at `received`.
 
-        `age`: time (s) since a latched message was published; it counts as measured then if it has
-        no stamp. Evaluations due before `received` are made first, with the earlier samples.
+        `age`: time (s) since a latched message was published; without a stamp, it counts as
+        measured then. Evaluations due before `received` are made first, with the earlier samples.
         """
         dues = self._dues
         if received >= self.now and not (dues and dues[0][0] <= received):
@@ -130,7 +130,7 @@ class WorldModel:
         return bool(self._dues)
 
     def next_deadline(self) -> float:
-        """Return when `advance` has to be called next; infinite if only samples matter."""
+        """Return when `advance` must be called next; infinite if only samples change results."""
         dues = self._dues
         while dues and not (dues[0][2].open and dues[0][0] == dues[0][2].due):
             heapq.heappop(dues)
@@ -193,7 +193,7 @@ class WorldModel:
         after: float = -math.inf, names: Mapping[str, Any] | None = None,
         on_update: OnUpdate | None = None,
     ) -> Confirm:
-        """Watch until all conditions hold or time is up; samples up to `after` don't count."""
+        """Watch until all conditions are true or time is up; ignores samples up to `after`."""
         return self._open(Confirm, conditions, now, after, names, on_result, on_update)
 
     def maintain(

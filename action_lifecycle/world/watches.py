@@ -98,7 +98,7 @@ class Watch:
         self._on_update = on_update
 
     def cancel(self) -> None:
-        """Close the watch; it gives no result."""
+        """Close the watch without a result."""
         if self.open:
             self.open = False
             self.on_cancel()
@@ -170,7 +170,7 @@ class Confirm(Watch):
             return WatchOutcome.CONFIRMED
         limits = [self.start + judged.condition.within for judged in self.conditions]
         late = [judged for judged in missing if now >= self.start + judged.condition.within]
-        if not late or now not in limits:  # decide at limits only: it may hold at the next one
+        if not late or now not in limits:  # decide at limits only: all may be true at the next one
             return None
         if any(judged.verdict is TruthValue.FALSE for judged in late):
             return WatchOutcome.REFUTED

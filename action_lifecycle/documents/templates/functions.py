@@ -68,7 +68,7 @@ def to_text(value: Any, budget: Budget) -> str:
 
 
 def plain_list(value: Any, budget: Budget) -> list[Any]:
-    """Return the elements of a list, the keys of a mapping or the characters of a text."""
+    """Return the elements of a list, the keys of a mapping or the characters of a string."""
     if not isinstance(value, (list, tuple, dict, str)):
         raise TemplateFault(f'expected a list, got {shown(value)}')
     budget.spend(len(value))
@@ -76,7 +76,7 @@ def plain_list(value: Any, budget: Budget) -> list[Any]:
 
 
 def member(value: Any, container: Any) -> bool:
-    """Whether a value is in a list, a mapping or a text."""
+    """Whether a value is in a list, a mapping or a string."""
     if isinstance(container, str) and not isinstance(value, str):
         raise TemplateFault(f"'in' a text needs a text, not {shown(value)}")
     if not isinstance(container, (str, list, tuple, dict)):

@@ -5,8 +5,8 @@
 The template language: a subset of Jinja2, parsed by Jinja2 and evaluated here.
 
 Jinja2 compiles templates to Python code, whose time and memory can't be limited. Here each
-evaluated node, each element of a loop and each piece of text spends steps of a budget, so time and
-memory of any template are bounded.
+evaluated node, each element of a loop and all output spend steps of a budget, so time and memory
+of any template are bounded.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Template:
     def __init__(self, text: str) -> None:
         try:
             self.tree = _ENVIRONMENT.parse(text)
-        except (SyntaxError, ValueError) as error:  # from Python: digits of other scripts
+        except (SyntaxError, ValueError) as error:  # raised by Python for digits of other scripts
             raise jinja2.TemplateSyntaxError(f'not a number: {error}', 1) from error
         _check(self.tree, 0)
         self._body: list[nodes.Node] = list(self.tree.body)
@@ -63,7 +63,7 @@ class Template:
         self._single = _single(self._body)
 
     def fill_in(self, names: Mapping[str, Any], budget: Budget) -> Any:
-        """Return the value of a single expression, of any type, or the text of other templates."""
+        """Return the value if the template is one expression, of any type, else a string."""
         run = _Run(names, budget)
         if self._single is None:
             pieces: list[str] = []
@@ -199,7 +199,7 @@ class _Run:
         self.budget = budget
 
     def output(self, body: list[nodes.Node], pieces: list[str]) -> None:
-        """Add the text of these nodes."""
+        """Append the output of these nodes."""
         for node in body:
             self.budget.spend()
             if isinstance(node, nodes.Output):

@@ -6,7 +6,7 @@ Templates in flow files: `{{ name }}` in any string, in a subset of Jinja2.
 
 A string that is a single `{{ expression }}` becomes the value of the expression, of any type; any
 other template becomes a string. An undefined name is an error. Templates may be machine-written,
-so their evaluation is bounded; see `template_language`.
+so their evaluation is bounded; see `language`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Path = tuple[Union[str, int], ...]
 RENDER_STEPS = 2_000_000
 """Budget, in steps, for filling in data, unless an outer budget applies."""
 VALUE_STEPS = 8
-"""Steps that each copied value spends, which includes its later check."""
+"""Steps per copied value, including its later check."""
 __all__ = ['MAX_TEMPLATE', 'RENDER_STEPS', 'TemplateError', 'names_read', 'parts_read', 'render',
            'texts']
 
@@ -75,7 +75,7 @@ def _rendered(
 
 
 def texts(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield the path and text of every template in `data`."""
+    """Yield the path and string of every template in `data`."""
     if isinstance(data, str):
         if _is_template(data):
             yield path, data

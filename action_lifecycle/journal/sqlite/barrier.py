@@ -33,10 +33,10 @@ class BarrierThread:
     Makes all rows durable that were committed before a barrier was requested.
 
     `last_seq()` returns the last committed row. All requests that wait when a sync begins share
-    it. After a failed sync, a second sync proves nothing, since the kernel may mark pages as clean
-    that never reached the disk. So barriers fail until `write_again(safe)` has written all rows
-    after `safe` again; a request tries this after a growing delay. If `files` are lost, all later
-    barriers fail.
+    it. After a failed sync, the kernel may mark pages as clean that never reached the disk, so the
+    success of a second sync would not show that rows are durable. Barriers therefore fail until
+    `write_again(safe)` has written all rows after `safe` again; requests try this with a growing
+    delay. If `files` are lost, all later barriers fail.
     """
 
     def __init__(

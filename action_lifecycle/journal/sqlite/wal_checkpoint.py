@@ -14,7 +14,7 @@ import time
 
 from .schema import LAST_INDEXED, said, SQLITE_ERRORS, touch, transaction
 
-QUIET_S = 0.01  # time without an append before a requested checkpoint is made
+QUIET_S = 0.01  # time (s) without an append before a requested checkpoint is made
 BATCH = 100  # rows that are indexed in one commit
 
 _log = logging.getLogger('action_lifecycle.journal')
@@ -22,10 +22,10 @@ _log = logging.getLogger('action_lifecycle.journal')
 
 class CheckpointThread:
     """
-    Makes requested checkpoints in the next moment without appends.
+    Makes a requested checkpoint once there has been no append for `QUIET_S`.
 
-    If a second request comes before such a moment, it makes the checkpoint at once, so that the
-    WAL stays small under load; then appends, which hold `appending`, wait for its last part.
+    If there is a second request before that, the checkpoint is made at once, so that the WAL stays
+    small under load; appends, which hold `appending`, wait for the last part of a checkpoint.
     """
 
     def __init__(

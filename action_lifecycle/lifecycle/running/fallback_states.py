@@ -36,7 +36,7 @@ class FallingBack(Driver):
                       'do not show its outcome. Execute the motion again?', action.next_fallback)
             return
         index = next_strategy(action)
-        # If a person requests a fallback and none is left, a person is asked.
+        # If a person requests a fallback and none is left, ask a person.
         strategy = FallbackSpec(strategy='ask') if index is None else action.spec.fallback[index]
         following = action.next_fallback if index is None else index + 1
         if strategy.strategy == 'ask':

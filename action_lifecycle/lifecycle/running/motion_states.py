@@ -32,7 +32,7 @@ class Moving(Driver):
 
     _halted: Callable[[], None] | None = None
     _following = False
-    _sent = True  #: the goal may have been sent, maybe by an earlier process
+    _sent = True  #: the goal may have been sent, also by an earlier process
 
     def _go(self, required: Sequence[Evidence] = ()) -> None:
         # Kept apart from `evidence`, as it does not show that the action is done.
@@ -110,7 +110,7 @@ class Moving(Driver):
     def _fail_stopped(
         self, result: MotionResult, code: ErrorCode, reason: str, actor: str
     ) -> None:
-        """Fail the action; with STOP_UNCONFIRMED if the motion was not seen to stop."""
+        """Fail the action; with STOP_UNCONFIRMED if the stop of the motion is not confirmed."""
         data: dict[str, Any] = {
             'controller_said': result.controller_said, 'cancel': code is ErrorCode.CANCELED}
         if result.evidence:
@@ -142,14 +142,14 @@ class Moving(Driver):
                        sensors_said=answer.verdict,
                        cause='interrupted, its outcome is not confirmed, and on_resume says retry')
         else:
-            # Also `retry`, if the sensors could not be read: no repetition without evidence.
+            # With `retry`, too, the motion is not repeated if the sensors could not be read.
             code = ErrorCode.GOAL_UNKNOWN if action.spec.resume_policy == 'confirm' \
                 else ErrorCode.INTERRUPTED
             self._fail(code, f'interrupted, and its outcome is not confirmed: {in_words(answer)}',
                        evidence=evidence, sensors_said=answer.verdict, actor='sensors')
 
     def _stop(self, code: ErrorCode, reason: str, actor: str) -> None:
-        """Fail the action; a motion is canceled first, and must be seen to stop."""
+        """Fail the action; a motion is canceled first, and its stop must be confirmed."""
         if self.action.state is not ActionState.EXECUTING_MOTION:
             self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
             return
@@ -162,15 +162,15 @@ class Moving(Driver):
             self._cancel_motion(self._motion)
 
     def _cancel_motion(self, motion: Handle) -> None:
-        """Cancel a motion; without the bridge's result in time, it counts as not stopped."""
+        """Cancel a motion; if the bridge sends no result in time, it counts as not stopped."""
         motion.cancel()
         self._later(self.action.spec.stop_timeout + 0.5, lambda: self._moved(MotionResult(
             'failed', self.clock.now(), stopped=False, error_msg='the bridge gives no answer')))
 
 
 def _unstopped(reason: str, message: str, locked: Sequence[str]) -> str:
-    """Return the message for a motion not seen to stop, with the locked resources."""
-    if 'not seen to stop' not in message:  # else the bridge's message has it
+    """Return the message for a motion whose stop is not confirmed, with locked resources."""
+    if 'not seen to stop' not in message:  # else the bridge's message says so
         message = f'not seen to stop: {message}'
     parts = [message if message.startswith(reason) else f'{reason}; {message}']
     if locked:

@@ -42,8 +42,8 @@ def next_strategy(action: Action) -> int | None:
     """
     Return the index of the next fallback, None if there is none.
 
-    After an error in `NOT_TRIED_AGAIN`, only fallbacks that ask a person or give up are used. An
-    exception is GOAL_INVALID, as other values may be valid.
+    After an error in `NOT_TRIED_AGAIN`, only fallbacks that ask a person or give up are used.
+    GOAL_INVALID is an exception, since other values may be valid.
     """
     by_person = action.failed_with in NOT_TRIED_AGAIN \
         and action.failed_with is not ErrorCode.GOAL_INVALID

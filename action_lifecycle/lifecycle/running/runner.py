@@ -4,10 +4,10 @@
 """
 The runner of an action: starts the work of each state and fires events on the results.
 
-The states of the motion are in `moving`, of the verification in `verifying`, after an error in
-`falling_back`; `driver` is their base. The runner uses the interfaces in `ports` and never waits.
-Results that come after the state has changed are dropped. It is single-threaded: all callbacks
-must come in the thread that calls it.
+The states are implemented in `motion_states`, `verification_states` and `fallback_states`, their
+base class in `runner_base`. The runner uses the interfaces in `ports` and never blocks. Results
+that arrive after the state has changed are dropped. The runner is not thread-safe: all callbacks
+must run in the thread that calls it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ActionRunner(Moving, Verifying, FallingBack):
         self.fire('start', resources=list(self.action.spec.resources), waited=round(waited, 3))
 
     def cancel(self, actor: str, reason: str) -> None:
-        """Cancel the action in any state; a motion must be seen to stop first."""
+        """Cancel the action in any state; the stop of a motion must be confirmed first."""
         state = self.action.state
         if state in (ActionState.COMPLETED, ActionState.RECIPE_RECEIVED) or (
                 state is ActionState.RECIPE_REQUESTED and self.action.passed_completed):
@@ -50,7 +50,7 @@ class ActionRunner(Moving, Verifying, FallingBack):
             self._stop(ErrorCode.CANCELED, reason, actor)
 
     def skip(self, actor: str, reason: str) -> None:
-        """End an action that will not start."""
+        """End the action before it has started."""
         if self.action.state is ActionState.ASSIGNED:
             self._end(ActionOutcome.SKIPPED, actor, reason)
 

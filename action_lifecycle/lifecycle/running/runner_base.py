@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The base of the runner: records changes and drops late answers.
+The base of the runner: records changes and drops late responses.
 
 The parts of the runner are subclasses; each handles some states of the action.
 """
@@ -37,7 +37,7 @@ from ...documents.errors import ContentRefused, LifecycleError, TransitionNotAll
 
 
 class Driver:
-    """Fires events of one action; answers that come after the state has changed are dropped."""
+    """Fires events of one action; responses after the state has changed are dropped."""
 
     def __init__(
         self, action: Action, world: World, clock: LifecycleClock, operator: Operator,
@@ -96,7 +96,7 @@ class Driver:
             self._internal(error)
 
     def _render(self) -> None:
-        """Render the spec with the changes by fallbacks and the values seen."""
+        """Render the spec with the changes by fallbacks and the values read at the start."""
         action = self.action
         if action.parameters or action.fields or action.seen:
             action.spec = self.specs.render(action.parameters, action.fields)
@@ -135,7 +135,7 @@ class Driver:
         """Turn an internal error into an error of the action, if its state permits it."""
         self.log.exception('%s: %s', self.action.machine.name, error, exc_info=error)
         if 'fail' in self.action.machine.possible_events():
-            # No further fallback is tried, as it might fail in the same way again and again.
+            # No further fallback is tried, since it could repeat this error endlessly.
             last = {'next_fallback': len(self.action.spec.fallback)} \
                 if self.action.state is ActionState.FALLBACK_REQUESTED else {}
             self._fail(ErrorCode.INTERNAL, f'{type(error).__name__}: {error}', **last)
@@ -155,7 +155,7 @@ class Driver:
         return when_still
 
     def _left(self) -> None:
-        """Cancel the work of the state before."""
+        """Cancel the work of the previous state."""
         self._changes += 1
         self._motion = None
         under_way, self._under_way = self._under_way, []

@@ -30,7 +30,7 @@ _PARTS = re.compile(r'(RRULE:)?[A-Z]+=[A-Z0-9,+:-]+(;[A-Z]+=[A-Z0-9,+:-]+)*\Z')
 _NUMBER = re.compile(r'[+-]?[0-9]{1,9}\Z')
 _UNTIL = re.compile(r'[0-9]{8}(T[0-9]{6})?\Z')
 _BY_DAY = frozenset({'BYMONTHDAY', 'BYYEARDAY', 'BYWEEKNO', 'BYSETPOS'})
-"""Parts with which a rule may have no days; allowed with MONTHLY and YEARLY only."""
+"""Parts that may leave a rule without days; allowed with MONTHLY and YEARLY only."""
 _OF_DAY = {'BYHOUR': 23, 'BYMINUTE': 59, 'BYSECOND': 59}
 """Parts for the time of day, each with its maximum."""
 _RANGES = {'INTERVAL': (1, 1000), 'COUNT': (1, 1_000_000), 'BYMONTH': (1, 12),

@@ -160,7 +160,7 @@ class Schedule:
 
     @property
     def shifts(self) -> bool:
-        """Whether its times move with the clock."""
+        """Whether setting the clock back moves its times."""
         return self._period > 0 and self._start is None
 
     def after(self, moment: float | None) -> float | None:
@@ -211,7 +211,7 @@ class Schedule:
     # Calendar rules
 
     def _of_rule(self, rule: CalendarRule, moment: float) -> float | None:
-        """Search on from the last call; restart if `moment` is earlier than then."""
+        """Continue the search of the last call; restart it if `moment` is earlier."""
         if moment < self._asked:
             self._days, self._today = rule.days(_date_before(moment)), []
         self._asked = moment
@@ -261,8 +261,8 @@ class Schedule:
         """
         Return the times of a day in s since 1970, in order.
 
-        If the local clock is set forward over a time, that time comes later by the same amount; a
-        day that is skipped as a whole has no times. If it is set back, a time comes once.
+        If the local clock is set forward past a time, that time is delayed by the same amount; a
+        day that is skipped as a whole has no times. If the clock is set back, a time occurs once.
         """
         date, times = day
         found = set()

@@ -298,7 +298,7 @@ class _Compiler:
         return is_number(node, self.kinds)
 
     def term(self, node: ast.expr, depth: int) -> ast.expr:
-        """Return an operand or argument; booleans become 1 or 0, as numpy would use `or`."""
+        """Return an operand or argument; booleans become 1 or 0, since numpy adds them as `or`."""
         code = self.rewrite(node, False, depth)
         plain = isinstance(node, (ast.Constant, ast.BinOp)) or (
             isinstance(node, ast.Name) and self.kinds.get(node.id) in _NUMERIC)
@@ -329,7 +329,7 @@ class _Compiler:
         return ast.Compare(flat[0], operators, flat[1:])
 
     def operand(self, node: ast.expr, depth: int) -> ast.expr:
-        """Return an operand of a comparison; a NaN raises NoValue, else it would be false."""
+        """Return an operand of a comparison; a NaN raises NoValue, since it compares as false."""
         code = self.rewrite(node, False, depth)
         signed = node.operand if isinstance(node, ast.UnaryOp) else node
         plain = isinstance(signed, (ast.Name, ast.Constant, ast.Subscript))

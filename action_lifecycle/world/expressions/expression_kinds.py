@@ -4,8 +4,7 @@
 """
 Type inference: the kind of an expression's value, as far as known before there are samples.
 
-So a condition that is a number, or compares a string with a number, is refused when it is loaded,
-not while the robot moves.
+A condition that is a number, or compares a string with a number, is refused when it is loaded.
 """
 
 from __future__ import annotations

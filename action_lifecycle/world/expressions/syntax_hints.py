@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Texts for faults about Python syntax that expressions do not have."""
+"""Messages about Python syntax that expressions do not support."""
 
 from __future__ import annotations
 

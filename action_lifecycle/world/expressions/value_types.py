@@ -70,7 +70,7 @@ def widest(kinds: Collection[Kind]) -> Kind:
 
 
 def in_words(kinds: Collection[Kind]) -> str:
-    """Return kinds as text for messages."""
+    """Return kinds as a string for messages."""
     if kinds == NUMERIC:
         return 'numbers'
     return ' or '.join(kind.value for kind in Kind if kind in kinds)

@@ -57,7 +57,7 @@ class TopicFact:
 
     @property
     def timing(self) -> bool:
-        """Whether it measures the times of samples, so that silence has a value, too."""
+        """Whether it measures the times of samples, so it has a value without new ones."""
         return bool(self.over_time) and REDUCERS.find(self.over_time).timing
 
 
@@ -157,7 +157,7 @@ def load_facts(path: str | Path, field_kind: FieldKind = any_field) -> FactSet:
 
 
 def parse_facts(text: str, name: str = 'facts', field_kind: FieldKind = any_field) -> FactSet:
-    """Load facts from YAML text; `name`: file name for messages. Raises DocumentError."""
+    """Load facts from a YAML string; `name`: file name for messages. Raises DocumentError."""
     return _build(parse_document(text, name), field_kind)
 
 

@@ -37,7 +37,7 @@ def no_topic(name: str) -> str:
 
 
 def wrong_key(error: Exception) -> str:
-    """Return the key of a fact that is wrong, by the error of reading its field."""
+    """Return the key of a fact's mapping that is at fault, given the error of its field."""
     return {PathError: 'field', TypeError: 'reduce'}.get(type(error), 'type')
 
 

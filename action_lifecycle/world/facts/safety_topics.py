@@ -25,7 +25,7 @@ _ALLOWED: dict[Kind, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class SafetyTopic:
-    """A safety topic; `values` of its field stop, or if `permits`, only they permit motions."""
+    """A safety topic; its `values` stop motions; if `permits`, all other values stop them."""
 
     label: str
     spec: SafetySpec
@@ -33,7 +33,7 @@ class SafetyTopic:
     permits: bool
 
     def stops(self, value: Any) -> bool:
-        """Whether a value of the field stops; NaN does, and with `permits` any unlisted value."""
+        """Whether a value of the field stops motions; a NaN always does."""
         if value != value:  # a NaN
             return True
         listed = any(bool(value) is one if isinstance(one, bool) else bool(value == one)

@@ -36,10 +36,11 @@ def compile_path(path: str, type_name: str, *, count: bool = False) -> tuple[Rea
     message does not have the path, NoValue if the part has no value. The stamp is that of the
     message's header, else of the selected element's header, else None.
 
-    Numbers become Python numbers, arrays numpy views without a copy; strings stay. A message of
-    numbers (Point, Quaternion, Pose, Twist) becomes the vector of its numbers in the order of its
-    definition, a time or duration becomes seconds. For a PointCloud2, `data.z` is the field `z` of
-    the cloud; for an Image, `data` has the shape (height, width) or (height, width, channels).
+    Numbers become Python numbers, arrays become numpy views without a copy, and strings are kept.
+    A message of numbers (Point, Quaternion, Pose, Twist) becomes the vector of its numbers in the
+    order of its definition, a time or duration becomes seconds. For a PointCloud2, `data.z` is the
+    field `z` of the cloud; for an Image, `data` has the shape (height, width) or (height, width,
+    channels).
     """
     steps = parse_path(path)
     finish = _counted if count else _converted
@@ -220,7 +221,7 @@ def _match_element(step: MatchStep) -> Reader:
 
 
 def _is(value: Any, text: str) -> bool:
-    """Whether the field of an element equals the text in a path."""
+    """Whether the field of an element equals the string in a path."""
     if isinstance(value, bool):
         return str(value).lower() == text.lower()
     if isinstance(value, bytes) and len(value) == 1:

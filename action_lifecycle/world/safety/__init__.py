@@ -1,4 +1,4 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Safety: the topics that stop or permit motions, and the stop that outlasts a restart."""
+"""Safety: the topics that stop or permit motions, and the stop file, which survives a restart."""

@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Decides by the e-stop and the other safety topics whether motions may run; it fails closed.
+Decides from the e-stop and the other safety topics whether motions may run; fails closed.
 
 NOT_READY: a topic is not received as required, and nothing has moved yet. No motion starts; the
-state becomes READY by itself. STOPPED: a topic says stop, or is not received after something has
-moved. STOPPED is latched with its first reason until a person clears it; only a topic that says
-stop replaces another reason. This is a software guard against mistakes, not a certified safety
-function; an emergency stop must be wired.
+state becomes READY when all topics are received. STOPPED: a topic says stop, or is not received
+after something has moved. STOPPED is latched with its first reason until a person clears it; the
+reason is replaced only if a topic says stop later. This is a software guard against mistakes, not
+a certified safety function; an emergency stop must be wired.
 
-A message does not tell its publisher, so a safety topic must have only one. With two publishers it
-would be unknown which one has released its stop or has gone silent.
+A safety topic must have only one publisher. Messages do not identify their publisher, so with two
+it would be unknown which one has released its stop or has stopped publishing.
 
-Times are seconds of a steady clock, as a watchdog must also run while a simulation is paused.
+Times are in s of a steady clock, since the timeouts must also run while a simulation is paused.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from ..facts.selectors import compile_path, header_stamp, Reader
 from ...lifecycle.states import ErrorCode
 
 BEATS = 3  #: consecutive heartbeats after which a topic counts as received
-APART = 0.05  #: minimum time (s) between two counted heartbeats; queued ones come at once
-LATE = 0.02  #: delay (s) of an evaluation from which on this process counts as blocked
-LISTEN = 0.1  #: extra time (s) for a process that was blocked to read waiting messages
+APART = 0.05  #: minimum time (s) between counted heartbeats; excludes queued ones
+LATE = 0.02  #: s; if an evaluation is later than this, the process was blocked
+LISTEN = 0.1  #: s; extension of a timeout to read queued messages after a block
 
 
 class Safety(IntEnum):
-    """The numbers are those of action_lifecycle_msgs/SafetyState."""
+    """Safety states, with the numbers of action_lifecycle_msgs/SafetyState."""
 
     NOT_READY = 0
     READY = 1
@@ -55,7 +55,7 @@ class SafetyStatus:
 
     @property
     def message(self) -> str:
-        """Return the reason; for a stop, with what to do about it."""
+        """Return the reason; for a stop, also how to clear it."""
         latched = '; latched: check the robot, then call clear_stop with an actor'
         return self.reason + (latched if self.state is Safety.STOPPED else '')
 
@@ -84,12 +84,12 @@ class _Guard:
         self._seen = -math.inf
         self._beats = 0
         self._counted = -math.inf
-        self._spared = -math.inf  #: silence does not count until then
+        self._spared = -math.inf  #: the timeout is extended until then
 
     # -- input
 
     def set_publishers(self, publishers: Collection[bytes]) -> bool:
-        """Update the publishers; returns whether one has gone, so that its value is unknown."""
+        """Update the publishers; returns whether one has left, so its value is unknown."""
         before, self._publishers = self._publishers, frozenset(publishers)
         lost = bool(frozenset(before) - self._publishers)
         if lost:
@@ -136,14 +136,14 @@ class _Guard:
     # -- state
 
     def expiry(self) -> float:
-        """Return when silence begins to count; infinite if it counts already, or never."""
+        """Return when the heartbeat times out; infinite if it already has or there is none."""
         return self._expiry() if self._heartbeat and self._beats else math.inf
 
     def _expiry(self) -> float:
         return max(self._seen + self.spec.max_age, self._spared)
 
     def pass_time(self, now: float, *, spare: bool) -> None:
-        """Reset the heartbeats after silence; `spare`: allow more if this process was late."""
+        """Reset the heartbeat count at the timeout; `spare`: extend it if the process was late."""
         expiry = self.expiry()
         if now < expiry:
             return
@@ -186,8 +186,8 @@ class SafetyMonitor:
     messages. `moved`: whether a motion has run since activation; from then on, a topic that is not
     received latches a stop.
 
-    A late evaluation shows that this process was blocked and could not receive. Silence then
-    counts `LISTEN` s later, after waiting messages were read, but at most one `max_age` later.
+    If an evaluation is late, this process was blocked. Timeouts are then extended until `LISTEN` s
+    after that evaluation, so that queued messages are read, but by at most one `max_age`.
     """
 
     def __init__(
@@ -215,10 +215,10 @@ class SafetyMonitor:
         """
         Process a message of the topic of `spec` at steady time `now`.
 
-        `published`: ROS time (s) of its publication, for a live message of its arrival; None: not
-        known. `latched`: it was published before the subscription.
+        `published`: ROS time (s) of publication (for a live message, of arrival); None: unknown.
+        `latched`: the message was published before the subscription.
         """
-        self.advance(now)  # counts a silence that this message ends
+        self.advance(now)  # applies timeouts that ended before this message
         for guard in self._guards:
             if guard.spec is spec:
                 guard.take(message, now, published, latched)
@@ -228,7 +228,7 @@ class SafetyMonitor:
         """
         Update the publishers of the topic of `spec`.
 
-        Returns whether one has gone; then the latched message has to be fetched again.
+        Returns whether one has left; then fetch the latched message again.
         """
         lost = [guard.set_publishers(publishers) for guard in self._guards if guard.spec is spec]
         self.advance(now)
@@ -246,7 +246,7 @@ class SafetyMonitor:
                 self._set(status)
 
     def next_deadline(self) -> float:
-        """Return when silence would begin to count; infinite while stopped."""
+        """Return when the next heartbeat times out; infinite while stopped."""
         if self.status.state is Safety.STOPPED:
             return math.inf
         return min((guard.expiry() for guard in self._guards), default=math.inf)

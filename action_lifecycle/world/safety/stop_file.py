@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The file that keeps a latched stop over a crash or restart of the bridge.
+The file that keeps a latched stop across a crash or restart of the bridge.
 
 It exists from the stop until it is cleared, and contains the first reason.
 """
