@@ -129,7 +129,7 @@ def fact(topic: str, kind: str, folder: str) -> None:
 
     reader._take = counted
     reader.close()
-    reader.look()
+    reader.discover()
     executor = make_executor()
     executor.add_node(node)
     serve(executor, lambda: count[0])
