@@ -251,7 +251,7 @@ def flow_figures() -> dict[str, float]:
             robotless.orchestrator.cancel('measured', 'bench', '')
             robotless.clock.run(10.0)
             robotless.clock.longest = 0.0
-            robotless.orchestrator.starter.resources.holders.clear()
+            robotless.orchestrator.dispatcher.resources.holders.clear()
             began = time.process_time()
             run = robotless.orchestrator.submit(flow, 'f')
             figures['start_s'] = time.process_time() - began

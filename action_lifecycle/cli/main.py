@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parser and exit codes of the console command; each verb has its own module."""
+"""The parser and exit codes of the console command; the verbs are in `verbs`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from .client import Client
 from .node_data import safety_data, safety_line
 from .table import fact_text
 from ..lifecycle.text_format import printable
-from ..nodes.action.world_client import OF_MOTION
+from ..nodes.action.bridge_client import OF_MOTION
 from ..ros.conversions.status import asked_in_words
 from ..ros.interfaces.qos import state_qos
 

@@ -53,7 +53,7 @@ class Orchestrator(FlowRunner):
 
     def locked_for(self, action: Action) -> str:
         """Return the locked resources that an action waits for, with reasons; '' if none."""
-        return self.starter.scheduler.locked_for(action.flow_id, action.action_id)
+        return self.dispatcher.scheduler.locked_for(action.flow_id, action.action_id)
 
     def new_id(self, stem: str, wanted: str = '') -> str:
         """Return `wanted` or a new id from `stem`; raises `LifecycleError` for a bad `wanted`."""
@@ -85,12 +85,12 @@ class Orchestrator(FlowRunner):
             self.open(run)
             self.begin(run)
             self.flow_changed(run)
-            self.starter.dispatch()
+            self.dispatcher.dispatch()
         return run
 
     def cancel(self, flow_id: str, actor: str, reason: str) -> None:
         """Cancel all actions of a flow that have not ended; the flow then ends as canceled."""
-        self.starter.cancel(self.runs[flow_id], actor, reason)
+        self.dispatcher.cancel(self.runs[flow_id], actor, reason)
 
     def fire(self, flow_id: str, action_id: str, event: str, **data: Any) -> Action:
         """Fire one of the user's events of an action; raises TransitionNotAllowed."""
@@ -106,7 +106,7 @@ class Orchestrator(FlowRunner):
         if event == 'cancel':
             actor, cause = str(data.get('actor', '')), str(data.get('cause', 'canceled'))
             self.recorder.note(flow_id, 'cancel_action', {'action': action_id}, actor, cause)
-            self.starter.withdraw(run, action_id)
+            self.dispatcher.withdraw(run, action_id)
             runner.cancel(actor, cause)
         else:
             if 'parameters' in data:  # raises here, instead of when the action starts
@@ -126,10 +126,10 @@ class Orchestrator(FlowRunner):
         """
         chosen = [name for name in names if name in self.resources.locked]
         self.recorder.unlock(chosen, actor, reason, order)
-        self.starter.scheduler.unlock(chosen)
-        for flow_id, _ in self.starter.scheduler.waiting_for(chosen):
+        self.dispatcher.scheduler.unlock(chosen)
+        for flow_id, _ in self.dispatcher.scheduler.waiting_for(chosen):
             self.flow_changed(self.runs[flow_id])
-        self.starter.dispatch()
+        self.dispatcher.dispatch()
         return chosen
 
     # Restart and shutdown
@@ -140,7 +140,7 @@ class Orchestrator(FlowRunner):
 
     def halt(self, halted: Callable[[], None]) -> None:
         """Stop all motions before the process ends, keep all states, then call `halted`."""
-        self.starter.halted = True
+        self.dispatcher.halted = True
         runners = [runner for run in self.runs.values() if not run.ended
                    for runner in run.runners.made()]
         open_count = len(runners)

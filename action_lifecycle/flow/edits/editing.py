@@ -57,7 +57,7 @@ class Editor:
         run.edits.append({'seq': row.seq, 'author': author, 'names': names})
         self._apply(run, staged)
         self._flows.flow_changed(run)
-        self._flows.starter.dispatch()
+        self._flows.dispatcher.dispatch()
         return EditResult(row.seq, staged.left_out)
 
     def propose(
@@ -88,14 +88,14 @@ class Editor:
     def _apply(self, run: FlowRun, staged: StagedEdit) -> None:
         run.flow.apply(staged.flow, staged.changes)
         for name in staged.changes:
-            self._flows.starter.withdraw(run, name)
+            self._flows.dispatcher.withdraw(run, name)
             run.runners.renew(name)
         ready, skipped = run.dependencies.change(staged.after)
         if run.state == 'START':
-            run.restart()
+            run.reset_stages()
             self._flows.advance(run)
         for name, source in staged.changes.items():
             if source is not None:
-                self._flows.starter.watch_deadline(run, name)
-        self._flows.starter.follow_up(run, ready, skipped)
+                self._flows.dispatcher.watch_deadline(run, name)
+        self._flows.dispatcher.follow_up(run, ready, skipped)
         self._flows.advance_soon(run)

@@ -106,7 +106,7 @@ class Restored:
         for runner in started:
             action = runner.action
             if action.state is not ActionState.TERMINATED:
-                flows.starter.resume(run, action.action_id)
+                flows.dispatcher.resume(run, action.action_id)
             else:
                 run.completions.append(runner)
         flows.open(run)
@@ -121,7 +121,7 @@ class Restored:
             if name in run.runners:
                 run.runners[name].cancel(actor, reason)
         if run.canceled_by is not None:
-            flows.starter.cancel_all(run)
+            flows.dispatcher.cancel_all(run)
 
     def leave(self) -> None:
         """Stop the resumed actions and drop the flow, to set it aside."""
@@ -166,7 +166,7 @@ def restore_flows(flows: FlowRunner) -> list[FlowRun]:
             failed[flow_id] = _why(flows, flow_id, error)
     resources.lock_all({row.action_id: row.cause for row, fault in
                         journal.checked_open_rows('lock') if not fault})
-    flows.starter.halted = True  # no start before the holders of all resources are known
+    flows.dispatcher.halted = True  # no start before the holders of all resources are known
     for one in restored:
         try:
             one.resume()
@@ -177,8 +177,8 @@ def restore_flows(flows: FlowRunner) -> list[FlowRun]:
         aside.flow(flow_id, reason)
     if damage.news:
         aside.lock_everything(damage.faults, damage.news)
-    flows.starter.halted = False
-    flows.starter.dispatch()
+    flows.dispatcher.halted = False
+    flows.dispatcher.dispatch()
     return [one.run for one in restored if one.run.flow_id not in failed]
 
 

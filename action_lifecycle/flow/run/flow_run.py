@@ -86,7 +86,7 @@ class FlowRun:
         self.machine = Machine(packaged_graph('constellation'), name=flow_id,
                                commit=lambda change: commit(self, change))
         self.status = self.machine.state
-        self.restart()
+        self.reset_stages()
         if self.origin.get('kind') == 'recipe':  # was analysed and sorted when the recipe was made
             self.stages.fire('analysed')
             self.stages.fire('sorted')
@@ -161,7 +161,7 @@ class FlowRun:
         if not self.dependencies.dag.after:
             self.dependencies = Dependencies(after)
 
-    def restart(self) -> None:
+    def reset_stages(self) -> None:
         """Return to the first stage."""
         self.stages = Machine(packaged_graph('flow'), name=f'{self.flow_id} stage')
 

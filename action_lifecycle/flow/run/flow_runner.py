@@ -38,7 +38,7 @@ class FlowRunner:
     """
     Runs the flows of one robot; `runs`: flows by id, `extensions`: called in this order.
 
-    `begin` claims the resources of a flow's ready actions; the `starter` starts those whose
+    `begin` claims the resources of a flow's ready actions; the `dispatcher` starts those whose
     resources are free. Ended actions are collected; `advance` handles the flow's state, which
     merges them and starts the actions that become ready, until none is left.
 
@@ -60,14 +60,14 @@ class FlowRunner:
         self.extensions: list[Extension] = []
         self.recipes: Recipes = no_recipes
         self.log = logging.getLogger('action_lifecycle')
-        self.starter = Dispatcher(self.runs, self.extensions, recorder, world, clock)
+        self.dispatcher = Dispatcher(self.runs, self.extensions, recorder, world, clock)
         self._advancing: set[str] = set()
         self._seen = Seen(world)
 
     @property
     def resources(self) -> Resources:
         """Return the resources of the robot and their holders."""
-        return self.starter.resources
+        return self.dispatcher.resources
 
     def new_run(
         self, flow: Flow, flow_id: str, priority: int, recipe: str,
@@ -87,7 +87,7 @@ class FlowRunner:
 
     def open(self, run: FlowRun) -> None:  # noqa: A003
         """Add a flow to the scheduler and the extensions; starts no action yet."""
-        self.starter.scheduler.limit(run.flow_id, run.flow.max_motions)
+        self.dispatcher.scheduler.limit(run.flow_id, run.flow.max_motions)
         for extension in self.extensions:
             extension.began(run)
 
@@ -98,14 +98,14 @@ class FlowRunner:
         After a restart, first resume the actions that had started.
         """
         for name in run.flow.actions:
-            self.starter.watch_deadline(run, name)
+            self.dispatcher.watch_deadline(run, name)
         for extension in self.extensions:
             extension.completed(run, [])
-        self.starter.follow_up(run, run.dependencies.ready(), [])
+        self.dispatcher.follow_up(run, run.dependencies.ready(), [])
 
     def handle(self, run: FlowRun) -> None:
         """Call the handler of the flow's state, which sets the flow's status."""
-        _STATES.get_state(run.state).handle(run, self.starter)
+        _STATES.get_state(run.state).handle(run, self.dispatcher)
 
     def advance(self, run: FlowRun) -> None:
         """Handle the current state of a flow and enter the next one."""
@@ -120,7 +120,7 @@ class FlowRunner:
                 lambda: self.advance(run)):
             self.advance_soon(run)  # for actions that have ended in the meantime
         self.flow_changed(run)
-        self.starter.dispatch()
+        self.dispatcher.dispatch()
 
     def advance_soon(self, run: FlowRun) -> None:
         """Advance the flow in a later callback, so that simultaneous ends form one batch."""
@@ -138,22 +138,22 @@ class FlowRunner:
                                          cause=run.error_msg, final=True),
                 lambda: self.advance(run)):
             run.summary = summary
-            self.starter.scheduler.forget(run.flow_id)
+            self.dispatcher.scheduler.forget(run.flow_id)
             for extension in self.extensions:
                 extension.flow_ended(run)
 
     def _ended(self, run: FlowRun, runner: ActionRunner) -> None:
         action = runner.action
-        held = self.starter.ended(run, action.action_id)
+        held = self.dispatcher.ended(run, action.action_id)
         if action.error_code is ErrorCode.STOP_UNCONFIRMED:
             self.resources.lock_all(dict.fromkeys(
                 held, f'{run.flow_id}/{action.action_id} was not seen to stop'))
-            for key in self.starter.scheduler.waiting_for(held):
-                self.starter.warn_if_locked(*key)
+            for key in self.dispatcher.scheduler.waiting_for(held):
+                self.dispatcher.warn_if_locked(*key)
                 self.flow_changed(self.runs[key[0]])
         if run.canceled_by is None and any(
                 extension.assign_again(run, runner) for extension in self.extensions):
-            self.starter.dispatch()
+            self.dispatcher.dispatch()
             return
         run.completions.append(runner)
         self.advance_soon(run)
@@ -164,12 +164,12 @@ class FlowRunner:
         """Start a ready action that an extension has delayed."""
         run = self.runs[flow_id]
         if not run.ended and run.dependencies.is_ready(action_id):
-            self.starter.claim_one(run, action_id)
-            self.starter.dispatch()
+            self.dispatcher.claim_one(run, action_id)
+            self.dispatcher.dispatch()
 
     def release(self, run: FlowRun) -> None:
         """Start all ready actions of a flow that an extension has delayed."""
-        self.starter.claim(run, run.dependencies.ready())
+        self.dispatcher.claim(run, run.dependencies.ready())
         self.advance_soon(run)
 
     def proceed(self, flow_id: str) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .recovery import after_error, next_strategy
-from .runner_base import Driver
+from .runner_base import RunnerBase
 from ..ports import Question
 from ..spec import FallbackSpec, StrategySpec
 from ..states import ActionOutcome, ErrorCode
 from ...documents.errors import LifecycleError
 
 
-class FallingBack(Driver):
+class FallingBack(RunnerBase):
     """The states error, fallback_requested and fallback_received."""
 
     def _enter_error(self, elapsed: float = 0.0) -> None:

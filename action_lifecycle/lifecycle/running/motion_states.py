@@ -10,7 +10,7 @@ import json
 from typing import Any
 import uuid
 
-from .runner_base import Driver
+from .runner_base import RunnerBase
 from ..ports import (
     conditions_of,
     Confirmation,
@@ -27,7 +27,7 @@ MAX_RESULT = 16_384
 """Maximum length of a journaled motion result, in characters of JSON; longer ones are dropped."""
 
 
-class Moving(Driver):
+class Moving(RunnerBase):
     """The states executing_motion and sensor_confirm."""
 
     _halted: Callable[[], None] | None = None

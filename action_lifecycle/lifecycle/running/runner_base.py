@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The base of the runner: records changes and drops late responses.
+The base of the runner: fires events and drops late responses.
 
 The parts of the runner are subclasses; each handles some states of the action.
 """
@@ -36,7 +36,7 @@ from ..text_format import in_words
 from ...documents.errors import ContentRefused, LifecycleError, TransitionNotAllowed
 
 
-class Driver:
+class RunnerBase:
     """Fires events of one action; responses after the state has changed are dropped."""
 
     def __init__(

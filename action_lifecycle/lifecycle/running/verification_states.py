@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .runner_base import Driver
+from .runner_base import RunnerBase
 from ..ports import Confirmation, Evidence
 from ..states import ErrorCode
 from ..verification import MAX_PENDING, Verification, Verified
@@ -19,7 +19,7 @@ SENSORS_ONLY = (SensorVerify(by='sensor'),)
 """The verifiers of an action that names none."""
 
 
-class Verifying(Driver):
+class Verifying(RunnerBase):
     """The states status_verification_requested and pending."""
 
     def _enter_status_verification_requested(self, elapsed: float = 0.0) -> None:

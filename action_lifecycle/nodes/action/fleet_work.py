@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Runs flows that a fleet requests through a Redis stream, on the action node of this robot.
+Runs flows that a fleet requests through its ledger, on the action node of this robot.
 
-A request becomes a flow whose motions need a claim. The first motion waits until Redis has
+A request becomes a flow whose motions need a claim. The first motion waits until the ledger has
 recorded that something is about to move; from then on no other robot takes the request over. The
 progress of the flow is read from the journal, so restarts of either node do not interrupt it.
 """

@@ -9,6 +9,7 @@ from typing import Any
 
 from action_lifecycle_msgs import msg
 
+from .bridge_client import BridgeClient
 from .flows.edit_server import EditServer
 from .flows.flow_check import FlowCheck
 from .flows.flow_server import FlowServer
@@ -21,7 +22,6 @@ from .health import actions_health, journal_health
 from .ledger_link import declare_ledger, durability, LedgerLink
 from .safety_relay import SafetyRelay
 from .verifiers.verifiers import NodeVerifier
-from .world_client import BridgeClient
 from ..shared.background_worker import Apart
 from ..shared.clock import NodeClock
 from ..shared.dialogue_queries import DialogueQueries

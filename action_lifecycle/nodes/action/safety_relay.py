@@ -11,8 +11,8 @@ from typing import Any
 from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.srv import ClearStop
 
+from .bridge_client import BridgeClient
 from .health import safety_health
-from .world_client import BridgeClient
 from ..shared.latched_publisher import Latched
 from ...documents.errors import LifecycleError
 from ...documents.suggestions import nearest

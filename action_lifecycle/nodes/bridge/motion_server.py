@@ -13,7 +13,7 @@ from action_lifecycle_msgs.action import ExecuteMotion
 
 from .facts import Facts
 from .motion import BridgeMotion, MotionProgress
-from .safety import Guard
+from .safety_guard import SafetyGuard
 from ..shared.heartbeat import GoalFeedback
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import MotionRequest, MotionResult
@@ -38,7 +38,7 @@ STOP_TIMEOUT = 3.0  #: s, if the request gives none
 class MotionServer:
     """The running motions and those that ended last, by the caller's goal id."""
 
-    def __init__(self, node: ManagedNode, facts: Facts, guard: Guard) -> None:
+    def __init__(self, node: ManagedNode, facts: Facts, guard: SafetyGuard) -> None:
         self.node = node
         self.model: WorldModel = facts.model
         self.topics = facts.names

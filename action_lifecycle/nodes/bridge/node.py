@@ -12,7 +12,7 @@ from action_lifecycle_msgs import srv
 from .condition_server import ConditionServer
 from .facts import Facts
 from .motion_server import MotionServer
-from .safety import Guard
+from .safety_guard import SafetyGuard
 from ...documents.errors import LifecycleError
 from ...lifecycle.states import ErrorCode
 from ...ros.interfaces.field_kinds import field_kind
@@ -72,7 +72,7 @@ class WorldModelBridge(ManagedNode):
             raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
         self.claim_name()
         facts = load_facts(path, field_kind)
-        self._guard = Guard(self, facts, self._stop, self.parameter('stop_file'))
+        self._guard = SafetyGuard(self, facts, self._stop, self.parameter('stop_file'))
         self._facts = Facts(self, facts, rate=self.parameter('facts_rate'),
                             linger=self.parameter('linger'), on_trouble=self._report_trouble)
         self._motions = MotionServer(self, self._facts, self._guard)

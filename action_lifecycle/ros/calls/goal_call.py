@@ -4,8 +4,8 @@
 """
 One goal at an action server: waits for the server, sends the goal, requests the result, cancels.
 
-The caller gives the goal's id. A server refuses an id that it knows, so no goal is executed twice,
-and after a crash a goal is found again by an id that was journaled before.
+The caller gives the goal's id. A server refuses an id that it knows, so no goal is executed twice.
+`follow` finds a goal of a controller again after a crash, by the id that was journaled before.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The JSON Schema of a ROS message, for data accepted by `goals.fill`."""
+"""The JSON Schema of a ROS message, for data accepted by `message_fields.fill`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Any, Union
 
 from .facts_checks import clashes, FieldKind, limit_faults, no_topic, wrong_key
 from .facts_file import FactsFile, FactSpec, SafetySpec, TF_TOPICS, TF_TYPE, TfSpec, TOPIC
-from .limits import collect, Constants, TypeConstants
+from .message_constants import collect, Constants, TypeConstants
 from .safety_topics import safety_topics, SafetyTopic
 from .selectors import compile_path, Reader
 from ..expressions.constant_values import as_value

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from .facts_file import FactsFile, SafetySpec, TF_TOPICS, TF_TYPE, TOPIC
-from .limits import TypeConstants
+from .message_constants import TypeConstants
 from ..expressions.field_paths import ConvertStep, parse_path, PathError
 from ..expressions.value_types import Kind
 from ...documents.errors import Fault, LifecycleError

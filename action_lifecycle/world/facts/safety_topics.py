@@ -11,7 +11,7 @@ from typing import Any
 
 from .facts_checks import FieldKind, no_topic, safety_specs, wrong_key
 from .facts_file import FactsFile, SafetySpec, TOPIC
-from .limits import collect
+from .message_constants import collect
 from .selectors import compile_path
 from ..expressions.value_types import Kind
 from ...documents.errors import Fault, LifecycleError

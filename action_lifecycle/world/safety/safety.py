@@ -63,7 +63,7 @@ class SafetyStatus:
 _READY = SafetyStatus(Safety.READY)
 
 
-class _Guard:
+class _TopicGuard:
     """One safety topic."""
 
     def __init__(self, given: SafetyTopic, topic: str) -> None:
@@ -194,7 +194,7 @@ class SafetyMonitor:
         self, facts: FactSet, on_change: Callable[[SafetyStatus], None],
         before: SafetyStatus | None = None, full_name: Callable[[str], str] = str,
     ) -> None:
-        self._guards = [_Guard(given, full_name(given.spec.topic)) for given in facts.safety]
+        self._guards = [_TopicGuard(given, full_name(given.spec.topic)) for given in facts.safety]
         self._on_change = on_change
         self.moved = False
         self.status = SafetyStatus(Safety.NOT_READY)

@@ -37,7 +37,7 @@ class Work:
     def ready(self):
         return True
 
-    def goes_on(self, request):
+    def can_resume(self, request):
         return self.known
 
     async def take_over(self, request):

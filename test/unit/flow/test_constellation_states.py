@@ -30,14 +30,14 @@ def flow(**actions: str) -> str:
 def batches(process: Process) -> list[list[str]]:
     """Note which actions each handling of CONTINUE takes in."""
     found: list[list[str]] = []
-    merge = process.orchestrator.starter.merge
+    merge = process.orchestrator.dispatcher.merge
 
     def noted(run: FlowRun, completed: Any) -> bool:
         if completed:
             found.append(sorted(runner.action.action_id for runner in completed))
         return merge(run, completed)
 
-    process.orchestrator.starter.merge = noted  # type: ignore[method-assign]
+    process.orchestrator.dispatcher.merge = noted  # type: ignore[method-assign]
     return found
 
 

@@ -74,7 +74,7 @@ class PlanClient:
         self._uses = uses or {}
 
     def ask(self, request: str, errors: Sequence[str], reply: Reply) -> Handle:
-        """Ask for a flow; see `flow.asker.PlanService`."""
+        """Ask for a flow; see `flow.planning.asker.PlanService`."""
         return self._call(
             {'request': request, 'errors': list(errors)}, reply,
             lambda said: PlanReply(

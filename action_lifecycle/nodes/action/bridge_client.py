@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The lifecycle's world: client of the actions of the WorldModelBridge node.
+The lifecycle's world: client of the actions and of `evaluate` of the world_model_bridge node.
 
 If the bridge goes away during a motion, the controller may continue the motion. When the bridge is
 back, it gets a request to follow the same goal, never to start it again.

@@ -30,7 +30,7 @@ PATIENCE = 3.0  #: time (s) after which missing safety messages are logged
 LOOK = 0.25  #: period (s) at which the publishers of the safety topics are checked
 
 
-class Guard:
+class SafetyGuard:
     """
     Monitors the safety topics by steady time; calls `on_stop` when safety becomes STOPPED.
 
