@@ -21,8 +21,6 @@ change may or may not have been made; every change can be repeated.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib import import_module
 import os
 from pathlib import Path
 from pkgutil import iter_modules
@@ -231,7 +229,10 @@ class Ledger(Protocol):
         """Close the connections."""
 
 
-LEDGERS: Registry[type[Ledger]] = Registry('action_lifecycle.ledgers', 'unknown scheme')
+LEDGERS: Registry[type[Ledger]] = Registry(
+    'action_lifecycle.ledgers', 'unknown scheme',
+    modules=[f'{__package__}.backends.{module.name}'
+             for module in iter_modules([str(Path(__file__).parent / 'backends')])])
 """The backends, by the scheme of their URLs."""
 
 register_ledger = LEDGERS.register
@@ -252,17 +253,9 @@ def check_url(url: str) -> str:
 
 
 def _backend(url: str) -> type[Ledger]:
-    _import_backends()
     scheme = urlsplit(url).scheme
     if scheme not in LEDGERS.names():
         names = [name for name in LEDGERS.names() if name != 'memory']  # robots can't share it
         raise LedgerError(f"ledger URL {scheme + '://…'!r}: expected one of "
                           + ', '.join(f'{name}://' for name in names) + nearest(scheme, names))
     return LEDGERS.find(scheme)
-
-
-@cache
-def _import_backends() -> None:
-    """Import the modules of `fleet/backends/`, which register their classes."""
-    for module in iter_modules([str(Path(__file__).parent / 'backends')]):
-        import_module(f'.backends.{module.name}', __package__)

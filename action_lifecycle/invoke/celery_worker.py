@@ -20,6 +20,7 @@ import argparse
 import contextlib
 import os
 import queue
+import time
 from typing import Any
 
 from .celery_app import LEASE, lease_key, QUEUE, SENT, TASK, worker_app
@@ -63,8 +64,15 @@ def _perform(task: Any, message: str, engine: LocalEngine) -> str:
     from celery.exceptions import Ignore  # type: ignore[import-untyped]
     backend, number = task.backend, task.request.id
     lease = lease_key(number)
-    if not (backend.client.set(lease, '', nx=True, px=round(LEASE * 1000))
-            and backend.get_task_meta(number, cache=False)['status'] == SENT):
+
+    def is_wanted() -> bool:
+        status: str = backend.get_task_meta(number, cache=False)['status']
+        return status == SENT
+
+    # A lease without a start: its worker is about to start the job, or was killed before.
+    while is_wanted() and not backend.client.set(lease, '', nx=True, px=round(LEASE * 1000)):
+        time.sleep(_RENEW)
+    if not is_wanted():
         raise Ignore
     task.update_state(state='STARTED')
     data = unpack(message.encode())

@@ -130,7 +130,7 @@ class FleetWork:
                     self._node,
                     lambda: GoalCall(self._node, self._flows, None, ACCEPT).send(goal))
             return await self._follow(operation, flow_id, ended)
-        except asyncio.CancelledError:
+        except BaseException:  # also when the node is away: the goal may still be waiting for it
             if cancel is not None and not operation.moved:
                 cancel()
             raise
