@@ -15,7 +15,7 @@ from typing import Any
 
 from action_lifecycle.engine import LifecycleError
 from action_lifecycle.invoke import CeleryEngine, Job, LocalEngine, make_engine, Outcome
-from action_lifecycle.invoke.celery_app import _celery_url, QUEUE, robot_app
+from action_lifecycle.invoke.celery_app import _celery_url, lease_key, QUEUE, robot_app
 import pytest
 
 from .celery_rig import CeleryRig
@@ -125,6 +125,20 @@ def test_a_message_that_was_sent_in_spite_of_an_error_and_is_sent_again_is_perfo
         (tmp_path / 'tries.go').touch()
         assert replies.get(timeout=30) == Outcome(1)
     assert path.read_text() == 'tried\n'
+
+
+def test_a_job_whose_worker_died_before_the_start_is_performed_when_its_lease_lapses(
+    rig: CeleryRig, tmp_path: Path, eventually: Eventually
+) -> None:
+    (tmp_path / 'tries.go').touch()
+    with CeleryEngine(rig.url) as engine:
+        replies = submit(engine, 'note_and_wait_for', str(tmp_path / 'tries'))
+        eventually(lambda: rig.server.client.llen(QUEUE))
+        number = json.loads(rig.server.client.lindex(QUEUE, 0))['headers']['id']
+        rig.server.client.set(lease_key(number), '', px=3000)
+        rig.start_worker()
+        assert replies.get(timeout=30) == Outcome(1)
+    assert (tmp_path / 'tries').read_text() == 'tried\n'
 
 
 def test_a_broker_that_is_restarted_loses_nothing_that_it_keeps_on_disk(
