@@ -193,7 +193,7 @@ def entries_of(rows: Iterable[Row]) -> Iterator[DialogueEntry]:
             if not (isinstance(state, str) and isinstance(text, str)):
                 raise TypeError('state and text: expected texts')
             entry = DialogueEntry(row.ros_time or row.wall_time, state, row.actor,
-                          Persistence(data['persistence']), text)
+                                  Persistence(data['persistence']), text)
         except Exception as error:  # a row may be damaged
             logging.getLogger('action_lifecycle').error(
                 'row %d of the journal (dialogue of %s) is left out: %r',

@@ -156,7 +156,7 @@ def _check_const(node: nodes.Const) -> None:
 def _known(name: str, known: Mapping[str, Any], what: str) -> None:
     if name not in known:
         raise TemplateFault(f"there is no {what} '{name}'" + nearest(name, known)
-                    + f" (known: {', '.join(known)})")
+                            + f" (known: {', '.join(known)})")
 
 
 def _no_stars(node: nodes.Filter | nodes.Call) -> None:

@@ -212,6 +212,7 @@ class MemoryLedger:
 
 
 class _Reader:
+
     def __init__(self, storage: _Storage, robot: str) -> None:
         self._storage = storage
         self._name = robot
@@ -243,6 +244,7 @@ class _Reader:
 
 
 class _Operations:
+
     def __init__(self, storage: _Storage) -> None:
         self._storage = storage
 
@@ -291,6 +293,7 @@ class _Operations:
 
 
 class _Requests:
+
     def __init__(
         self, storage: _Storage, stream: str, group: str, worker: str, min_idle: float
     ) -> None:

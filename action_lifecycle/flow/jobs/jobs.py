@@ -332,7 +332,7 @@ class Jobs(Extension):
     def _new(self, run: FlowRun, action_id: str, spec: ScheduleSpec) -> ScheduledJob:
         now = self._now(spec)
         job = ScheduledJob(id_of(run.flow_id, action_id), run.flow.name, spec, now, run.flow_id,
-                  action_id, seen=now)
+                           action_id, seen=now)
         self.jobs[job.job_id] = job
         self._note(job, 'created')
         return job

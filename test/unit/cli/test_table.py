@@ -108,5 +108,5 @@ def test_lines_for_programs_have_a_table_of_plain_characters(
         stream = io.StringIO()
         monkeypatch.setattr('sys.stdout', stream)
         summary.sum_up(table.console(), Namespace(json=None, plain=plain),
-                          execute_flow.Result(flow_id='f'), changes)
+                       execute_flow.Result(flow_id='f'), changes)
         assert 'pick' in stream.getvalue() and stream.getvalue().isascii() is plain

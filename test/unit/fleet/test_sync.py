@@ -60,9 +60,8 @@ class Syncing:
         self.journal = journal
 
         async def run():
-            await Synchronizer(journal.path, RedisLedger(
-                url, timeout=0.3, journal=journal.path, **options),
-                               self.statuses.append).run()
+            ledger = RedisLedger(url, timeout=0.3, journal=journal.path, **options)
+            await Synchronizer(journal.path, ledger, self.statuses.append).run()
         self.running = self.loop.submit(run())
 
     def until(self, wanted, timeout=20.0):
