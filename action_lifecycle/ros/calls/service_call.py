@@ -26,7 +26,7 @@ class NoAnswer(LifecycleError):
 
 
 class NoServer(NoAnswer):
-    """A service is not there, so the request was not sent."""
+    """A service is not there, and the request was not sent before."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ class ServiceCall:
         elif self._sent or self._ready():
             self._send(now)
         elif now >= self._absent_since + policy.appear:
-            self._fail(NoServer(f'{self._name} is not there after {policy.appear:g} s'))
+            kind = NoServer if self._repeat_at == math.inf else NoAnswer  # inf: nothing was sent
+            self._fail(kind(f'{self._name} is not there after {policy.appear:g} s'))
         self._poll_later()
 
     def _poll_later(self) -> None:
