@@ -51,6 +51,7 @@ class GoalClient:
         self._is_there = False
         self._checked = 0.0
         self._probed: frozenset[bytes] = frozenset()  #: DDS ids of the servers of the last probe
+        self._probes: list[Future] = []  #: unanswered
         self._probe_at = self._probe_until = -math.inf
         qos = event_qos()
         parts = f'{server}/_action'
@@ -81,24 +82,30 @@ class GoalClient:
 
         Fast DDS loses the requests to a server that has not discovered this client yet
         (https://github.com/ros2/rmw_fastrtps/issues/392). So a new server is asked for the result
-        of an unknown goal until it answers, for at most PROBE s.
+        of an unknown goal until it answers, for at most PROBE s and with doubled delays.
         """
         if not self.server_is_there():
             return False
         if not self.servers <= self._probed:
             self._probed = self.servers
-            self._probe_until = self._checked + PROBE
+            self._end_probes()
+            self._probe_at, self._probe_until = self._checked, self._checked + PROBE
         if self._checked >= self._probe_until:
+            self._end_probes()
             return True
-        if self._probe_at < self._checked:
-            self._probe_at = self._checked
+        if self._checked >= self._probe_at:
             probe = self.results.call_async(self._action.Impl.GetResultService.Request(
                 goal_id=UUID(uuid=list(uuid.uuid4().bytes))))
-            probe.add_done_callback(self.node.guarded(self._probe_answered, what=self.server))
+            probe.add_done_callback(self.node.guarded(self._end_probes, what=self.server))
+            self._probes.append(probe)
+            self._probe_at = self._checked + FRESH * 2.0 ** len(self._probes)
         return False
 
-    def _probe_answered(self, probe: Future) -> None:
+    def _end_probes(self, answered: Future | None = None) -> None:
         self._probe_until = -math.inf
+        for probe in self._probes:
+            self.results.remove_pending_request(probe)
+        self._probes.clear()
 
     def send(self, goal: Any, goal_id: UUID, feedback: Callable[[Any], None]) -> Future:
         """Send a goal; returns a future of the response (`accepted`)."""
