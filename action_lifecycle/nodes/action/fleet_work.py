@@ -41,6 +41,7 @@ from ...ros.node.lifecycle_node import ManagedNode
 
 LOOK = 0.1  # polling period (s) of the journal; half of it before the first motion
 ASK_STATE = 0.5  # polling period (s) of the action node's lifecycle state
+ASK_AGAIN = RetryPolicy(repeat=1.0)  # s; a response of a restarted node may be lost
 FRESH = 2.0  # s for which its response is valid
 ACCEPT = GoalPolicy(appear=10.0, accept=10.0)  # s
 FIELDS = ('flow', 'kind', 'source', 'parameters_json', 'priority', 'requester', 'recipe')
@@ -216,12 +217,12 @@ class FleetWork:
     # ROS, in the executor's thread
 
     def _ask_state(self) -> None:
-        if self._asked is not None:
-            self._asked.cancel()
-        self._asked = ServiceCall(self._node, self._states, GetState.Request, RetryPolicy())
-        self._asked.on_done(self._state_answered)
+        if self._asked is None:
+            self._asked = ServiceCall(self._node, self._states, GetState.Request, ASK_AGAIN)
+            self._asked.on_done(self._state_answered)
 
     def _state_answered(self, done: Any) -> None:
+        self._asked = None
         if done.exception() is None \
                 and done.result().current_state.id == State.PRIMARY_STATE_ACTIVE:
             self._active_at = time.monotonic()
