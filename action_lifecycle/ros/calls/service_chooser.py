@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
 
 from action_lifecycle_msgs.srv import ChooseTransition
 from rclpy.node import Node
 
+from .threads import pass_on
 from ...agents.chooser import Choice
 
 LOOK = 0.05
@@ -34,17 +34,13 @@ class ServiceChooser:
         """Return the name in the response; '' if the other node does not decide."""
         while not self._client.service_is_ready():
             await asyncio.sleep(LOOK)
-        loop = asyncio.get_running_loop()
-        answered: asyncio.Future[Any] = loop.create_future()
         call = self._client.call_async(ChooseTransition.Request(
             machine=self._machine, state=choice.state, transitions=list(choice.names),
             descriptions=list(choice.descriptions),
             context_json=json.dumps(choice.context, default=str),
             answer_schema=json.dumps(choice.schema)))
-        call.add_done_callback(lambda future: loop.call_soon_threadsafe(
-            lambda: None if answered.done() else answered.set_result(future.result())))
         try:
-            response: ChooseTransition.Response = await answered
+            response = await pass_on(call, asyncio.get_running_loop().create_future())
         finally:
             self._client.remove_pending_request(call)
         return str(response.transition)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future as ThreadFuture
+import contextlib
 from typing import Any
 
 from rclpy.task import Future
@@ -38,6 +39,24 @@ def from_thread(node: ManagedNode, future: ThreadFuture[Any]) -> Future:
     return done
 
 
+def pass_on(future: Any, answered: asyncio.Future[Any]) -> asyncio.Future[Any]:
+    """Pass the outcome of an rclpy future to `answered`, in its asyncio loop; returns it."""
+    def settle() -> None:
+        if answered.done():
+            return
+        if future.exception() is not None:
+            answered.set_exception(future.exception())
+        else:
+            answered.set_result(future.result())
+
+    def ended(_: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            answered.get_loop().call_soon_threadsafe(settle)
+
+    future.add_done_callback(ended)
+    return answered
+
+
 async def in_executor(node: ManagedNode, start: Callable[[], Any]) -> Any:
     """
     Call `start` in the executor's thread and await its rclpy future in an asyncio loop.
@@ -47,18 +66,9 @@ async def in_executor(node: ManagedNode, start: Callable[[], Any]) -> Any:
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[Any] = loop.create_future()
 
-    def settle(future: Any) -> None:
-        if answered.done():
-            return
-        if future.exception() is not None:
-            answered.set_exception(future.exception())
-        else:
-            answered.set_result(future.result())
-
     def begin() -> None:
         try:
-            start().add_done_callback(
-                node.guarded(lambda future: loop.call_soon_threadsafe(settle, future)))
+            pass_on(start(), answered)
         except Exception as error:
             loop.call_soon_threadsafe(
                 lambda error=error: answered.done() or answered.set_exception(error))
