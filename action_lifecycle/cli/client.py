@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 import contextlib
+import math
 import os
 import sys
 import time
@@ -49,14 +50,15 @@ class Client:
         self.executor.add_node(node)
         self._clients: dict[str, Any] = {}
 
-    def spin(self, seconds: float) -> None:
-        """Run callbacks for `seconds`."""
+    def spin(self, seconds: float, done: Callable[[], Any] = lambda: False) -> bool:
+        """Run callbacks for `seconds` or until `done()`; returns whether it was done."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self.executor.spin_once(timeout_sec=left)
+        while not (found := done()) and (left := end - time.monotonic()) > 0:
+            self.executor.spin_once(timeout_sec=min(left, 0.05))
+        return bool(found)
 
     def until(
-        self, done: Callable[[], bool], seconds: float, what: str, name: str = '',
+        self, done: Callable[[], Any], seconds: float, what: str, name: str = '',
     ) -> None:
         """
         Run callbacks until `done()`; raises `NotThere` with the message `what` after `seconds`.
@@ -64,16 +66,12 @@ class Client:
         `name`: the awaited service, topic or action with its namespace. If given, the error lists
         the namespaces that offer it.
         """
-        started = time.monotonic()
-        told = False
-        while not done():
-            waited = time.monotonic() - started
-            if waited >= seconds:
-                raise NotThere(f'{what} after {seconds:g} s' + self._elsewhere(name))
-            if waited >= TELL and not told:
-                told = True
-                print(f'waiting for up to {seconds:g} s: {what} yet', file=sys.stderr)
-            self.executor.spin_once(timeout_sec=0.05)
+        if self.spin(min(TELL, seconds), done):
+            return
+        if seconds > TELL:
+            print(f'waiting for up to {seconds:g} s: {what} yet', file=sys.stderr)
+        if not self.spin(seconds - TELL, done):
+            raise NotThere(f'{what} after {seconds:g} s' + self._elsewhere(name))
 
     def _elsewhere(self, name: str) -> str:
         """
@@ -94,6 +92,16 @@ class Client:
         return f' on the ROS domain {self.node.context.get_domain_id()}; there is ' + (
             ', '.join(found) or 'no such thing in any namespace')
 
+    def service(self, kind: type, name: str, wait: float | None = None) -> Any:
+        """Return the client of a service; `wait`: seconds for the service to appear."""
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+        if wait is not None:
+            full = self.node.resolve_service_name(name)
+            self.until(self._clients[name].service_is_ready, wait,
+                       f"service '{full}' is not there", full)
+        return self._clients[name]
+
     def call(
         self, service: type, name: str, request: Any, wait: float, *, again: bool = True,
     ) -> Any:
@@ -103,23 +111,20 @@ class Client:
         `again`: the request may be repeated, since a server's response is lost if it has not
         discovered this client yet. Raises `NotThere` after `wait` seconds.
         """
-        client = self._clients.get(name)
-        if client is None:
-            client = self._clients[name] = self.node.create_client(service, name)
-        full = self.node.resolve_service_name(name)
-        self.until(client.service_is_ready, wait, f"service '{full}' is not there", full)
+        client = self.service(service, name, wait)
         asked: list[Any] = []
-        interval, ask_at = AGAIN, time.monotonic()
+        interval, ask_at = AGAIN if again else math.inf, time.monotonic()
 
         def answered() -> bool:
             nonlocal interval, ask_at
             if time.monotonic() >= ask_at:
-                ask_at += interval if again else wait
+                ask_at += interval
                 interval = min(2.0 * interval, SELDOM)
                 asked.append(client.call_async(request))
             return any(future.done() for future in asked)
 
-        self.until(answered, wait, f"service '{full}' does not answer")
+        self.until(
+            answered, wait, f"service '{self.node.resolve_service_name(name)}' does not answer")
         return next(future.result() for future in asked if future.done())
 
     def order(
@@ -131,11 +136,7 @@ class Client:
         `name` is NODE/SERVICE of a managed node. `check`: raise an error if the response has an
         error code.
         """
-        if name not in self._clients:
-            self._clients[name] = self.node.create_client(service, name)
-        full = self.node.resolve_service_name(name)
-        self.until(self._clients[name].service_is_ready, wait,
-                   f"service '{full}' is not there", full)
+        self.service(service, name, wait)
         self.until_heard(name.rpartition('/')[0], wait)
         answer = self.call(service, name, request, wait, again=False)
         return accepted(answer) if check else answer

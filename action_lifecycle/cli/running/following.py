@@ -193,10 +193,7 @@ class _Following:
             if not self.action.server_is_ready():
                 continue
             sent = self.action.send_goal_async(goal, self._feedback)
-            answer_by = time.monotonic() + ANSWER
-            while not sent.done() and time.monotonic() < answer_by:
-                self.client.spin(0.05)
-            if not sent.done() or not sent.result().accepted:
+            if not self.client.spin(ANSWER, sent.done) or not sent.result().accepted:
                 continue  # the response may be lost, or the node is not active yet
             self._fetch()
             self._say(f'{NODE} is back and goes on with the flow {self.flow_id}')
@@ -208,11 +205,8 @@ class _Following:
     def _ended_meanwhile(self, handle: Any) -> ExecuteFlow.Result | None:
         """Return the flow's result from the journal if it ended before the node came back."""
         refused = handle.get_result_async()
-        look_until = time.monotonic() + ANSWER
-        while not refused.done() and time.monotonic() < look_until:
-            self.client.spin(0.05)
-            if self.status is not None and self.status_at > look_until - ANSWER:
-                return None  # feedback has come: the flow runs
+        asked_at = time.monotonic()  # feedback after it: the flow runs
+        self.client.spin(ANSWER, lambda: refused.done() or self.status_at > asked_at)
         if not refused.done() or refused.result().result.error_code != ErrorCode.NOT_FOUND:
             return None
         actions = self.client.call(ListActions, f'{NODE}/list_actions', ListActions.Request(

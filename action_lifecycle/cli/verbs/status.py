@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from typing import Any
 
 from ..arguments import add_json, add_nodes, add_verb, NODE
@@ -69,16 +68,14 @@ def _show_flow(client: Any, options: argparse.Namespace) -> None:
 def _states(client: Any, wait: float) -> dict[str, str]:
     """Return the lifecycle state of each node; waits until at least one is there."""
     from lifecycle_msgs.srv import GetState
-    services = {name: client.node.create_client(GetState, f'{name}/get_state') for name in NODES}
+    services = {name: client.service(GetState, f'{name}/get_state') for name in NODES}
 
     def there() -> list[str]:
         return [name for name, service in services.items() if service.service_is_ready()]
 
     full = client.node.resolve_service_name(f'{NODE}/get_state')
     client.until(there, wait, 'no node is there', full)
-    end = time.monotonic() + min(wait, GRACE)
-    while len(there()) < len(NODES) and time.monotonic() < end:
-        client.spin(0.05)
+    client.spin(min(wait, GRACE), lambda: len(there()) == len(NODES))
     return {name: client.call(
         GetState, f'{name}/get_state', GetState.Request(), wait).current_state.label
         if name in there() else ABSENT for name in NODES}
