@@ -22,7 +22,7 @@ from .documents.errors import LifecycleError, StateTransitionError
 from .graphs.machine import Machine
 from .graphs.packaged import packaged_graph
 from .journal.journal import Journal
-from .journal.sessions import SessionLedger, Sessions, step_to
+from .journal.sessions import SessionLedger, Sessions, transition_to
 from .lifecycle.states import ActionOutcome, ActionState, ErrorCode, LedgerTaskStatus
 
 __all__ = [
@@ -231,5 +231,5 @@ class FlowLifecycleState:
     def set_state(self, state: FlowState | str) -> None:
         """Set the stage; raises `StateTransitionError` unless it is the next or current one."""
         if state != self.state:
-            step = step_to(self._machine, state)
+            step = transition_to(self._machine, state)
             self._machine.fire(step.event, expect=step.source)

@@ -28,7 +28,7 @@ from action_lifecycle.sim import messages
 from action_lifecycle.sim.cell import Cell, TICK
 from action_lifecycle.sim.motion import ACTIVE, GoalRejected, SUCCEEDED
 from action_lifecycle.world import Condition, FactSet, WatchOutcome, WatchResult, WorldModel
-from action_lifecycle.world.evidence import plain
+from action_lifecycle.world.evidence import plain_value
 
 STEP = TICK * 1e-9  # s
 GOALS = {'control_msgs/action/FollowJointTrajectory': messages.FollowJointTrajectoryGoal,
@@ -165,7 +165,7 @@ class CellMotion:
                 if value is None:
                     missing.append(why)
                     return 0.0
-                return plain(value)
+                return plain_value(value)
             return {key: self._resolve(value, missing) for key, value in data.items()}
         if isinstance(data, list):
             return [self._resolve(value, missing) for value in data]

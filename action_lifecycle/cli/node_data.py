@@ -19,9 +19,10 @@ from action_lifecycle_msgs.msg import (
 
 from .arguments import NODE
 from .client import Client
+from ..documents.stamps import to_seconds
 from ..lifecycle.states import ErrorCode
 from ..lifecycle.text_format import printable
-from ..ros.conversions.basic import to_code, to_seconds
+from ..ros.conversions.basic import to_code
 
 SAFETY = {SafetyState.NOT_READY: 'NOT_READY', SafetyState.READY: 'READY',
           SafetyState.STOPPED: 'STOPPED'}

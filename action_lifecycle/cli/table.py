@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..documents.stamps import to_seconds
 from ..lifecycle.text_format import fact_in_words, printable
 
 _STYLES = {
@@ -123,7 +124,7 @@ def spent(flow: Any, action: Any, age: float = 0.0) -> str:
     if not action.attempt:
         return ''
     if action.state.outcome:  # `elapsed` runs on after the action's end
-        age = -max(0.0, _seconds(flow.stamp) - _seconds(action.stamp))
+        age = -max(0.0, to_seconds(flow.stamp) - to_seconds(action.stamp))
     return f'{max(0.0, action.elapsed + age):.1f} s'
 
 
@@ -192,7 +193,3 @@ def fact_text(fact: Any) -> str:
     """Return the value of a Fact with its unit; for a list, at most four numbers."""
     from ..ros.conversions.evidence import fact_from
     return fact_in_words(fact_from(fact), fact.unit, most=4, separator=' ', rest='...')
-
-
-def _seconds(stamp: Any) -> float:
-    return float(stamp.sec) + float(stamp.nanosec) * 1e-9

@@ -15,7 +15,7 @@ from ..documents.templates.template import render, TemplateError
 from ..journal.journal import Journal
 from ..journal.row import JournalError
 from ..lifecycle.ports import Evidence, Question
-from ..lifecycle.text_format import describe, has_controls, printable, value_of
+from ..lifecycle.text_format import evidence_in_words, has_controls, printable, value_of
 
 MAX_QUESTION = 4096
 """Maximum length of a question, in characters; longer questions are cut."""
@@ -33,7 +33,7 @@ def worded(
     try:
         text = as_text(render(question.text, names))
     except TemplateError as error:
-        seen = '; '.join(map(describe, question.evidence))
+        seen = '; '.join(map(evidence_in_words, question.evidence))
         text = f'{question.text}\n({error})' + (f'\n{seen}' if seen else '')
     return printable(text, MAX_QUESTION)
 

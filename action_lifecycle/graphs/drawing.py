@@ -38,10 +38,10 @@ def _mermaid(graph: Graph) -> Iterator[str]:
     yield 'stateDiagram-v2'
     for name, key in ids.items():
         if key != name:
-            yield f'    state "{plain(name)}" as {key}'
+            yield f'    state "{mermaid_label(name)}" as {key}'
     yield f'    [*] --> {ids[graph.initial]}'
     for one in graph.transitions:
-        yield f'    {ids[one.source]} --> {ids[one.target]}: {plain(_label(one))}'
+        yield f'    {ids[one.source]} --> {ids[one.target]}: {mermaid_label(_label(one))}'
     for name, state in graph.states.items():
         if state.final:
             yield f'    {ids[name]} --> [*]'
@@ -80,7 +80,7 @@ def dot_lines(
 
 def _table(graph: Graph) -> list[str]:
     return table_lines([('from', 'event', 'to', 'if'), *(
-        map(plain, (one.source, one.event, one.target, _guards(one)))
+        map(mermaid_label, (one.source, one.event, one.target, _guards(one)))
         for one in graph.transitions)])
 
 
@@ -103,7 +103,7 @@ def _guards(transition: Transition) -> str:
     return ', '.join([*transition.cond, *(f'not {guard}' for guard in transition.unless)])
 
 
-def plain(text: str) -> str:
+def mermaid_label(text: str) -> str:
     """Return a string without the characters that end a Mermaid label."""
     return re.sub(r'[\s"#;:]+', ' ', text).strip()
 

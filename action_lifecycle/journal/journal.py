@@ -24,7 +24,7 @@ import threading
 from .clock import Clock, elapsed, SystemClock
 from .compaction import PLANNED, Removal, remove, SNAPSHOT
 from .durability import event_kind, EVENT_KINDS, power_kinds
-from .reader import explained, JournalReader, require_content
+from .reader import journal_errors, JournalReader, require_content
 from .row import damaged, Entry, JournalError, make_row, Row
 from .sqlite.barrier import BarrierThread
 from .sqlite.files import JournalFiles
@@ -65,7 +65,7 @@ class Journal(JournalReader):
         self._closed = False
         self._since_checkpoint = 0
         path = os.path.realpath(path)
-        with contextlib.ExitStack() as undo, explained(path):
+        with contextlib.ExitStack() as undo, journal_errors(path):
             undo.callback(os.close, _take_lock(path))
             require_content(path)
             self._writer = sqlite3.connect(
@@ -182,7 +182,7 @@ class Journal(JournalReader):
         """Wait for all barriers, copy the WAL into the database file and release the lock."""
         with self._appending:
             self._closed = True
-        with explained(self.path):
+        with journal_errors(self.path):
             self._on_close.close()
 
     def _prepare(self, path: str) -> None:
@@ -214,7 +214,7 @@ class Journal(JournalReader):
         All rows after `safe` are read and checked first, since the kernel may have dropped pages
         that were not written.
         """
-        with self._appending, explained(self.path):
+        with self._appending, journal_errors(self.path):
             self._check_open()
             seq, last_hash = safe, ''
             with JournalReader(self.path) as reader:
@@ -311,7 +311,7 @@ class Journal(JournalReader):
 def _take_lock(path: str) -> int:
     """Lock `path`.lock for this process; the kernel releases it when the process ends."""
     name = path + '.lock'
-    with contextlib.ExitStack() as undo, explained(name):
+    with contextlib.ExitStack() as undo, journal_errors(name):
         lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         undo.callback(os.close, lock)
         try:

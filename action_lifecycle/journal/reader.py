@@ -41,7 +41,7 @@ _OF_DAMAGE = ('malformed', 'not a database', 'no such table', 'no such column', 
 
 
 @contextlib.contextmanager
-def explained(path: str) -> Iterator[None]:
+def journal_errors(path: str) -> Iterator[None]:
     """Convert SQLite's and the system's errors to JournalErrors that name the file."""
     try:
         yield
@@ -81,13 +81,13 @@ class JournalReader:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.path.realpath(path)
         self._lock = threading.Lock()
-        with explained(self.path):
+        with journal_errors(self.path):
             require_content(self.path)
             self._connection = sqlite3.connect(
                 f'file:{quote(self.path)}?mode=ro', uri=True, timeout=BUSY_S,
                 isolation_level=None, check_same_thread=False)
         try:
-            with explained(self.path):
+            with journal_errors(self.path):
                 require_current(self._connection, self.path)
                 self._identity = self._file_identity()
         except BaseException:
@@ -216,7 +216,7 @@ class JournalReader:
 
     def plan_removal(self, synced_to: int, limit: int) -> Removal:
         """Return the first `limit` rows up to `synced_to` that no open subject needs."""
-        with self._lock, explained(self.path):
+        with self._lock, journal_errors(self.path):
             return plan_removal(self._connection, synced_to, limit)
 
     def close(self) -> None:
@@ -231,7 +231,7 @@ class JournalReader:
         self.close()
 
     def _ask(self, sql: str, values: Mapping[str, Any] = {}) -> list[tuple[Any, ...]]:
-        with self._lock, explained(self.path):
+        with self._lock, journal_errors(self.path):
             return ask(self._connection, sql, values)
 
     def _last_snapshot(self) -> list[CheckedRow]:

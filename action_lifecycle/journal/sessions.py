@@ -127,7 +127,7 @@ class Sessions:
         """
         if state == action.state:
             return
-        step = step_to(action.machine, state)
+        step = transition_to(action.machine, state)
         data: dict[str, Any] = {'cause': reason}
         if step.event in ('execute', 'repeat_motion'):
             data['goal_id'] = ''
@@ -230,7 +230,7 @@ class Sessions:
         self.actions[action.flow_id, action.action_id] = action
 
 
-def step_to(machine: Machine, target: str) -> Transition:
+def transition_to(machine: Machine, target: str) -> Transition:
     """Return the transition to `target`; raises `StateTransitionError` if there is none."""
     states = machine.graph.states
     ways = {one.target: one for one in machine.graph.transitions_from(machine.state)}

@@ -31,13 +31,13 @@ def joined(*parts: str) -> str:
     return '; '.join(part for part in parts if part)
 
 
-def in_words(answer: Confirmation) -> str:
+def answer_text(answer: Confirmation) -> str:
     """Describe the conditions that were not met, with the values of their facts."""
-    unmet = [describe(item) for item in answer.evidence if item.get('verdict') != 'true']
+    unmet = [evidence_in_words(item) for item in answer.evidence if item.get('verdict') != 'true']
     return joined(answer.error_msg or joined(*unmet) or answer.verdict, answer.note)
 
 
-def describe(evidence: Mapping[str, Any]) -> str:
+def evidence_in_words(evidence: Mapping[str, Any]) -> str:
     """Return one piece of evidence as a line: expression, verdict and values of facts."""
     facts = ', '.join(
         f"{fact['name']}={fact_in_words(fact)}" for fact in evidence.get('facts', ()))

@@ -146,41 +146,41 @@ def draw(rows: Iterable[Row], samples: Samples, path: Path) -> None:
         raise ModuleNotFoundError(
             'Pictures need matplotlib; install it with: pip install matplotlib') from error
 
-    told = history(rows)
-    shown = [each for each in comparisons(told.evidence.get('expression', 'True'))
+    past = history(rows)
+    shown = [each for each in comparisons(past.evidence.get('expression', 'True'))
              if each.fact in samples][:4]
-    actions = list(dict.fromkeys(bar.action for bar in told.bars))
+    actions = list(dict.fromkeys(bar.action for bar in past.bars))
     heights = [0.9 + 0.32 * len(actions), *([1.05] * len(shown))]
     figure = Figure(figsize=(9.6, 0.9 + sum(heights)), dpi=110, layout='constrained')
     FigureCanvasAgg(figure)
     axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-    _draw_actions(axes[0], told, actions)
-    attempts = [bar for bar in told.bars if bar.action == told.refuted]
+    _draw_actions(axes[0], past, actions)
+    attempts = [bar for bar in past.bars if bar.action == past.refuted]
     for place, comparison in zip(axes[1:], shown):
-        _draw_fact(place, comparison, samples[comparison.fact], told, attempts)
+        _draw_fact(place, comparison, samples[comparison.fact], past, attempts)
     if shown:
-        axes[1].set_title(f'{told.refuted}: what the sensors said', loc='left', fontsize=10)
+        axes[1].set_title(f'{past.refuted}: what the sensors said', loc='left', fontsize=10)
     axes[-1].set_xlabel('s')
     figure.savefig(path)
 
 
-def _draw_actions(axes: Any, told: History, actions: list[str]) -> None:
+def _draw_actions(axes: Any, past: History, actions: list[str]) -> None:
     from matplotlib.patches import Patch
 
-    for bar in told.bars:
+    for bar in past.bars:
         axes.barh(actions.index(bar.action), bar.end - bar.start, left=bar.start, height=0.62,
                   color=COLOURS.get(bar.state, '#e5e7eb'))
         if bar.state == 'error':
             axes.plot(bar.start, actions.index(bar.action), 'x', color='#d64545', markersize=9,
                       markeredgewidth=2.5)
-    for action, (time, outcome) in told.ends.items():
+    for action, (time, outcome) in past.ends.items():
         sign, colour = ENDS.get(outcome, ('', 'black'))
         axes.annotate(sign, (time, actions.index(action)), (5, 0), textcoords='offset points',
                       color=colour, va='center', fontsize=12, fontweight='bold')
     axes.set_yticks(range(len(actions)), actions)
     axes.invert_yaxis()
-    axes.set_title(told.name, loc='left', fontsize=12, fontweight='bold')
-    there = {bar.state for bar in told.bars}
+    axes.set_title(past.name, loc='left', fontsize=12, fontweight='bold')
+    there = {bar.state for bar in past.bars}
     axes.legend(handles=[Patch(color=COLOURS[state], label=label)
                          for state, label in SHOWN.items() if state in there],
                 ncols=5, fontsize=8, frameon=False, loc='lower right',
@@ -189,7 +189,7 @@ def _draw_actions(axes: Any, told: History, actions: list[str]) -> None:
 
 
 def _draw_fact(axes: Any, comparison: Comparison, samples: Sequence[tuple[float, Sequence[float]]],
-               told: History, attempts: list[Bar]) -> None:
+               past: History, attempts: list[Bar]) -> None:
     start = min(bar.start for bar in attempts) - 0.5
     end = max(bar.end for bar in attempts) + 0.5
     chosen = [(time, numbers[comparison.index]) for time, numbers in samples
@@ -201,7 +201,7 @@ def _draw_fact(axes: Any, comparison: Comparison, samples: Sequence[tuple[float,
         if bar.state == 'sensor_confirm':
             axes.axvspan(bar.start, bar.end, color=COLOURS['sensor_confirm'], alpha=0.35,
                          linewidth=0)
-    units = {each['name']: each['unit'] for each in told.evidence.get('facts', ())}
+    units = {each['name']: each['unit'] for each in past.evidence.get('facts', ())}
     axes.set_ylabel(units.get(comparison.fact, ''), fontsize=9)
     axes.set_xlim(start, end)
     axes.margins(y=0.2)

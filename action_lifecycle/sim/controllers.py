@@ -22,10 +22,10 @@ from .messages import (
     GripperCommandGoal,
     GripperCommandResult,
     JointTolerance,
-    to_seconds,
 )
 from .motion import ABORTED, ACTIVE, CANCELED, GoalRejected, Motion, SUCCEEDED
 from .trajectory import Trajectory
+from ..documents.stamps import to_seconds
 from ..documents.suggestions import nearest
 
 Array = npt.NDArray[np.float64]

@@ -48,7 +48,7 @@ class DriveServer(abc.ABC):
         self._goals: list[tuple[Motion[Any], Any]] = []
         self._started = node.create_publisher(
             UInt32, self.topic.split('/')[0] + '/motions_started', state_qos())
-        self._told = -1
+        self._published = -1
         self._server = ActionServer(
             node, self.action, self.topic, execute_callback=None,
             goal_callback=self._check, handle_accepted_callback=self._accept,
@@ -56,9 +56,9 @@ class DriveServer(abc.ABC):
 
     def poll(self) -> None:
         """End the goals whose motion has ended, and publish the number of motions begun."""
-        if self.controller.motions_started != self._told:
-            self._told = self.controller.motions_started
-            self._started.publish(UInt32(data=self._told))
+        if self.controller.motions_started != self._published:
+            self._published = self.controller.motions_started
+            self._started.publish(UInt32(data=self._published))
         over = [goal for goal in self._goals if goal[0].status != ACTIVE]
         for goal in over:
             self._goals.remove(goal)

@@ -214,8 +214,3 @@ def gripper_goal(position: float, max_effort: float) -> GripperCommandGoal:
 def duration(seconds: float) -> Duration:
     """Return `seconds` as a Duration."""
     return Duration(*divmod(round(seconds * 1e9), 1_000_000_000))
-
-
-def to_seconds(span: Time | Duration) -> float:
-    """Return a Time or Duration in seconds."""
-    return span.sec + span.nanosec * 1e-9

@@ -68,7 +68,7 @@ class FactValue:
             entry['numbers'] = [
                 number if math.isfinite(number) else str(number) for number in numbers]
         elif self.value is not None:
-            entry['value'] = plain(self.value)
+            entry['value'] = plain_value(self.value)
         return entry
 
 
@@ -92,7 +92,7 @@ class Evidence:
             'facts': [fact.as_dict() for fact in self.facts]}
 
 
-def plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """Return the value of a fact as JSON-compatible data."""
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -101,5 +101,5 @@ def plain(value: Any) -> Any:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [plain_value(item) for item in value]
     return value

@@ -34,7 +34,7 @@ class Messages(Case):
     block = 1024
 
     def prepare(self) -> None:
-        from action_lifecycle.nodes.bridge.unmet_conditions import in_words, Topics
+        from action_lifecycle.nodes.bridge.unmet_conditions import Topics, unmet_text
         from action_lifecycle.ros.conversions.evidence import evidence_to, fact_to
         from action_lifecycle.ros.interfaces.field_kinds import field_kind
         from action_lifecycle.ros.interfaces.message_fields import fill
@@ -42,7 +42,7 @@ class Messages(Case):
         from rclpy.serialization import deserialize_message, serialize_message
 
         from .ros_data import data_of, spoil
-        self.evidence_to, self.fact_to, self.in_words = evidence_to, fact_to, in_words
+        self.evidence_to, self.fact_to, self.in_words = evidence_to, fact_to, unmet_text
         self.topics = Topics({}, lambda topic: '')
         self.field_kind, self.fill, self.data_of, self.spoil = field_kind, fill, data_of, spoil
         self.classes = {name: message_class(name) for name in TYPES}

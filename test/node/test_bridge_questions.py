@@ -13,7 +13,7 @@ import re
 import time
 from typing import Any
 
-from action_lifecycle.ros.conversions.basic import to_seconds
+from action_lifecycle.documents.stamps import to_seconds
 from action_lifecycle.world import parse_facts
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import CheckFault, Condition, ErrorCode, Evidence, Fact, Motion

@@ -14,7 +14,7 @@ import time
 from typing import Any
 from xml.etree import ElementTree
 
-from action_lifecycle.ros.conversions.basic import to_seconds
+from action_lifecycle.documents.stamps import to_seconds
 from action_lifecycle.ros.interfaces.types import message_class
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 from isolation import domain_id

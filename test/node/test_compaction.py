@@ -123,7 +123,7 @@ def test_nothing_is_compacted_that_redis_does_not_have(path, server):
     rig = Rig(path, server.url, compact_keep=KEEP)
     try:
         rig.until(lambda: rig.ledger.status.last_error)
-        rig.until(lambda: rig.ledger._told.backlog > 3000)
+        rig.until(lambda: rig.ledger._published.backlog > 3000)
         rig.executor.spin_once(timeout_sec=0.5)
         assert rig.action.journal.snapshot() is None
         assert 'journal compaction' not in {one.name for one in threading.enumerate()}

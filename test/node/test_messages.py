@@ -12,7 +12,7 @@ from typing import Any
 from action_lifecycle.journal import Entry, Row
 from action_lifecycle.journal.row import make_row
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
-from action_lifecycle.nodes.bridge.unmet_conditions import in_words, Topics
+from action_lifecycle.nodes.bridge.unmet_conditions import Topics, unmet_text
 from action_lifecycle.ros.conversions.evidence import (
     evidence_from,
     evidence_to,
@@ -115,6 +115,6 @@ def test_what_makes_no_sense_in_evidence_is_unknown() -> None:
 
 def test_no_number_in_evidence_is_minus_zero() -> None:
     fact = FactValue('gap', -0.0, 1.0, '/joint_states', Validity.VALID, 'm')
-    words = in_words([WorldEvidence('confirm', 'gap > 1', TruthValue.FALSE, 1.0, 0.0, (fact,))],
-                     Topics({}, lambda topic: ''))
+    words = unmet_text([WorldEvidence('confirm', 'gap > 1', TruthValue.FALSE, 1.0, 0.0, (fact,))],
+                       Topics({}, lambda topic: ''))
     assert words == 'confirm: gap > 1 is false (gap 0 m)'

@@ -125,16 +125,16 @@ class LanguageModel:
         size = sum(len(message['content']) for message in messages)
         if size > MAX_PROMPT:
             raise ModelError(f'the request has {size} characters, at most {MAX_PROMPT} are sent')
-        heard: list[str] = []
+        failed: list[str] = []
         try:
             return await asyncio.wait_for(
-                self._ask(list(messages), schema, check, heard), self.settings.time_limit)
+                self._ask(list(messages), schema, check, failed), self.settings.time_limit)
         except asyncio.TimeoutError:
             raise ModelError(f'no usable answer within {self.settings.time_limit:g} s'
-                             + (f' ({heard[-1]})' if heard else '')) from None
+                             + (f' ({failed[-1]})' if failed else '')) from None
 
     async def _ask(
-        self, messages: list[Message], schema: Mapping[str, Any], check: Check, heard: list[str],
+        self, messages: list[Message], schema: Mapping[str, Any], check: Check, failed: list[str],
     ) -> Any:
         tries = failures = 0
         while True:
@@ -143,19 +143,19 @@ class LanguageModel:
                 return await _judged(text, schema, check)
             except _Refused as refused:
                 tries += 1
-                told = whole_characters('\n'.join(refused.faults))
-                heard.append(f'refused: {told:.500}')
-                _LOG.info('an answer of the model is refused: %.500s', told)
+                faults = whole_characters('\n'.join(refused.faults))
+                failed.append(f'refused: {faults:.500}')
+                _LOG.info('an answer of the model is refused: %.500s', faults)
                 if tries >= self.settings.tries:
                     raise ModelError(f'no usable answer in {tries} tries; the last was refused: '
-                                     f'{told:.1000}') from None
+                                     f'{faults:.1000}') from None
                 messages = [
                     *messages,
                     {'role': 'assistant', 'content': whole_characters(refused.answer[:MAX_SHOWN])},
-                    {'role': 'user', 'content': f'This answer is refused:\n{told[:MAX_SHOWN]}\n'
+                    {'role': 'user', 'content': f'This answer is refused:\n{faults[:MAX_SHOWN]}\n'
                      'Answer again, with JSON of the schema and nothing else.'}]
             except self._openai.APIStatusError as error:
-                heard.append(f'the endpoint says {error.status_code}')
+                failed.append(f'the endpoint says {error.status_code}')
                 if error.status_code not in _AGAIN:
                     raise ModelError(f'the endpoint says {error.status_code}: '
                                      f'{error.message:.300}') from error
@@ -163,7 +163,7 @@ class LanguageModel:
                 await asyncio.sleep(_pause(failures, error.response.headers.get('retry-after')))
             except (self._openai.APIError, OSError) as error:
                 cause = error.__cause__ or error
-                heard.append(f'the endpoint can not be reached: {cause!s:.200}')
+                failed.append(f'the endpoint can not be reached: {cause!s:.200}')
                 failures += 1
                 await asyncio.sleep(_pause(failures, None))
 

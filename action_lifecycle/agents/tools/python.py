@@ -24,7 +24,7 @@ def description_of(function: Callable[..., Any]) -> str:
     return inspect.cleandoc(function.__doc__ or function.__name__)
 
 
-def schema_of(function: Callable[..., Any]) -> dict[str, Any]:
+def arguments_schema(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the schema of a callable's arguments; raises `ToolError` for unsupported hints."""
     try:
         hints = typing.get_type_hints(function)

@@ -14,7 +14,7 @@ import json
 import logging
 from typing import Any, Protocol, TypeVar
 
-from .python import description_of, schema_of
+from .python import arguments_schema, description_of
 from ..tool_state import ToolError
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import check_schema, schema_faults
@@ -105,7 +105,7 @@ class ToolRegistry:
         """
         def register(function: CallableT) -> CallableT:
             called = name or function.__name__
-            self.add(Tool(called, server, description_of(function), schema_of(function),
+            self.add(Tool(called, server, description_of(function), arguments_schema(function),
                           functools.partial(_call_python, function), time_limit))
             return function
         return register

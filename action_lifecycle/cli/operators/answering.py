@@ -19,7 +19,7 @@ from ..client import accepted, Client, connect
 from ..exits import DONE, NotThere
 from ..node_data import question_data
 from ..table import is_simulated, print_json, print_rows
-from ...ros.conversions.basic import to_seconds
+from ...documents.stamps import to_seconds
 from ...ros.interfaces.qos import state_qos
 
 TOPIC_TYPE = 'action_lifecycle_msgs/msg/OperatorRequestArray'

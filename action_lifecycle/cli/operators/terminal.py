@@ -91,7 +91,7 @@ class Terminal:
     def run(self) -> int:
         """Show questions until Ctrl-C, `q`, the end of the input, or one answer (`--once`)."""
         started = time.monotonic()
-        self._say(f'Questions of all robots, answered as {self.actor}. Ctrl-C ends.', 'dim')
+        self._print(f'Questions of all robots, answered as {self.actor}. Ctrl-C ends.', 'dim')
         while True:
             self.questions.poll()
             self.questions.client.spin(0.1)
@@ -128,7 +128,7 @@ class Terminal:
         self.later &= ids
         self.answered &= ids
         if self.shown is not None and self.shown.request.id not in ids:
-            self._say('answered by somebody else, or no longer asked', 'yellow')
+            self._print('answered by somebody else, or no longer asked', 'yellow')
             self.shown = None
         if self.shown is None:
             waiting = [question for question in still
@@ -144,7 +144,7 @@ class Terminal:
         left = self.questions.left(question.request)
         if left is not None and any(left <= limit < self.warned for limit in WARN_AT):
             self.warned = left
-            self._say(f'{max(left, 0.0):.0f} s left', 'yellow')
+            self._print(f'{max(left, 0.0):.0f} s left', 'yellow')
 
     def _show(self, question: OpenQuestion, count: int) -> None:
         request = question.request
@@ -157,7 +157,7 @@ class Terminal:
             text, title=Text(printable(title, 200)), title_align='left',
             subtitle=Text(f'{printable(question.asker, 200)}, {request.kind}, {count} open'),
             subtitle_align='right'))
-        self._say('Enter: later, q: end' + (
+        self._print('Enter: later, q: end' + (
             ', a comment may follow the answer' if request.options else ''), 'dim')
 
     def _took(self, line: str) -> bool:
@@ -168,31 +168,31 @@ class Terminal:
             return False
         if not line:
             self.later.add(question.request.id)
-            self._say(f'put off: {len(self.later)}; Enter shows what was put off again', 'dim')
+            self._print(f'put off: {len(self.later)}; Enter shows what was put off again', 'dim')
             return False
         answer, comment = split_answer(line, question.request.options)
         try:
             response = self.questions.answer(
                 question, answer, self.actor, comment, self.options.wait)
         except NotThere as error:
-            self._say(str(error), 'red')
+            self._print(str(error), 'red')
             return False
         if response.accepted:
-            self._say(f'answered: {answer}', 'green')
+            self._print(f'answered: {answer}', 'green')
             self.answered.add(question.request.id)
         else:
-            self._say(response.error_msg, 'red')
+            self._print(response.error_msg, 'red')
         return bool(response.accepted)
 
     def _without_question(self, line: str) -> None:
         """Process a line while no question is shown; Enter shows postponed questions again."""
         if line:
-            self._say(f'no question is shown, {printable(line, 100)!r} is not sent'
-                      + ('; Enter shows what was put off' if self.later else ''), 'yellow')
+            self._print(f'no question is shown, {printable(line, 100)!r} is not sent'
+                        + ('; Enter shows what was put off' if self.later else ''), 'yellow')
         elif self.later:
             self.later.clear()
         else:
-            self._say('no question is open', 'dim')
+            self._print('no question is open', 'dim')
 
     def _break_line(self) -> None:
         """Start a new line if the cursor is behind a prompt."""
@@ -200,7 +200,7 @@ class Terminal:
             self._prompted = False
             self.console.print()
 
-    def _say(self, text: str, style: str) -> None:
+    def _print(self, text: str, style: str) -> None:
         self._break_line()
         self.console.print(Text(printable(text, LONGEST), style))
 

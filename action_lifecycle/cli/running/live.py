@@ -50,13 +50,13 @@ class _Flows:
         self._flow_id = flow_id
         self._observer = Observer(client)
         self._latest: list[Any] = []
-        self._told = time.monotonic()
+        self._updated = time.monotonic()
         self._gone = ''
         self._bridge = ''
         client.node.create_subscription(FlowStatusArray, TOPIC, self._take, state_qos())
 
     def _take(self, message: FlowStatusArray) -> None:
-        self._told = time.monotonic()
+        self._updated = time.monotonic()
         self._latest = [flow for flow in message.flows if self._flow_id in ('', flow.flow_id)]
 
     def view(self) -> Group:
@@ -67,7 +67,7 @@ class _Flows:
             self._gone = time.strftime('nobody publishes the flows any more since %X')
         self._bridge = self._observer.bridge_words() or self._bridge
         nothing = f'no flow {self._flow_id} yet' if self._flow_id else 'no flow yet'
-        age = time.monotonic() - self._told
+        age = time.monotonic() - self._updated
         return Group(
             *(live_table(flow, self._observer, age) for flow in self._latest[-SHOWN:]),
             *self._observer.below(self._flow_id),

@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from ..table import AttemptRow
-from ...ros.conversions.basic import to_seconds
+from ...documents.stamps import to_seconds
 
 QUIET = ('start', 'request_verification', 'motion_done', 'confirmed', 'verified')
 """Events of the normal course of an action; printed only when verbose."""

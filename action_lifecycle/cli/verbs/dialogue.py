@@ -74,7 +74,7 @@ def _from_nodes(options: argparse.Namespace) -> Iterator[DialogueEntry]:
 
     from ..client import accepted, connect
     from ...dialogue.dialogue import DialogueEntry, Persistence
-    from ...ros.conversions.basic import to_seconds
+    from ...documents.stamps import to_seconds
     seen = 0
     with connect(options.namespace) as client:
         while True:

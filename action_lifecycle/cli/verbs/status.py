@@ -41,7 +41,7 @@ def show_status(options: argparse.Namespace) -> int:
             return DONE
         states = _states(client, options.wait)
         active = states[NODE] == 'active'
-        data = {'nodes': states, **(_told(client, options.wait) if active else {}),
+        data = {'nodes': states, **(_node_data(client, options.wait) if active else {}),
                 **(_sync(client, options.wait) if states['ledger'] == 'active' else {})}
     _print(data, options)
     return DONE
@@ -81,7 +81,7 @@ def _states(client: Any, wait: float) -> dict[str, str]:
         if name in there() else ABSENT for name in NODES}
 
 
-def _told(client: Any, wait: float) -> dict[str, Any]:
+def _node_data(client: Any, wait: float) -> dict[str, Any]:
     """Return the safety, flows, questions and jobs that the action node publishes."""
     from action_lifecycle_msgs.msg import FlowStatusArray, OperatorRequestArray
     from action_lifecycle_msgs.srv import ListJobs

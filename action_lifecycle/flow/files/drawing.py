@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .flow import Flow
-from ...graphs.drawing import dot_lines, Drawing, mermaid_ids, plain, render, table_lines
+from ...graphs.drawing import dot_lines, Drawing, mermaid_ids, mermaid_label, render, table_lines
 from ...lifecycle.spec import WhenSpec
 
 
@@ -31,9 +31,9 @@ def _mermaid(flow: Flow) -> Iterator[str]:
     yield 'flowchart TD'
     for name, action in flow.actions.items():
         left, right = ('[', ']') if action.physical else ('(', ')')
-        yield f'    {ids[name]}{left}"{plain(name)}"{right}'
+        yield f'    {ids[name]}{left}"{mermaid_label(name)}"{right}'
     for needed, name, terms in _edges(flow):
-        label = f'|"{plain(terms)}"|' if terms else ''
+        label = f'|"{mermaid_label(terms)}"|' if terms else ''
         yield f'    {ids[needed]} -->{label} {ids[name]}'
 
 

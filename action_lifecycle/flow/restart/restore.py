@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import gc
 from typing import Any
 
-from .set_aside import Damage, first_row, in_words, open_flow_ids, SetAside
+from .set_aside import Damage, faults_text, first_row, open_flow_ids, SetAside
 from ..edits.edit_validation import replay_edit
 from ..files.edit import parse_edit
 from ..files.loader import parse_flow
@@ -159,7 +159,7 @@ def restore_flows(flows: FlowRunner) -> list[FlowRun]:
         try:
             faults = damage.of_flow(first_row(journal, flow_id))
             if faults:
-                raise LifecycleError(f'the journal is damaged: {in_words(faults)}')
+                raise LifecycleError(f'the journal is damaged: {faults_text(faults)}')
             restored.append(Restored(flows, flow_id))
             flows.runs[flow_id] = restored[-1].run
         except Exception as error:  # rows may be damaged

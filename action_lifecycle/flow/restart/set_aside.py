@@ -70,7 +70,7 @@ class Damage:
         return self.faults if len(self.faults) >= MAX_FAULTS else concerned
 
 
-def in_words(faults: Iterable[JournalFault]) -> str:
+def faults_text(faults: Iterable[JournalFault]) -> str:
     """Return journal faults as a one-line string."""
     texts = [str(fault) for fault in faults]
     more = f'; {len(texts) - SHOWN} more' if len(texts) > SHOWN else ''
@@ -101,7 +101,7 @@ class SetAside:
     def lock_everything(self, faults: list[JournalFault], news: list[JournalFault]) -> None:
         """Block all starts until a person calls clear_stop; `faults`: all known faults."""
         log, recorder = self._flows.log, self._flows.recorder
-        cause = f'the journal is damaged: {in_words(news)}'
+        cause = f'the journal is damaged: {faults_text(news)}'
         log.error('%s: %s; nothing starts until clear_stop', self._journal.path, cause)
         self._flows.resources.lock_all({EVERYTHING: cause})
         try:

@@ -67,7 +67,7 @@ class LeaseGate:
         lease = '' if request.resume else self._lease_of(request.flow_id)
         if not lease or self._is_open(request.flow_id, lease):
             return self._world.execute(request, result)
-        return _Waiting(self, lease, request, result)
+        return _Waiting(self._waiting, self._world, self._clock, lease, request, result)
 
     def confirm(
         self, request: ConfirmRequest, result: Callable[[Confirmation], None]
@@ -86,37 +86,39 @@ class LeaseGate:
 
 
 class _Waiting:
-    """A motion that waits for its claim."""
+    """A motion that waits for its claim; meanwhile it is in the list `queue`."""
 
     def __init__(
-        self, gate: LeaseGate, lease: str, request: MotionRequest,
-        result: Callable[[MotionResult], None],
+        self, queue: list[_Waiting], world: World, clock: LifecycleClock, lease: str,
+        request: MotionRequest, result: Callable[[MotionResult], None],
     ) -> None:
         self.lease = lease
-        self._gate = gate
         self.request = request
+        self._queue = queue
+        self._world = world
+        self._clock = clock
         self._result = result
         self._motion: Handle | None = None
-        self._limit = gate._clock.call_later(PATIENCE, self._lapsed)
-        gate._waiting.append(self)
+        self._limit = clock.call_later(PATIENCE, self._lapsed)
+        queue.append(self)
 
     def wait_on(self) -> None:
         """Restart the time limit."""
         self._limit.cancel()
-        self._limit = self._gate._clock.call_later(PATIENCE, self._lapsed)
+        self._limit = self._clock.call_later(PATIENCE, self._lapsed)
 
     def let_go(self) -> None:
         """Start the motion."""
         self._leave()
-        self._motion = self._gate._world.execute(self.request, self._result)
+        self._motion = self._world.execute(self.request, self._result)
 
     def cancel(self) -> None:
         """Stop the motion, or do not start it."""
         if self._motion is not None:
             self._motion.cancel()
-        elif self in self._gate._waiting:
+        elif self in self._queue:
             self._leave()  # `result` must be called after `cancel` returns
-            self._gate._clock.call_later(0.0, lambda: self._end(
+            self._clock.call_later(0.0, lambda: self._end(
                 'canceled', ErrorCode.NONE, 'it waited for its claim; nothing was sent'))
 
     def _lapsed(self) -> None:
@@ -126,8 +128,8 @@ class _Waiting:
 
     def _leave(self) -> None:
         self._limit.cancel()
-        self._gate._waiting.remove(self)
+        self._queue.remove(self)
 
     def _end(self, outcome: str, code: ErrorCode, reason: str) -> None:
         self._result(MotionResult(
-            outcome, self._gate._clock.now(), error_code=code, error_msg=reason))
+            outcome, self._clock.now(), error_code=code, error_msg=reason))

@@ -22,7 +22,7 @@ from ...lifecycle.ports import (
 )
 from ...lifecycle.spec import WhenSpec
 from ...lifecycle.states import ErrorCode
-from ...lifecycle.text_format import in_words, value_of
+from ...lifecycle.text_format import answer_text, value_of
 
 ASK_AGAIN = 5.0
 """Timeout (s) of one evaluation; a condition that is still unknown is evaluated again."""
@@ -69,7 +69,7 @@ class Seen:
             missing = [name for name in facts if name not in values]
             if missing:
                 failed(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
-                       f"templates read {', '.join(missing)}: {in_words(answer)}")
+                       f"templates read {', '.join(missing)}: {answer_text(answer)}")
             else:
                 found({'results': results, 'facts': {name: values[name] for name in facts}})
 
@@ -135,11 +135,11 @@ class Judgment:
             self._ask()
         elif answer.verdict == 'refuted':
             self.over = True
-            self._judged(False, f"after '{needed}': {in_words(answer)}")
+            self._judged(False, f"after '{needed}': {answer_text(answer)}")
         elif when.unknown == 'fail' or (
                 when.within and self._clock.now() - self._since >= when.within):
             self.over = True
             self._failed(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
-                         f"after '{needed}': {in_words(answer)}")
+                         f"after '{needed}': {answer_text(answer)}")
         else:
             self._asked = self._clock.call_later(0.1, self._ask)

@@ -21,7 +21,7 @@ from ..ports import (
     steps_of,
 )
 from ..states import ActionState, ErrorCode
-from ..text_format import in_words, joined
+from ..text_format import answer_text, joined
 
 MAX_RESULT = 16_384
 """Maximum length of a journaled motion result, in characters of JSON; longer ones are dropped."""
@@ -145,8 +145,9 @@ class Moving(RunnerBase):
             # With `retry`, too, the motion is not repeated if the sensors could not be read.
             code = ErrorCode.GOAL_UNKNOWN if action.spec.resume_policy == 'confirm' \
                 else ErrorCode.INTERRUPTED
-            self._fail(code, f'interrupted, and its outcome is not confirmed: {in_words(answer)}',
-                       evidence=evidence, sensors_said=answer.verdict, actor='sensors')
+            self._fail(code, 'interrupted, and its outcome is not confirmed: '
+                       + answer_text(answer), evidence=evidence, sensors_said=answer.verdict,
+                       actor='sensors')
 
     def _stop(self, code: ErrorCode, reason: str, actor: str) -> None:
         """Fail the action; a motion is canceled first, and its stop must be confirmed."""

@@ -22,7 +22,7 @@ from ..fragment import fragment_of
 from ..journal_retry import until_recorded
 from ..ports import Confirmation
 from ..states import ActionOutcome, ActionState, ErrorCode
-from ..text_format import in_words
+from ..text_format import answer_text
 from ...documents.errors import ContentRefused, LifecycleError
 
 
@@ -139,11 +139,11 @@ class ActionRunner(Moving, Verifying, FallingBack):
         if answer.verdict == 'confirmed':
             self._go(list(answer.evidence))
         elif answer.verdict == 'refuted':
-            self._fail(ErrorCode.REQUIRE_REFUTED, f'required: {in_words(answer)}',
+            self._fail(ErrorCode.REQUIRE_REFUTED, f'required: {answer_text(answer)}',
                        evidence=list(answer.evidence))
         else:
             self._fail(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
-                       f'required: {in_words(answer)}', evidence=list(answer.evidence))
+                       f'required: {answer_text(answer)}', evidence=list(answer.evidence))
 
     def _enter_completed(self) -> None:
         if self.recipe:

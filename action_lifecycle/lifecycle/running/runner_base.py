@@ -32,7 +32,7 @@ from ..ports import (
 )
 from ..spec import ConditionSpec
 from ..states import ActionOutcome, ActionState, ErrorCode
-from ..text_format import in_words
+from ..text_format import answer_text
 from ...documents.errors import ContentRefused, LifecycleError, TransitionNotAllowed
 
 
@@ -113,8 +113,8 @@ class RunnerBase:
 
     def _refused(self, answer: Confirmation) -> None:
         self._fail(answer.error_code or CONFIRM_CODES.get(answer.verdict, ErrorCode.INTERNAL),
-                   in_words(answer), evidence=list(answer.evidence), sensors_said=answer.verdict,
-                   actor='sensors')
+                   answer_text(answer), evidence=list(answer.evidence),
+                   sensors_said=answer.verdict, actor='sensors')
 
     def _fire(self, event: str, **data: Any) -> None:
         """Fire an event; if the journal write fails, log it and repeat until it succeeds."""

@@ -28,6 +28,7 @@ from ..shared.clock import NodeClock
 from ..shared.paths import find_flow
 from ...dialogue.desk import OperatorDesk
 from ...documents.errors import LifecycleError
+from ...fleet.claim_watch import HeldClaim
 from ...fleet.consumer import Operation, OperationRequest
 from ...journal.reader import JournalReader
 from ...journal.row import Row
@@ -85,15 +86,10 @@ class FleetWork:
 
     def leases(self) -> list[msg.Lease]:
         """Return the claims of the running flows, also those that have lapsed."""
-        leases = []
-        for flow_id, operation in list(self._claims.values()):
-            left = operation.held_until - time.monotonic()
-            held = left > 0 and not operation.ended
-            leases.append(msg.Lease(
-                flow_id=flow_id, name=operation.request.trace_id, token=operation.request.tries,
-                held=held,
-                expires=to_time(time.time() + left if held and operation.moved else 0.0)))
-        return leases
+        return [lease_to(HeldClaim(
+            flow_id, operation.request.trace_id, operation.request.tries,
+            0.0 if operation.ended else operation.held_until), begun=operation.moved)
+            for flow_id, operation in list(self._claims.values())]
 
     def names(self) -> list[str]:
         """Return the names of the claims."""
@@ -226,6 +222,14 @@ class FleetWork:
         if done.exception() is None \
                 and done.result().current_state.id == State.PRIMARY_STATE_ACTIVE:
             self._active_at = time.monotonic()
+
+
+def lease_to(claim: HeldClaim, begun: bool = True) -> msg.Lease:
+    """Return the message of a claim; it expires at once if its first motion has not `begun`."""
+    left = claim.until - time.monotonic()
+    return msg.Lease(
+        flow_id=claim.flow_id, name=claim.name, token=claim.token, held=left > 0,
+        expires=to_time(time.time() + left if left > 0 and begun else 0.0))
 
 
 def _base(trace_id: str) -> str:

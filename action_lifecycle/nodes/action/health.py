@@ -64,10 +64,10 @@ def actions_health(orchestrator: Orchestrator | None, questions: int) -> Health:
     return Health(OK, f'{len(runs)} flows run' if runs else 'no flow runs', values)
 
 
-def safety_health(told: msg.SafetyState, bridge_there: bool) -> Health:
+def safety_health(state: msg.SafetyState, bridge_there: bool) -> Health:
     """Return the health of safety, as the bridge publishes it."""
     if not bridge_there:
         return Health(ERROR, 'the world model bridge is not there')
-    level, word = _SAFETY[told.state]
-    return Health(level, told.reason or word, {
-        'topic': told.topic, 'error code': ErrorCode(told.error_code).name})
+    level, word = _SAFETY[state.state]
+    return Health(level, state.reason or word, {
+        'topic': state.topic, 'error code': ErrorCode(state.error_code).name})

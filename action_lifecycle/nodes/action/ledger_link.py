@@ -11,12 +11,12 @@ import time
 from action_lifecycle_msgs.msg import Lease, LedgerSync
 
 from ..shared.clock import NodeClock
+from ...documents.stamps import to_seconds
 from ...flow.run.lease_gate import LeaseGate
 from ...journal.compactor import Compactor
 from ...journal.durability import DURABILITIES, EVENT_KINDS
 from ...journal.journal import Journal
 from ...lifecycle.ports import World
-from ...ros.conversions.basic import to_seconds
 from ...ros.interfaces.names import name_fault
 from ...ros.interfaces.qos import state_qos
 from ...ros.node.lifecycle_node import ManagedNode
@@ -73,9 +73,9 @@ class LedgerLink:
         self._compactor = Compactor(journal, keep) if keep else None
         self._unsynced = bool(node.parameter('compact_unsynced'))
         node.add_subscription(
-            LedgerSync, f"{node.parameter('ledger')}/sync", self._told, state_qos())
+            LedgerSync, f"{node.parameter('ledger')}/sync", self._update, state_qos())
 
-    def _told(self, sync: LedgerSync) -> None:
+    def _update(self, sync: LedgerSync) -> None:
         self.world.update(held_until(sync.leases, time.time(), self._steady()))
         if self._compactor is None:
             return

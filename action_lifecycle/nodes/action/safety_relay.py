@@ -47,8 +47,8 @@ class SafetyRelay:
         self._recorder = recorder
         self._running = running
         self._locked = locked
-        self._told = msg.SafetyState(reason='no message from the bridge yet')
-        self._heard = 0  #: number of messages from the bridge
+        self._state = msg.SafetyState(reason='no message from the bridge yet')
+        self._received = 0  #: number of messages from the bridge
         self._open: list[Row] = []  #: orders without the bridge's response
         self._source = f'{bridge}/safety'
         self._clear_bridge = node.add_client(ClearStop, f'{bridge}/clear_stop')
@@ -57,24 +57,24 @@ class SafetyRelay:
         node.add_service(ClearStop, '~/clear_stop', self._clear_stop)
         node.add_diagnostics('safety', self._health)
 
-    def _take(self, told: msg.SafetyState) -> None:
-        self._told = told
-        self._heard += 1
+    def _take(self, state: msg.SafetyState) -> None:
+        self._state = state
+        self._received += 1
         self._take_up_orders()
-        self._world.safety_known = told.state != msg.SafetyState.NOT_READY
+        self._world.safety_known = state.state != msg.SafetyState.NOT_READY
         self.topic.publish_soon()
 
     def _message(self) -> msg.SafetyState:
-        self._told.locked_resources = self._locked()
-        return self._told
+        self._state.locked_resources = self._locked()
+        return self._state
 
     def publish_locks(self) -> None:
         """Publish soon if the locked resources have changed."""
-        if list(self._told.locked_resources) != self._locked():
+        if list(self._state.locked_resources) != self._locked():
             self.topic.publish_soon()
 
     def _health(self) -> Health:
-        return safety_health(self._told, self._node.count_publishers(self._source) > 0)
+        return safety_health(self._state, self._node.count_publishers(self._source) > 0)
 
     def activate(self) -> None:
         """Resume the orders to clear a stop that were open when the process ended."""
@@ -88,10 +88,10 @@ class SafetyRelay:
 
         If the bridge is stopped, it did not get the request, or was stopped again since.
         """
-        if not self._heard:
+        if not self._received:
             return
         orders, self._open = self._open, []
-        stopped = self._told.state == msg.SafetyState.STOPPED
+        stopped = self._state.state == msg.SafetyState.STOPPED
         for row in orders:
             if stopped:
                 self._recorder.clear_stop_refused(
@@ -113,7 +113,7 @@ class SafetyRelay:
         self._open.clear()
         names = list(request.resources) or locked
         order = self._recorder.clear_stop_ordered(names, request.actor, request.reason)
-        heard = self._heard
+        received = self._received
         try:
             answer = await ServiceCall(
                 self._node, self._clear_bridge, lambda: request,
@@ -126,7 +126,7 @@ class SafetyRelay:
                 response.error_msg += '; when its next safety state arrives, the order is ' \
                     'completed or refused'
                 self._open.append(order)
-                if self._heard > heard:
+                if self._received > received:
                     self._take_up_orders()
                 return answer
         if answer.accepted:

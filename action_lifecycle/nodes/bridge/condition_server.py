@@ -15,7 +15,7 @@ from rclpy.task import Future
 
 from .check import missing_servers, step_faults, TopicCheck, wrong_conditions
 from .facts import Facts
-from .unmet_conditions import in_words
+from .unmet_conditions import unmet_text
 from ..shared.heartbeat import GoalFeedback
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import Condition, CONFIRM_CODES, Confirmation
@@ -104,7 +104,7 @@ class ConditionServer:
         return confirmation_to(Confirmation(
             verdict, [entry.as_dict() for entry in result.evidence],
             CONFIRM_CODES.get(verdict, ErrorCode.NONE),
-            '' if result.outcome is WatchOutcome.CONFIRMED else in_words(
+            '' if result.outcome is WatchOutcome.CONFIRMED else unmet_text(
                 result.evidence, self._facts.names)), self._facts.names)
 
     def _feedback_of(self, watch: Watch) -> ConfirmOutcome.Feedback:

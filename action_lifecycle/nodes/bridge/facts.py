@@ -23,7 +23,7 @@ from ...ros.node.memory import keep_memory, LARGE_TYPES
 from ...ros.node.subscriptions import Subscriptions, TopicNeed
 from ...ros.node.timers import Alarm, Timeout
 from ...world.evidence import Validity
-from ...world.expressions.value_types import schema_of
+from ...world.expressions.value_types import schema_of_kind
 from ...world.facts.facts import ConstantFact, FactSet, TopicFact
 from ...world.facts.facts_file import QosSpec
 from ...world.model import WorldModel
@@ -55,7 +55,7 @@ class Facts:
         self._declared = node.add_publisher(msg.WorldState, '~/declared_facts', state_qos())
         self._last: list[msg.Fact] = []
         self.set_rate(rate)
-        self._telling: Timeout | None = None
+        self._timer: Timeout | None = None
         self.hold(facts.topics(name for name, fact in facts.items() if fact.spec.always))
 
     def _needs(self, facts: FactSet) -> Iterable[TopicNeed]:
@@ -77,7 +77,7 @@ class Facts:
         facts = self.model.facts
         self._declared.publish(msg.WorldState(stamp=to_time(self._node.now()), facts=[
             msg.Fact(name=name, topic=self.names.get(topic, topic), unit=fact.spec.unit,
-                     value_json=json.dumps(schema_of(facts.kinds[name])))
+                     value_json=json.dumps(schema_of_kind(facts.kinds[name])))
             for name, fact in facts.items()
             for topic in [fact.topic if isinstance(fact, TopicFact) else '']]))
 
@@ -92,8 +92,8 @@ class Facts:
     def hold(self, topics: Iterable[str]) -> Callable[[], None]:
         """Subscribe to these topics until the returned function is called."""
         release = self.subscriptions.hold(topics)
-        if self._telling is None:
-            self._tell()
+        if self._timer is None:
+            self._publish_regularly()
         return release
 
     def health(self) -> Health:
@@ -116,8 +116,8 @@ class Facts:
     def destroy(self) -> None:
         """Unsubscribe and stop publishing."""
         self._alarm.destroy()
-        if self._telling is not None:
-            self._telling.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self.subscriptions.destroy()
 
     def _take(self, topic: str, message: Any, age: float = 0.0) -> None:
@@ -132,11 +132,11 @@ class Facts:
         self.model.advance(self._node.now())
         self.changed()
 
-    def _tell(self) -> None:
+    def _publish_regularly(self) -> None:
         """Publish ~/facts periodically while a topic is subscribed."""
         read = self._read()
         self._publish(read)
-        self._telling = Timeout(self._node, self._period, self._tell) if read else None
+        self._timer = Timeout(self._node, self._period, self._publish_regularly) if read else None
 
     def _read(self) -> set[str]:
         """Return the subscribed topics."""

@@ -18,7 +18,7 @@ from rclpy.task import Future
 from rosidl_runtime_py.convert import message_to_ordereddict
 
 from .check import beyond_limits
-from .unmet_conditions import in_words, Topics
+from .unmet_conditions import Topics, unmet_text
 from ...documents.errors import DocumentError, LifecycleError
 from ...lifecycle.ports import Condition, MotionRequest, MotionResult, MotionStep
 from ...lifecycle.states import ErrorCode
@@ -316,7 +316,7 @@ class BridgeMotion:
     def _violated(self, result: WatchResult) -> None:
         broken = [entry for entry in result.evidence if entry.verdict is not TruthValue.TRUE]
         self.stop(ErrorCode.MAINTAIN_VIOLATED,
-                  'not maintained: ' + in_words(broken, self._bridge.topics), result.evidence)
+                  'not maintained: ' + unmet_text(broken, self._bridge.topics), result.evidence)
 
     # -- stopping
 
@@ -361,8 +361,8 @@ class BridgeMotion:
         result = await judged
         watch.cancel()
         if result is None:
-            return False, in_words(watch.evidence(node.now()), self._bridge.topics)
-        return result.outcome is WatchOutcome.CONFIRMED, in_words(
+            return False, unmet_text(watch.evidence(node.now()), self._bridge.topics)
+        return result.outcome is WatchOutcome.CONFIRMED, unmet_text(
             result.evidence, self._bridge.topics)
 
     # -- helpers

@@ -23,7 +23,7 @@ _IS = {TruthValue.TRUE: 'is true', TruthValue.FALSE: 'is false',
        TruthValue.UNKNOWN: 'is not known'}
 
 
-def in_words(evidence: Iterable[Evidence], topics: Topics) -> str:
+def unmet_text(evidence: Iterable[Evidence], topics: Topics) -> str:
     """Format the evidence of conditions as a string; conditions that are not true come first."""
     entries = sorted(evidence, key=lambda entry: entry.verdict is TruthValue.TRUE)
     return '; '.join(

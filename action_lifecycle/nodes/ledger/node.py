@@ -12,13 +12,12 @@ then runs.
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 from action_lifecycle_msgs.msg import Lease, LedgerSync
 from action_lifecycle_msgs.srv import GetCheckpoint
 
-from ..action.fleet_work import FleetWork
+from ..action.fleet_work import FleetWork, lease_to
 from ..shared.clock import NodeClock
 from ..shared.dialogue_queries import DialogueQueries
 from ..shared.operators import Operators
@@ -112,7 +111,7 @@ class LedgerNode(ManagedNode):
         self.add_service(GetCheckpoint, '~/get_checkpoint', self.get_checkpoint)
         self.add_timer(LOOK if self.url else LOOK_ALONE, self._poll)
         self.add_diagnostics('sync', self._sync_health)
-        self._told: LedgerSync | None = None
+        self._published: LedgerSync | None = None
         self.work: FleetWork | None = None
         self.claims: ClaimWatch | None = None
         self._configure_work()
@@ -149,7 +148,7 @@ class LedgerNode(ManagedNode):
                 self.ledger, lambda: self.reader,
                 self.work.names if self.work is not None else tuple)
             self.network.submit(self.claims.run())
-        self._told = None
+        self._published = None
         self._poll()
         self.operators.topic.publish()
 
@@ -215,40 +214,37 @@ class LedgerNode(ManagedNode):
             seq = self.reader.last_seq()
         except JournalError as failed:
             error = str(failed)
-        told = LedgerSync(state=LedgerSync.DISABLED, journal_seq=seq, last_error=error)
+        message = LedgerSync(state=LedgerSync.DISABLED, journal_seq=seq, last_error=error)
         if self.url:
             status = self.status
-            told = LedgerSync(
+            message = LedgerSync(
                 state=LedgerSync.REFUSED if status.refused else LedgerSync.CONNECTED
                 if status.connected else LedgerSync.DISCONNECTED,
                 journal_seq=max(seq, status.journal_seq), ledger_seq=status.ledger_seq,
                 backlog=max(seq, status.journal_seq) - status.ledger_seq,
                 lag=status.lag, last_error=status.last_error or error,
                 leases=self._leases())
-        if self._told is None or told != self._told:
-            self._told = told
+        if self._published is None or message != self._published:
+            self._published = message
             self.sync.publish(LedgerSync(
                 stamp=to_time(self.now()),
-                **{name: getattr(told, name) for name in (
+                **{name: getattr(message, name) for name in (
                     'state', 'journal_seq', 'ledger_seq', 'backlog', 'lag', 'last_error',
                     'leases')}))
 
     def _leases(self) -> list[Lease]:
         """Return the claims that the flows of this robot need."""
-        now, steady = time.time(), time.monotonic()
-        return (self.work.leases() if self.work is not None else []) + [
-            Lease(flow_id=claim.flow_id, name=claim.name, token=claim.token,
-                  held=steady < claim.until, expires=to_time(now + claim.until - steady))
-            for claim in (self.claims.held if self.claims is not None else ())]
+        return [*(self.work.leases() if self.work is not None else ()),
+                *map(lease_to, self.claims.held if self.claims is not None else ())]
 
     def _sync_health(self) -> Health:
-        told = self._told
-        if told is None:
+        message = self._published
+        if message is None:
             return Health(WARN, 'nothing is known yet')
-        return Health(_LEVELS[told.state], told.last_error or _WORDS[told.state], {
-            'journal_seq': told.journal_seq, 'ledger_seq': told.ledger_seq,
-            'backlog': told.backlog, 'lag (s)': f'{told.lag:.1f}',
-            'refilled': self.status.refilled, 'work held': len(told.leases)})
+        return Health(_LEVELS[message.state], message.last_error or _WORDS[message.state], {
+            'journal_seq': message.journal_seq, 'ledger_seq': message.ledger_seq,
+            'backlog': message.backlog, 'lag (s)': f'{message.lag:.1f}',
+            'refilled': self.status.refilled, 'work held': len(message.leases)})
 
 
 def _url_fault(url: str) -> str:

@@ -39,15 +39,15 @@ class Operators:
             node, msg.OperatorRequestArray, '~/operator_requests', PERIOD, self._message)
         self.desk = OperatorDesk(clock, self._changed, journal, facts)
         self._node = node
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         node.add_service(Respond, '~/respond', self._respond)
 
     def _changed(self) -> None:
         self.topic.publish_soon()
         for request in self.desk.open.values():
-            if request.id not in self._told:
+            if request.id not in self._logged:
                 self._node.get_logger().warning(asked_in_words(request_to(request)))
-        self._told = set(self.desk.open)
+        self._logged = set(self.desk.open)
 
     def _message(self) -> msg.OperatorRequestArray:
         return msg.OperatorRequestArray(

@@ -35,11 +35,6 @@ def sec_nanosec(seconds: float) -> tuple[int, int]:
     return divmod(round(max(0.0, seconds) * 1e9), 1_000_000_000)
 
 
-def to_seconds(time: Time) -> float:
-    """Return seconds from ROS time."""
-    return float(time.sec) + time.nanosec / 1e9
-
-
 def to_uuid(text: str) -> UUID:
     """Return the message of a hexadecimal UUID; '': zeros."""
     return UUID(uuid=list(uuid.UUID(text).bytes)) if text else UUID()

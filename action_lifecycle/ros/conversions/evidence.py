@@ -13,7 +13,8 @@ from typing import Any
 
 from action_lifecycle_msgs import msg
 
-from .basic import json_number, json_or_text, to_seconds, to_time
+from .basic import json_number, json_or_text, to_time
+from ...documents.stamps import to_seconds
 from ...lifecycle.ports import Evidence
 from ...lifecycle.text_format import value_of
 

@@ -14,10 +14,11 @@ from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.srv import Evaluate
 
-from .basic import from_uuid, json_or_text, to_code, to_seconds, to_time, to_uuid
+from .basic import from_uuid, json_or_text, to_code, to_time, to_uuid
 from .evidence import evidence_from, evidence_to
 from ...documents.errors import LifecycleError
 from ...documents.json_text import read_object
+from ...documents.stamps import to_seconds
 from ...lifecycle.ports import (
     Condition,
     Confirmation,

@@ -10,9 +10,10 @@ import json
 
 from action_lifecycle_msgs import msg
 
-from .basic import sec_nanosec, to_seconds, to_time, to_uuid
+from .basic import sec_nanosec, to_time, to_uuid
 from .evidence import evidence_to
 from ...dialogue.desk import OpenRequest
+from ...documents.stamps import to_seconds
 from ...flow.run.flow_run import FlowRun
 from ...journal.row import Row
 from ...lifecycle.action import Action

@@ -29,7 +29,7 @@ from rosidl_parser.definition import (
 
 from .types import class_of, fields_of
 from ...documents.suggestions import nearest
-from ...world.evidence import plain
+from ...world.evidence import plain_value
 from ...world.facts.selectors import compile_path
 
 
@@ -70,7 +70,7 @@ def resolve(
             (key, text), = data.items()
             if key in ('fact', 'expr') and isinstance(text, str):
                 value = value_of(text, path)
-                return value if value is LATER else plain(value)
+                return value if value is LATER else plain_value(value)
         return {key: resolve(item, value_of, f'{path}.{key}') for key, item in data.items()}
     if isinstance(data, list):
         return [resolve(item, value_of, f'{path}.{index}') for index, item in enumerate(data)]

@@ -22,20 +22,20 @@ class Watchdog:
     Counts callbacks that take longer than `limit` s and reports their names.
 
     It calls `warn(message)` for callbacks that took at least HARM times the limit, as they delay
-    the other callbacks of the process noticeably, and `tell(message)` for the others.
+    the other callbacks of the process noticeably, and `log(message)` for the others.
     """
 
     def __init__(
-        self, tell: Callable[[str], None], limit: float = LIMIT, *,
+        self, log: Callable[[str], None], limit: float = LIMIT, *,
         warn: Callable[[str], None] | None = None,
     ) -> None:
         self.limit = limit
         self.count = 0
-        self._tell = tell
-        self._warn = warn or tell
+        self._log = log
+        self._warn = warn or log
         self._worst: tuple[float, str] = 0.0, ''
         self._last = 0.0
-        self._told: dict[str, tuple[float, int]] = {}
+        self._logged: dict[str, tuple[float, int]] = {}
 
     def ended(self, name: str, begin: float) -> None:
         """Record the end, or an await, of a callback that began at `begin` (s)."""
@@ -46,17 +46,17 @@ class Watchdog:
         self._last = end
         self.count += 1
         self._worst = max(self._worst, (took, name))
-        told, unsaid = self._told.get(name, (-QUIET, 0))
-        if end >= told + QUIET:
+        logged, unsaid = self._logged.get(name, (-QUIET, 0))
+        if end >= logged + QUIET:
             more = f', and {unsaid} times before' if unsaid else ''
             text = f'{name} took {took * 1e3:.0f} ms, in which the node did nothing else{more}'
             if self.harms(took):
                 self._warn(text)
             else:
-                self._tell(text)  # a separate line: rclpy permits one severity per line of code
-            self._told[name] = end, 0
+                self._log(text)  # a separate line: rclpy permits one severity per line of code
+            self._logged[name] = end, 0
         else:
-            self._told[name] = told, unsaid + 1
+            self._logged[name] = logged, unsaid + 1
 
     def harms(self, took: float) -> bool:
         """Whether a callback of this duration (s) is logged as a warning."""

@@ -38,7 +38,7 @@ from .functions import (
     truth,
     vector,
 )
-from .syntax_hints import describe, syntax_hint
+from .syntax_hints import node_text, syntax_hint
 from .value_types import Kind
 from ...documents.errors import DocumentError, Fault, LifecycleError
 from ...documents.suggestions import nearest
@@ -254,7 +254,7 @@ class _Compiler:
             self.give_up(node.col_offset + self.offset, f'more than {MAX_NODES} parts')
         method = getattr(self, '_' + type(node).__name__.lower(), None)
         if method is None:
-            return self.fault(node, f'{describe(node)} is not allowed in an expression')
+            return self.fault(node, f'{node_text(node)} is not allowed in an expression')
         result: ast.expr = method(node, truth, depth + 1)
         return result
 
@@ -272,7 +272,7 @@ class _Compiler:
     def _binop(self, node: ast.BinOp, truth: bool, depth: int) -> ast.expr:
         self.no_truth(node, truth)
         if not isinstance(node.op, _OPERATORS):
-            return self.fault(node, f"operator '{describe(node.op)}' is not allowed")
+            return self.fault(node, f"operator '{node_text(node.op)}' is not allowed")
         for operand in (node.left, node.right):
             if isinstance(operand, ast.Constant) and isinstance(operand.value, str):
                 self.fault(operand, 'a text has no arithmetic')
@@ -368,7 +368,7 @@ class _Compiler:
             return self.fault(node, str(error))
         if found is None:
             names = FUNCTIONS.names()
-            return self.fault(node, f"call of '{name or describe(node.func)}' is not allowed"
+            return self.fault(node, f"call of '{name or node_text(node.func)}' is not allowed"
                               + nearest(name, names) + f" (functions: {', '.join(names)})")
         if node.keywords or not found.fewest <= len(node.args) <= found.most:
             count = str(found.fewest) if found.fewest == found.most \

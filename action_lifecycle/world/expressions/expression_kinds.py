@@ -14,20 +14,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .functions import CONSTANTS, Function, FUNCTIONS
-from .value_types import in_words, Kind, kind_of, NUMERIC, TEXTUAL, widest
+from .value_types import Kind, kind_of, kinds_text, NUMERIC, TEXTUAL, widest
 
 _ANY, _NUMBER, _VECTOR, _NUMBERS = Kind.ANY, Kind.NUMBER, Kind.VECTOR, Kind.NUMBERS
 _TRUTH, _TRUTHS, _TEXT, _TEXTS = Kind.TRUTH, Kind.TRUTHS, Kind.TEXT, Kind.TEXTS
 Tell = Callable[[ast.expr, str], Any]
 
 
-def check(node: ast.expr, kinds: Mapping[str, Kind], condition: bool, tell: Tell) -> Kind:
+def check(node: ast.expr, kinds: Mapping[str, Kind], condition: bool, fault: Tell) -> Kind:
     """
     Return the kind of a syntax tree, given the kinds of names (other names may be of any kind).
 
-    `tell(node, message)` is called for each fault; `condition`: the result must be boolean.
+    `fault(node, message)` is called for each fault; `condition`: the result must be boolean.
     """
-    walk = _Walk(kinds, tell)
+    walk = _Walk(kinds, fault)
     return walk.truth(node) if condition else walk.kind(node)
 
 
@@ -65,9 +65,9 @@ def _called(node: ast.Call) -> Function | None:
 
 class _Walk:
 
-    def __init__(self, kinds: Mapping[str, Kind], tell: Tell) -> None:
+    def __init__(self, kinds: Mapping[str, Kind], fault: Tell) -> None:
         self.kinds = kinds
-        self.tell = tell
+        self.fault = fault
 
     def kind(self, node: ast.expr) -> Kind:
         found: Kind = getattr(self, '_' + type(node).__name__.lower(), lambda node: _ANY)(node)
@@ -79,7 +79,7 @@ class _Walk:
             what = f"'{ast.unparse(node)}' is {kind.value}"
             hint = {_NUMBER: f', such as {ast.unparse(node)} > 0',
                     _TRUTHS: ': write any(…) or all(…)'}.get(kind, ', such as a comparison')
-            self.tell(node, f'{what}; expected something true or false{hint}')
+            self.fault(node, f'{what}; expected something true or false{hint}')
         return _TRUTH
 
     def _constant(self, node: ast.Constant) -> Kind:
@@ -108,7 +108,7 @@ class _Walk:
         """Return the kind of an operand of arithmetic."""
         kind = self.kind(node)
         if kind in TEXTUAL and not isinstance(node, ast.Constant):
-            self.tell(node, f"'{ast.unparse(node)}' is {kind.value}; a text has no arithmetic")
+            self.fault(node, f"'{ast.unparse(node)}' is {kind.value}; a text has no arithmetic")
             return _ANY
         return {_TRUTH: _NUMBER, _TRUTHS: _NUMBERS}.get(kind, kind)
 
@@ -137,14 +137,14 @@ class _Walk:
             for item in right.elts:
                 self.comparable(left, kind, item, self.kind(item))
         elif other in (_NUMBER, _TRUTH):
-            self.tell(right, f"'{ast.unparse(right)}' is {other.value}; 'in' needs a list")
+            self.fault(right, f"'{ast.unparse(right)}' is {other.value}; 'in' needs a list")
         elif (kind in TEXTUAL and other in NUMERIC) or (
                 kind in NUMERIC and other in TEXTUAL):
             self.clash(left, kind, right, other, 'it is never in there')
 
     def clash(self, left: ast.expr, kind: Kind, right: ast.expr, other: Kind, why: str) -> None:
-        self.tell(left, f"'{ast.unparse(left)}' is {kind.value}, '{ast.unparse(right)}' is "
-                  f'{other.value}: {why}')
+        self.fault(left, f"'{ast.unparse(left)}' is {kind.value}, '{ast.unparse(right)}' is "
+                   f'{other.value}: {why}')
 
     def _call(self, node: ast.Call) -> Kind:
         kinds = [self.kind(argument) for argument in node.args]
@@ -153,14 +153,14 @@ class _Walk:
             return _ANY  # another fault
         for argument, kind in zip(node.args, kinds):
             if kind is not _ANY and kind not in found.takes:
-                self.tell(argument, f"'{ast.unparse(argument)}' is {kind.value}; expected "
-                          + in_words(found.takes))
+                self.fault(argument, f"'{ast.unparse(argument)}' is {kind.value}; expected "
+                           + kinds_text(found.takes))
         return found.kind(kinds)
 
     def _subscript(self, node: ast.Subscript) -> Kind:
         kind = self.kind(node.value)
         if kind in (_NUMBER, _TRUTH):
-            self.tell(node, f"'{ast.unparse(node.value)}' is {kind.value}, it has no elements")
+            self.fault(node, f"'{ast.unparse(node.value)}' is {kind.value}, it has no elements")
             return _ANY
         if isinstance(node.slice, ast.Slice):
             return kind

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .field_paths import PathError
-from .value_types import ANYTHING, in_words, Kind, NUMERIC
+from .value_types import ANYTHING, Kind, kinds_text, NUMERIC
 from ...documents.registry import Registry
 
 _ELEMENTWISE = {Kind.VECTOR: Kind.TRUTHS, Kind.TRUTHS: Kind.TRUTHS, Kind.NUMBER: Kind.TRUTH,
@@ -95,7 +95,7 @@ def reduced(kind: Kind, elements: str, over_time: str) -> Kind:
 
 def _check_taken(name: str, reducer: Reducer, kind: Kind) -> None:
     if kind is not Kind.ANY and kind not in reducer.takes:
-        raise TypeError(f"reducer '{name}' is for {in_words(reducer.takes)}, and the field is "
+        raise TypeError(f"reducer '{name}' is for {kinds_text(reducer.takes)}, and the field is "
                         + kind.value)
 
 

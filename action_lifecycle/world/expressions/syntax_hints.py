@@ -24,7 +24,7 @@ def syntax_hint(text: str) -> str:
     return ''
 
 
-def describe(node: Any) -> str:
+def node_text(node: Any) -> str:
     """Return the name of a syntax node for messages."""
     names = {
         'Attribute': "access to an attribute ('.')", 'Lambda': 'lambda', 'IfExp': 'if … else',

@@ -33,7 +33,7 @@ _TYPES = {Kind.NUMBER: 'number', Kind.TRUTH: 'boolean', Kind.TEXT: 'string'}
 _ITEMS = {Kind.VECTOR: 'number', Kind.TRUTHS: 'boolean', Kind.TEXTS: 'string'}
 
 
-def schema_of(kind: Kind) -> dict[str, Any]:
+def schema_of_kind(kind: Kind) -> dict[str, Any]:
     """Return the JSON Schema of values of a kind."""
     if kind in _TYPES:
         return {'type': _TYPES[kind]}
@@ -69,7 +69,7 @@ def widest(kinds: Collection[Kind]) -> Kind:
     return Kind.NUMBER
 
 
-def in_words(kinds: Collection[Kind]) -> str:
+def kinds_text(kinds: Collection[Kind]) -> str:
     """Return kinds as a string for messages."""
     if kinds == NUMERIC:
         return 'numbers'

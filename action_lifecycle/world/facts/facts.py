@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union
 
-from .facts_checks import clashes, FieldKind, limit_faults, no_topic, wrong_key
+from .facts_checks import clashes, FieldKind, limits_faults, no_topic, wrong_key
 from .facts_file import FactsFile, FactSpec, SafetySpec, TF_TOPICS, TF_TYPE, TfSpec, TOPIC
 from .message_constants import collect, Constants, TypeConstants
 from .safety_topics import safety_topics, SafetyTopic
@@ -187,7 +187,7 @@ def _build(document: Document, field_kind: FieldKind) -> FactSet:
             safety.append(found)
         else:
             faults.append(found)
-    faults.extend(limit_faults(document, file, field_kind))
+    faults.extend(limits_faults(document, file, field_kind))
     if faults:
         raise DocumentError(faults)
     return FactSet(document.name, file, facts, kinds, file.limits, constants, tuple(safety))

@@ -70,7 +70,7 @@ def clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
                         f'{name} here')
 
 
-def limit_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
+def limits_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
     """Yield the faults of limits: empty ranges, unknown fields, fields without numbers."""
     for goal, fields in file.limits.items():
         if '/action/' not in goal and not TOPIC.match(goal):

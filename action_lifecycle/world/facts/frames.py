@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...documents.stamps import to_seconds
+
 Array = npt.NDArray[np.float64]
 MAX_CHAIN = 100
 
@@ -47,7 +49,7 @@ class Frames:
         for entry in message.transforms:
             stamp = entry.header.stamp
             seconds = np.inf if static else min(
-                stamp.sec + stamp.nanosec / 1e9 or received, received)
+                to_seconds(stamp) or received, received)
             child = entry.child_frame_id.lstrip('/')
             old = self._frames.get(child)
             if old is not None and not static and old.stamp != np.inf and seconds < old.stamp:

@@ -16,6 +16,7 @@ from .arrays import Absent
 from ..expressions.functions import NoValue, Text, Texts
 from ...documents.errors import LifecycleError
 from ...documents.json_text import read_json
+from ...documents.stamps import to_seconds
 
 MIXED = 'a message whose fields are not all numbers; add the field to read to the path'
 _NUMBER = re.compile(r'\s*(?!0[xX])([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*'
@@ -61,7 +62,7 @@ def _flatten(message: Any, numbers: list[float]) -> None:
     """Collect the numbers of a message, without its header; raises NoValue for other fields."""
     fields = fields_in(message)
     if set(fields) == {'sec', 'nanosec'}:
-        numbers.append(message.sec + message.nanosec / 1e9)
+        numbers.append(to_seconds(message))
         return
     for name in fields:
         part = getattr(message, name)

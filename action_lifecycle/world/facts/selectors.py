@@ -24,6 +24,7 @@ from ..expressions.field_paths import (
     PathError,
     Step,
 )
+from ...documents.stamps import to_seconds
 
 Reader = Callable[[Any], Any]
 
@@ -236,10 +237,9 @@ def header_stamp(message: Any) -> float | None:
     except AttributeError:
         stamp = getattr(message, 'stamp', None)
     try:
-        seconds: float = stamp.sec + stamp.nanosec / 1e9
+        return to_seconds(stamp) or None  # zero means not set
     except AttributeError:
         return None
-    return seconds or None  # zero means not set
 
 
 def _stamp_reader(steps: Sequence[Step]) -> Reader:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from action_lifecycle.lifecycle.text_format import describe
+from action_lifecycle.lifecycle.text_format import evidence_in_words
 import pytest
 
 
@@ -23,5 +23,5 @@ import pytest
 def test_a_list_of_numbers_is_shown_with_a_mark_for_what_is_left_out(
     fact: dict[str, Any], told: str,
 ) -> None:
-    assert describe({'expression': 'x > 1', 'verdict': 'false', 'facts': [
+    assert evidence_in_words({'expression': 'x > 1', 'verdict': 'false', 'facts': [
         {'name': 'x', **fact}]}) == f'x > 1 is false (x={told})'

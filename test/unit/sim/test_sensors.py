@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from statistics import mean, stdev
 
-from action_lifecycle.sim.messages import to_seconds
+from action_lifecycle.documents.stamps import to_seconds
 from action_lifecycle.sim.sensors import TOPICS
 import numpy as np
 import pytest

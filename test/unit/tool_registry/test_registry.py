@@ -14,7 +14,7 @@ import time
 from typing import Any, Literal, Optional, Union
 
 from action_lifecycle.agents.tools import MAX_RESULT, Tool, ToolError, ToolRegistry
-from action_lifecycle.agents.tools.python import schema_of
+from action_lifecycle.agents.tools.python import arguments_schema
 from action_lifecycle.documents import json_schema
 from action_lifecycle.documents.json_schema import check_schema, SchemaError
 import pytest
@@ -264,4 +264,4 @@ def test_callables_that_can_not_be_described_are_refused_by_name() -> None:
     for function, error in ((unhinted, "'a' has no type hint"), (spread, 'by name'),
                             (positional, 'by name'), (odd, 'complex.* has no counterpart')):
         with pytest.raises(ToolError, match=error):
-            schema_of(function)
+            arguments_schema(function)

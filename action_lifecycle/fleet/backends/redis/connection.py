@@ -40,7 +40,7 @@ def server_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
 
 
 @contextlib.contextmanager
-def explained() -> Iterator[None]:
+def ledger_errors() -> Iterator[None]:
     """Convert the errors of redis-py and the system to LedgerUnavailable."""
     try:
         yield

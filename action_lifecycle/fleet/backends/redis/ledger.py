@@ -16,7 +16,7 @@ import os
 import shlex
 from typing import Any
 
-from .connection import check_url, connect, explained, script_text, TIMEOUT
+from .connection import check_url, connect, ledger_errors, script_text, TIMEOUT
 from .keys import (
     robot_events,
     robot_meta,
@@ -98,7 +98,7 @@ class RedisLedger:
 
     async def clear(self) -> int:
         """Remove all keys of the robot; returns their number."""
-        with explained():
+        with ledger_errors():
             gone = int(await self._fence(keys=[self._keys[1]], args=[REBUILDING]))
             keys: list[str] = []
             async for key in self.redis.scan_iter(
@@ -127,7 +127,7 @@ class RedisLedger:
 
     async def _run(self, script: Any, keys: Iterable[str], values: Sequence[Any]) -> list[Any]:
         """Run a script; returns its values after 'ok', or raises LedgerRefused."""
-        with explained():
+        with ledger_errors():
             told: list[Any] = list(await script(keys=[*self._keys, *keys], args=values))
         if (answer := told.pop(0)) != 'ok':
             what, found, expected = [*told, ''][:3]
@@ -145,7 +145,7 @@ class RedisLedger:
         return robot_subject(self.robot, row.kind, row.flow_id, row.action_id)
 
     async def open_subjects(self) -> list[str]:
-        with explained():
+        with ledger_errors():
             return list(await self.redis.zrange(self._keys[2], 0, -1))
 
     async def trim(self, now: float) -> int:
@@ -153,7 +153,7 @@ class RedisLedger:
         return int(told[0])
 
     async def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
-        with explained():
+        with ledger_errors():
             found = await self.redis.hgetall(session_lease(session, task_id))
             return valid_lease(found, await self.redis.time())
 

@@ -16,7 +16,7 @@ import logging
 import time
 from typing import Any
 
-from .connection import explained, script_text
+from .connection import ledger_errors, script_text
 from .keys import checkpoint, result, trace
 from ... import operation_states
 from ...checkpoints import Checkpoint, FIELDS, pack, TTL, unpack
@@ -94,11 +94,11 @@ class RedisOperations:
         self._machine = OperationStateMachine(redis)
 
     async def receive(self, trace_id: str, metadata: Mapping[str, Any]) -> bool:
-        with explained():
+        with ledger_errors():
             return await self._machine.receive(trace_id, metadata)
 
     async def trace(self, trace_id: str) -> Mapping[str, str]:
-        with explained():
+        with ledger_errors():
             found: dict[str, str] = await self._redis.hgetall(trace(trace_id))
         return found
 
@@ -106,16 +106,16 @@ class RedisOperations:
         self, trace_id: str, target: OperationState, metadata: Mapping[str, Any] | None = None, *,
         saved: Mapping[str, Any] | None = None, fence: str = '', outcome: str | None = None,
     ) -> bool:
-        with explained():
+        with ledger_errors():
             return (await _move(self._redis, trace_id, target.value, metadata, saved=saved,
                                 fence=fence, outcome=outcome))[2] == 1
 
     async def checkpoint(self, trace_id: str) -> Checkpoint | None:
-        with explained():
+        with ledger_errors():
             return await _read_checkpoint(self._redis, trace_id)
 
     async def renew(self, trace_id: str) -> None:
-        with explained():
+        with ledger_errors():
             for key in trace(trace_id), checkpoint(trace_id):
                 await self._redis.expire(key, TTL)  # does not create missing keys
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .connection import connect_blocking, explained
+from .connection import connect_blocking, ledger_errors
 from .keys import robot_events, robot_meta
 from ...errors import LedgerError
 from ....journal.row import Row
@@ -34,7 +34,7 @@ class RedisReader:
     def last_seq(self) -> int:
         """Return the sequence number of the last row; 0 if there is none."""
         key = robot_meta(self._robot)
-        with explained():
+        with ledger_errors():
             found = self._redis.hget(key, 'seq') or '0'
         if not found.isdecimal():
             raise LedgerError(
@@ -50,7 +50,7 @@ class RedisReader:
         wanted = {name: value for name, value in (
             ('flow_id', flow_id), ('action_id', action_id), ('kind', kind)) if value is not None}
         while True:
-            with explained():
+            with ledger_errors():
                 page = self._redis.xrange(robot_events(self._robot), f'{after + 1}-0', count=PAGE)
             for entry, fields in page:
                 row = self._row(entry, fields)

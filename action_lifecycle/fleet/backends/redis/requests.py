@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import contextlib
 from typing import Any
 
-from .connection import explained, script_text
+from .connection import ledger_errors, script_text
 from .keys import dead_letters
 
 MAX_STREAM = 100_000
@@ -20,7 +20,7 @@ Entry = tuple[str, Mapping[str, str]]
 
 async def submit(redis: Any, stream: str, fields: Mapping[str, str]) -> str:
     """Add a request to a stream with about MAX_STREAM entries at most; returns its id."""
-    with explained():
+    with ledger_errors():
         return str(await redis.xadd(stream, fields, maxlen=MAX_STREAM, approximate=True))
 
 
@@ -40,21 +40,21 @@ class RedisRequests:
 
     async def join(self) -> None:
         from redis import ResponseError
-        with explained(), contextlib.suppress(ResponseError):  # the group exists
+        with ledger_errors(), contextlib.suppress(ResponseError):  # the group exists
             await self._redis.xgroup_create(self._stream, self._group, id='0', mkstream=True)
 
     async def retake(self) -> list[Entry]:
         return await self._read('0', count=100)
 
     async def take(self) -> list[Entry]:
-        with explained():
+        with ledger_errors():
             claimed = await self._redis.xautoclaim(
                 self._stream, self._group, self._worker, int(self._min_idle * 1000), count=1)
         return [(message_id, fields or {}) for message_id, fields in claimed[1]] \
             or await self._read('>', count=1)
 
     async def _read(self, after: str, count: int) -> list[Entry]:
-        with explained():
+        with ledger_errors():
             found = await self._redis.xreadgroup(
                 self._group, self._worker, {self._stream: after}, count=count,
                 block=int(min(BLOCK, self._min_idle / 2) * 1000))
@@ -66,28 +66,28 @@ class RedisRequests:
         return []
 
     async def tries(self, message_id: str) -> int:
-        with explained():
+        with ledger_errors():
             pending = await self._redis.xpending_range(
                 self._stream, self._group, min=message_id, max=message_id, count=1)
         held = pending and pending[0]['consumer'] == self._worker
         return int(pending[0]['times_delivered']) if held else 0
 
     async def renew(self, message_id: str) -> bool:
-        with explained():
+        with ledger_errors():
             return bool(await self._renew_script(
                 keys=[self._stream], args=[self._group, self._worker, message_id]))
 
     async def done(self, message_id: str) -> None:
-        with explained():
+        with ledger_errors():
             await self._redis.xack(self._stream, self._group, message_id)
 
     async def bury(self, message_id: str, letter: Mapping[str, Any]) -> bool:
-        with explained():
+        with ledger_errors():
             return bool(await self._bury_script(
                 keys=[self._stream, dead_letters(self._stream)],
                 args=[self._group, message_id, *(one for pair in letter.items() for one in pair)]))
 
     async def age(self, message_id: str) -> float:
-        with explained():
+        with ledger_errors():
             seconds, microseconds = await self._redis.time()
         return float(seconds + microseconds * 1e-6 - int(message_id.partition('-')[0]) / 1000)

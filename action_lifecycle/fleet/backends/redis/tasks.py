@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import json
 from typing import Any
 
-from .connection import connect_blocking, explained, script_text
+from .connection import connect_blocking, ledger_errors, script_text
 from .keys import session_history, session_lease, session_tasks
 from ...smart_ledger import Happening, Lease, LedgerTask
 from ....lifecycle.states import LedgerTaskStatus
@@ -45,13 +45,13 @@ class RedisTasks:
         return self._run('put', session, task_id, holder, status.value, reason) == 1
 
     def lease(self, session: str, task_id: str) -> Lease | None:
-        with explained():
+        with ledger_errors():
             found = self._redis.hgetall(session_lease(session, task_id))
             valid = valid_lease(found, self._redis.time())
         return None if valid is None else valid[0]
 
     def tasks(self, session: str) -> dict[str, LedgerTask]:
-        with explained():
+        with ledger_errors():
             found = self._redis.hgetall(session_tasks(session))
         tasks = {}
         for task_id, text in found.items():
@@ -60,7 +60,7 @@ class RedisTasks:
         return tasks
 
     def history(self, session: str) -> list[Happening]:
-        with explained():
+        with ledger_errors():
             found = self._redis.xrange(session_history(session))
         return [Happening(line['task_id'], line['event'], line['claimant'], int(line['token']),
                           line['reason'], int(number.partition('-')[0]) / 1000)
@@ -72,7 +72,7 @@ class RedisTasks:
 
     def _run(self, what: str, session: str, task_id: str, *values: Any) -> int:
         keys = [session_lease(session, task_id), session_tasks(session), session_history(session)]
-        with explained():
+        with ledger_errors():
             return int(self._script(keys=keys, args=[what, task_id, *values, KEEP]))
 
 

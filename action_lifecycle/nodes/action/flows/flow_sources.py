@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-import json
 from pathlib import Path
 from typing import Any
 
-from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.srv import Evaluate
 
 from .flow_check import FlowCheck, FlowRefused
@@ -23,11 +21,10 @@ from ....flow.files.flow import Flow
 from ....flow.files.loader import parse_flow
 from ....flow.recipes.recipe import Recipe
 from ....flow.recipes.recipe_world import facts_of_goals, knows, world_then
-from ....lifecycle.ports import Evidence
+from ....lifecycle.ports import Condition, ConfirmRequest, Evidence
 from ....lifecycle.states import ErrorCode
 from ....ros.calls.service_call import NoAnswer, RetryPolicy, ServiceCall
-from ....ros.conversions.basic import to_code
-from ....ros.conversions.evidence import evidence_from
+from ....ros.conversions.motion import evaluation_from, evaluation_to
 from ....ros.node.lifecycle_node import ManagedNode
 
 KINDS = ('file', 'yaml', 'recipe', 'request')
@@ -89,22 +86,22 @@ class FlowSources:
         self._evaluate = node.add_client(Evaluate, f'{bridge}/evaluate')
 
     async def load(
-        self, order: FlowOrder, told: Callable[[str], None] = lambda text: None
+        self, order: FlowOrder, progress: Callable[[str], None] = lambda text: None
     ) -> CheckedFlow:
         """
         Return a checked flow; raises `DocumentError` or `FlowRefused` with all faults.
 
-        `told(message)` is called when the check starts to wait, with what it waits for.
+        `progress(message)` is called when the check starts to wait, with what it waits for.
         """
         if order.kind == 'recipe':
-            return await self._of_recipe(order, told)
+            return await self._of_recipe(order, progress)
         flow, file = await self._apart.do(lambda: self._read(order))
-        await self.check(flow, told)
+        await self.check(flow, progress)
         return await self.noted(flow, order, {'kind': order.kind, 'file': file})
 
-    async def check(self, flow: Flow, told: Callable[[str], None] = lambda text: None) -> None:
+    async def check(self, flow: Flow, progress: Callable[[str], None] = lambda text: None) -> None:
         """Have the bridge check a flow; raises `FlowRefused` with all faults."""
-        await self._check.check(flow, told)
+        await self._check.check(flow, progress)
 
     async def noted(
         self, flow: Flow, order: FlowOrder, origin: Mapping[str, Any]
@@ -130,7 +127,7 @@ class FlowSources:
         return parse_flow(text, str(path), order.parameters), str(path.absolute())
 
     async def _of_recipe(
-        self, order: FlowOrder, told: Callable[[str], None]
+        self, order: FlowOrder, progress: Callable[[str], None]
     ) -> CheckedFlow:
         recipe, text = await self._apart.do(lambda: self._read_recipe(order.flow))
         evidence = await self._judged(recipe.questions(), recipe.parameters())
@@ -144,7 +141,7 @@ class FlowSources:
         if order.recipe:
             data = recipe.data()
             origin.update(source=data['flow'], world=data.get('world', {}))
-        await self.check(flow, told)
+        await self.check(flow, progress)
         return await self.noted(flow, order, origin)
 
     def _read_recipe(self, name: str) -> tuple[Recipe, str | None]:
@@ -158,9 +155,9 @@ class FlowSources:
         """Have the bridge evaluate (name, condition) pairs with the current facts."""
         if not questions:
             return []
-        request = Evaluate.Request(
-            conditions=[msg.Condition(name=name, expression=text) for name, text in questions],
-            parameters_json=json.dumps(parameters), wait=FACTS)
+        request = evaluation_to(ConfirmRequest(
+            '', '', 0, [Condition(*question) for question in questions],
+            parameters=parameters), FACTS)
         try:
             response = await ServiceCall(
                 self._node, self._evaluate, lambda: request,
@@ -168,9 +165,10 @@ class FlowSources:
         except NoAnswer as error:
             raise FlowRefused(
                 ErrorCode.NOT_READY, f'the facts can not be read: {error}') from error
-        if response.error_code:
-            raise FlowRefused(to_code(response.error_code), response.error_msg)
-        return [evidence_from(item) for item in response.evidence]
+        found = evaluation_from(response)
+        if found.error_code:
+            raise FlowRefused(found.error_code, found.error_msg)
+        return list(found.evidence)
 
 
 def _text_of(file: str) -> str | None:

@@ -59,12 +59,12 @@ class PlanClient:
         self._declared: msg.WorldState | None = None
         if name:
             self.client = node.add_client(Plan, name)
-            node.add_subscription(msg.WorldState, f'{bridge}/facts', self._heard, state_qos())
+            node.add_subscription(msg.WorldState, f'{bridge}/facts', self._take_facts, state_qos())
             node.add_subscription(
                 msg.WorldState, f'{bridge}/declared_facts', self._heard_declared, state_qos())
             apart(lambda: _uses(folders), self._known)
 
-    def _heard(self, message: msg.WorldState) -> None:
+    def _take_facts(self, message: msg.WorldState) -> None:
         self._facts = message
 
     def _heard_declared(self, message: msg.WorldState) -> None:
