@@ -55,6 +55,7 @@ class ScheduledJob:
     last_result: str = ''
     ended_seq: int = 0
     waiting: bool = False  #: whether an action waits only for its time
+    closed: bool = False  #: whether it has ended; its end may not be journaled yet
 
     def __post_init__(self) -> None:
         self._schedule: Schedule | None = None
@@ -140,7 +141,8 @@ class ScheduledJob:
         self.missed += number - len(made_up) + len(owed) - len(self.owed)
 
 
-STORED = tuple(one.name for one in fields(ScheduledJob) if one.name not in ('spec', 'waiting'))
+STORED = tuple(one.name for one in fields(ScheduledJob)
+               if one.name not in ('spec', 'waiting', 'closed'))
 """Fields stored in the journal, in addition to `spec`."""
 
 

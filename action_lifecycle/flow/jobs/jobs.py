@@ -111,7 +111,7 @@ class Jobs(Extension):
         if job.action_id:
             self._orchestrator.fire(
                 job.flow_id, job.action_id, 'cancel', actor=actor, cause=reason)
-        self._close(job, 'canceled', actor, reason)
+        self._record_end(job, 'canceled', actor, reason)
 
     def unknown(self, job_id: str) -> str:
         """Return the message for an unknown job, with the nearest known id."""
@@ -163,7 +163,7 @@ class Jobs(Extension):
         """Resume a job after a restart."""
         run = self._orchestrator.runs.get(job.flow_id)
         if job.action_id and (run is None or run.ended):
-            self._close(job, 'left over', '', 'its flow has ended')
+            self._close(job, 'left over', 'its flow has ended')
             return
         for flow_id in list(job.running):
             self._find(job, flow_id)
@@ -235,7 +235,7 @@ class Jobs(Extension):
         self.aside.flow_ended(run.flow_id)
         for job in list(self.jobs.values()):
             if job.action_id and job.flow_id == run.flow_id:
-                self._close(job, 'left over', '', 'its flow has ended')
+                self._close(job, 'left over', 'its flow has ended')
             elif run.flow_id in job.running:
                 self._ended(job, run.flow_id, run.constellation_state())
 
@@ -247,7 +247,8 @@ class Jobs(Extension):
             self._timer.cancel()
             self._timer = None
         for job in list(self.jobs.values()):
-            self._guarded(job, self._poll_job)
+            if not job.closed:
+                self._guarded(job, self._poll_job)
         delays = [self._delay(job) for job in self.jobs.values()]
         if delays:
             self._timer = self._recorder.clock.call_later(min(delays), self._poll)
@@ -327,7 +328,8 @@ class Jobs(Extension):
                 found = self._read(row) if row.action_id == job_id else None
                 if found is not None:
                     self.jobs[job_id] = found
-        return self.jobs.get(job_id)
+        job = self.jobs.get(job_id)
+        return None if job is None or job.closed else job
 
     def _new(self, run: FlowRun, action_id: str, spec: ScheduleSpec) -> ScheduledJob:
         now = self._now(spec)
@@ -337,17 +339,18 @@ class Jobs(Extension):
         self._note(job, 'created')
         return job
 
-    def _close(self, job: ScheduledJob, event: str, actor: str = '', cause: str = '') -> None:
-        """Journal the end of a job and drop it."""
-        try:
+    def _close(self, job: ScheduledJob, event: str, cause: str = '') -> None:
+        """Journal the end of a job, again until it is recorded, and drop it."""
+        if not job.closed:
+            job.closed = True
+            self._recorder.until_recorded(
+                f"the end of job '{job.job_id}'", partial(self._record_end, job, event, '', cause))
+
+    def _record_end(self, job: ScheduledJob, event: str, actor: str, cause: str) -> None:
+        if self.jobs.get(job.job_id) is job:
             record_end(self._recorder, job.job_id, event, actor, cause, job.data())
-        except LifecycleError as error:
-            if event == 'canceled':
-                raise
-            self._log.error("the end of job '%s' is not recorded: %s", job.job_id, error)
-            return
-        self.jobs.pop(job.job_id, None)
-        self._orders.pop(job.job_id, None)
+            del self.jobs[job.job_id]
+            self._orders.pop(job.job_id, None)
 
     def _change(self, job: ScheduledJob, event: str, change: Callable[[], None]) -> bool:
         """Change a job and journal it; if that fails, undoes the change and returns False."""

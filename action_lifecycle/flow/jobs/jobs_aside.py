@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 import logging
 from typing import Any
 
@@ -68,10 +69,9 @@ class JobsAside:
     def flow_ended(self, flow_id: str) -> None:
         """Close the jobs of the actions of a flow that has ended."""
         for job_id in [job_id for job_id in self.reasons if job_id.startswith(f'{flow_id}/')]:
-            try:
-                self._close(job_id, 'left over', '', 'its flow has ended')
-            except LifecycleError as error:
-                self._log.error("the end of job '%s' is not recorded: %s", job_id, error)
+            self._orchestrator.recorder.until_recorded(
+                f"the end of job '{job_id}'",
+                partial(self._close, job_id, 'left over', '', 'its flow has ended'))
 
     def clear(self) -> None:
         """Forget all jobs that are set aside; they stay open in the journal."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from action_lifecycle.flow import parse_flow
+from action_lifecycle.journal import Entry
 from action_lifecycle.lifecycle.states import ActionOutcome
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
@@ -94,6 +95,26 @@ def test_a_canceled_flow_takes_the_jobs_of_its_actions_along(life: Life, clock: 
     here.orchestrator.cancel('f', 'me', 'enough')
     clock.run(1.0)
     assert run.ended and not here.jobs.jobs
+
+
+@pytest.mark.parametrize('readable', [True, False])
+def test_the_end_of_an_action_s_job_that_the_disk_refuses_is_recorded_later(
+    life: Life, clock: Clock, readable: bool
+) -> None:
+    here = life()
+    here.orchestrator.submit(parse_flow(flow_with('start_at: 5000, clock: ros'), 'f'), 'f')
+    clock.run(10.0)
+    if not readable:
+        here.process.journal.append(Entry(kind='job', action_id='f/place', event='due'))
+        here = life()
+    with here.process.full_disk(lambda entry: entry.kind == 'job') as refused:
+        here.orchestrator.cancel('f', 'me', 'enough')
+        clock.run(10.0)
+        assert here.orchestrator.runs['f'].ended and len(refused) == 11  # once a second
+        assert [row.action_id for row in here.process.journal.open_rows('job')] == ['f/place']
+    clock.run(2.0)
+    assert not here.process.journal.open_rows('job')
+    assert not here.jobs.jobs and not here.jobs.aside.reasons
 
 
 @settings(max_examples=6,
