@@ -200,12 +200,14 @@ class _Request(Asker):
         if self._over:
             return
         self.drop()
-        self.planner.open.pop(self.order.flow_id, None)
-        try:
-            self.append('failed', final=True, cause=message, error_code=code.name)
-        except LifecycleError as error:  # a restart resumes the request
-            _LOG.error(
-                'the end of request %s is not recorded: %s', self.order.flow_id, error)
+        flow_id = self.order.flow_id
+        self.planner.open.pop(flow_id, None)
+
+        def record() -> None:
+            if flow_id not in self.planner.open:  # else it was requested again meanwhile
+                self.append('failed', final=True, cause=message, error_code=code.name)
+
+        self.planner.recorder.until_recorded(f'the end of request {flow_id}', record)
         self.planner.planned(Planned(self.order, None, code, message))
 
 

@@ -228,6 +228,21 @@ def test_a_journal_that_refuses_ends_the_request(start: Start, clock: Clock) -> 
     assert not life.process.orchestrator.runs
 
 
+def test_a_request_that_has_failed_is_not_resumed_though_the_disk_was_full(
+    start: Start, clock: Clock
+) -> None:
+    life = Life(start(), Service(clock, YES))
+    life.begin()
+    with life.process.full_disk():
+        clock.run(30.0)
+    clock.run(2.0)
+    life.process.kill()
+    life = Life(start(), Service(clock, YES))
+    life.planner.restore()
+    clock.run(30.0)
+    assert not life.service.asked and not life.process.orchestrator.runs
+
+
 def test_halted_it_asks_nobody_and_the_next_life_goes_on(start: Start, clock: Clock) -> None:
     life = Life(start(), Service(clock, YES))
     life.begin()
