@@ -14,6 +14,7 @@ from action_lifecycle.cli import client as cli_client
 from action_lifecycle.cli.client import connect
 from action_lifecycle.cli.exits import NotThere
 from action_lifecycle.flow.files.loader import parse_flow
+from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.nodes.action.flows import flow_check
 from action_lifecycle.nodes.action.flows.flow_check import FlowCheck
 from action_lifecycle.ros.calls import goal_client, motion_client
@@ -76,6 +77,17 @@ def test_a_motion_ends_although_answers_to_its_result_are_lost(
     result = rig.execute({'command': {'position': 0.01}})
     assert (result.outcome, result.error_msg) == ('executed', '')
     assert len(answers) == lost + 1 and len(rig.gripper.goals) == 1
+
+
+def test_a_server_that_has_forgotten_a_goal_it_accepted_is_another(rig: Rig) -> None:
+    """It says nothing of what the robot does, which the one before may still move."""
+    rig.gripper.behaviour = 'wait'
+    handle = rig.send(rig.order({'command': {'position': 0.05, 'max_effort': 10.0}}))
+    rig.until(lambda: rig.gripper.goals)
+    rig.gripper.server._goal_handles.clear()
+    result = rig.result(handle)
+    assert (result.outcome, result.error_code, result.stopped) == (
+        'failed', ErrorCode.SERVER_VANISHED, False)
 
 
 def test_the_first_goal_is_sent_when_the_server_has_answered(

@@ -43,8 +43,8 @@ class Ending(Enum):
     ABSENT = auto()  #: the server did not appear
     REJECTED = auto()  #: the server rejected the goal
     UNANSWERED = auto()  #: the server neither accepted nor rejected the goal
-    UNKNOWN = auto()  #: the server does not know the goal
-    VANISHED = auto()  #: the server went away or is silent
+    UNKNOWN = auto()  #: the server does not know the goal of an earlier process
+    VANISHED = auto()  #: the server went away, is silent, or has been restarted
 
 
 @dataclass(frozen=True)
@@ -270,12 +270,18 @@ class GoalCall:
             self.end(end)
 
     def _unknown(self) -> None:
-        """Ask again once: a goal sent just before a crash may arrive later."""
-        if self._asked_twice:
-            self._fail(Ending.UNKNOWN, stopped=True)
-        else:
+        """
+        Ask again once: a goal sent just before a crash may arrive later.
+
+        A server that has accepted the goal of this call and does not know it is another one.
+        """
+        if not self._asked_twice:
             self._asked_twice = True
             self._later(ASK_TWICE, self._ask_result)
+        elif self._turn is None:
+            self._fail(Ending.UNKNOWN, stopped=True)
+        else:
+            self._fail(Ending.VANISHED, stopped=False)
 
     # -- silence
 
