@@ -4,6 +4,7 @@
 """
 Nodes killed in every phase of an action on the cell; the cell counts the motions.
 
+They use UDP: after a killed process, Fast DDS may lose messages in shared memory (docs/crash.md).
 KILL_VICTIMS: who is killed, `node`, `bridge` or `both`, separated by commas.
 """
 
@@ -18,6 +19,7 @@ from typing import Any
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import OperatorRequestArray
 from action_lifecycle_msgs.srv import Respond
+from isolation import UDP
 import pytest
 from rclpy.action import ActionClient
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
@@ -64,6 +66,7 @@ class Robot(System):
 
     def start_up(self) -> None:
         """Start all; the bridge has facts of its own, without an e-stop that would stop too."""
+        self.environment.update(UDP)
         (self.folder / 'facts.yaml').write_text(FACTS)
         self.start_all(facts_file=self.folder / 'facts.yaml')
         self.x = 0.0
