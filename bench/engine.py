@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What a transition costs beside other libraries, and how loading grows, measured in one run.
+The cost of a transition compared with other libraries, and how the loading time grows.
 
 transition_vs_transitions, transition_vs_python_statemachine: how many times faster a transition
     with one guard and no hooks is; the same two states and the same guard for all three.
-hooks_vs_transitions: the same with a hook at each of the twelve places that hooks have here,
-    against `transitions` with a callback at each place that those have there.
+hooks_vs_transitions: the same with a hook at each of our twelve hook points, against `transitions`
+    with a callback at each of its callback points.
 load_exponent: the slope of log(CPU time) over log(states) for loading and checking a graph of
-    313 to 10,000 states with two ways out of each; n log n has 1.14 over that range.
+    313 to 10,000 states with two outgoing transitions each; n log n has 1.14 in that range.
 document_vs_compose: CPU time of reading a document of 10,000 states, with positions and limits,
-    against PyYAML's compose() of the same text alone, which makes nodes with marks, no values.
-bytes_per_machine, bytes_per_walked_machine: what each of 1,000 machines on the action graph takes
-    when it is new, and when it has walked through a whole action.
+    divided by that of PyYAML's compose() of the same text, which makes nodes but no values.
+bytes_per_machine, bytes_per_walked_machine: memory of each of 1,000 machines on the action graph,
+    when it is new, and after a whole action.
 
-Transitions are made in short blocks, now by one, now by the other, and each block is compared with
-its neighbour; the median of these ratios is printed, so that load from outside falls out.
+Transitions run in short blocks that alternate between the libraries. Each block is compared with
+the next; the median of the ratios is printed, so that other load on the machine cancels out.
 """
 
 from __future__ import annotations

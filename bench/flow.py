@@ -2,27 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What the running of a flow costs as it grows, measured in one run.
+How the cost of running a flow grows with its size.
 
-schedule_exponent: the slope of log(CPU time) over log(actions) for scheduling flows of 100 to
-    10,000 actions from the first to the last: what waits for what, claims, resources, turns. Each
-    action waits for two others and holds one of eight resources; 1 is proportional.
-graphlib_exponent: the same slope of graphlib.TopologicalSorter, which does less: what is above 1
+schedule_exponent: the slope of log(CPU time) over log(actions) for scheduling all actions of flows
+    with 100 to 10,000 actions: dependencies, claims, resources, order. Each action depends on two
+    others and holds one of eight resources; 1 is linear.
+graphlib_exponent: the same slope of graphlib.TopologicalSorter, which does less: the excess over 1
     comes from the machine's caches.
-schedule_vs_graphlib: the CPU time of that, resources and turns included, over the time that
-    graphlib.TopologicalSorter takes for the same graph alone, at 10,000 actions.
-ready_vs_graphlib: the same without resources and turns, which graphlib doesn't know.
+schedule_vs_graphlib: the CPU time of scheduling 10,000 actions divided by that of
+    graphlib.TopologicalSorter for the same dependencies.
+ready_vs_graphlib: the same without resources and order, which graphlib does not have.
 edit_exponent: the slope of log(CPU time) over log(actions in the edit), 1 to 1,000, in a flow of
     10,000 actions: parsed, checked, journaled and applied.
 edit_growth: the time of an edit that adds one action between two others in a flow of 10,000
-    actions, over the same in a flow of 100.
-edit_ms: of that one in the flow of 10,000 actions.
-start_s: CPU time to journal a flow of 10,000 actions and to start the first.
+    actions, divided by that in a flow of 100.
+edit_ms: the time of that edit in the flow of 10,000 actions.
+start_s: CPU time to journal a flow of 10,000 actions and to start the first one.
 parse_s: CPU time to read and check its text of 1 MB.
-restore_s: CPU time to read it back after a crash, text and all.
-held_ms: the most CPU time of one callback while the flow is canceled after a crash, with the
-    garbage collector set as the node sets it for large flows.
-bytes_per_waiting_action: memory of the run beside the flow that was read.
+restore_s: CPU time to restore it after a crash, including its text.
+held_ms: the maximum CPU time of one callback while the flow is canceled after a crash, with the
+    garbage collector configured as in the node.
+bytes_per_waiting_action: memory of the run, without that of the parsed flow.
 
 Times are the least of several; ratios are taken within a block, the median of the blocks counts.
 """

@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What journal and ledger cost beside SQLite and Redis themselves, as ratios measured in one run.
+The cost of journal and ledger compared with plain SQLite and Redis.
 
-journal_vs_sqlite: a journaled transition, from its Entry to the committed row, against one raw
-    INSERT of the same finished row into a plain table (no index, no hash made) of a database of
-    its own; both WAL and synchronous=NORMAL, one commit a row.
-power_vs_sqlite: the same with a barrier after each row, up to the callback that says that the row
-    is safe, against synchronous=FULL; the medians of a block's rows, for a row that has to wait
-    for a processor twice is slow for reasons of others.
-recover_vs_select: opening a journal of 100,000 events and reading its 1,000 open actions back,
+journal_vs_sqlite: the time of a journaled transition, from its Entry to the committed row, divided
+    by that of one INSERT of the same row into a table without index and hash in another database;
+    both with WAL, synchronous=NORMAL and one commit for each row.
+power_vs_sqlite: the same with a barrier after each row, until the callback that the row is safe,
+    against synchronous=FULL. It uses the medians of a block's rows, since a row may have to wait
+    for a processor.
+recover_vs_select: opening a journal of 100,000 events and restoring its 1,000 open actions,
     against one SELECT of all its rows.
 
 sync_vs_pipeline, offline_mb_per_million: see _ledger_redis.py; they need a redis-server.
 
-Rows are written in blocks, now by one, now by the other, and each block is compared with its
-neighbour; the median of these ratios is printed, so that load from outside falls out. The first
-WARM_UP rows don't count: there both WAL files still grow.
+Rows are written in short blocks that alternate between the two. Each block is compared with the
+next; the median of the ratios is printed, so that other load on the machine cancels out. The first
+WARM_UP rows are not counted, because both WAL files still grow then.
 """
 
 from __future__ import annotations

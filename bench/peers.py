@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-One guarded step of a state machine or behaviour tree, in microseconds, library by library.
+The time of one guarded step of a state machine or behaviour tree, in µs, for each library.
 
 machine_us, transitions_us, python_statemachine_us: a transition with one guard, as in engine.py.
 py_trees_us: a tick of a sequence of a condition that holds and a behaviour that succeeds; a tree
-    has no transitions, this is the least that a guarded step of it is.
-machine_all_hooks_us, transitions_all_hooks_us: with a hook at every place that there is.
+    has no transitions, and this is its smallest guarded step.
+machine_all_hooks_us, transitions_all_hooks_us: with a hook at every hook point.
 
-Blocks of all libraries take turns; each figure is the median of its blocks.
+Blocks of all libraries alternate; each figure is the median of its blocks.
 """
 
 from __future__ import annotations

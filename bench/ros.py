@@ -2,24 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What the nodes cost beside a bare rclpy node, as ratios and differences measured in one run.
+The cost of the nodes compared with a bare rclpy node, as ratios and differences.
 
 publish_latency: from firing a transition, journaling included, to the subscriber of state_changes
     in another process, against a bare rclpy publish of the same message.
 ready_s: from starting the composed process until its three nodes answer that they are active,
     minus the same until a bare node answers its first service call, in s.
 idle_cpu_points: CPU of the composed process with an e-stop of 10 Hz and no flow, minus that of a
-    bare node with that subscription, in points of one core.
-missed_deadlines_500: of 500 actions of one flow that all run at once, how many missed a time limit
-    or failed, at the first attempt. Each has a motion of 1 s and a condition that must hold for
-    0.2 s. The limits are the default ones (motion 60 s, its server's answer 5 s, condition 2 s,
-    sign of life of the bridge 2 s); one action alone meets them in the same run.
-action_s, motion_s: from an action's start to its end, and of that its motion: the longest of the
-    500. single_action_s, single_motion_s: the same of the one alone.
-rss_ratio: memory of that process over that of the bare node, which imports the same messages.
+    bare node with that subscription, in percent of one core.
+missed_deadlines_500: of 500 concurrent actions of one flow, the number that missed a time limit or
+    failed at the first attempt. Each has a motion of 1 s and a condition that must hold for 0.2 s.
+    The limits are the default ones (motion 60 s, response of its server 5 s, condition 2 s,
+    heartbeat of the bridge 2 s); a single action meets them in the same run.
+action_s, motion_s: the maximum duration of an action, and of its motion, among the 500.
+    single_action_s, single_motion_s: the same of the single action.
+rss_ratio: memory of that process divided by that of the bare node, which imports the same
+    messages.
 
-What is measured and what it is measured against run at the same time or in turn, so that load from
-outside meets both.
+Both processes of a ratio run at the same time or alternate, so that other load on the machine
+affects both.
 """
 
 from __future__ import annotations

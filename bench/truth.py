@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Whether what is recorded is true: episodes of the simulated cell against the state of its physics.
+Compares the record of episodes of the simulated cell with the state of its physics.
 
 An episode is one run of the demo's flow (config/flows/pick_and_place.yaml with the facts of
 config/facts/cell.yaml) with friction, mass and pose of the parts, force of the gripper, noise and
 delay of the sensors and knocks drawn at random. World model, conditions, lifecycle and journal are
 the real ones, in one process on a stepped clock; --ros runs episodes over DDS instead. Only this
-bench knows the physics' state.
+bench reads the state of the physics.
 
 A confirmation is compared with the physics at two times: the oldest stamp in its evidence (the
-camera is up to 250 ms late), and the time of the record. It is false if the outcome was there at
-neither. After a knock in between, the two may differ. overtaken: the outcome was there at the
-stamp only. shaken: the outcome was there at the record only, as a part may hop in its nest or
-between the pads.
+camera is up to 250 ms late), and the time of the record. It is false if the outcome held at
+neither time. overtaken: the outcome held at the stamp only, for example because of a knock in
+between. shaken: the outcome held at the record only, since a part may move in its nest or between
+the pads.
 
 false_completions: actions recorded as completed although the part was not lifted in the gripper,
     or did not stand in its nest.

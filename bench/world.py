@@ -2,23 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What facts, conditions and confirmations cost beside rclpy itself, as ratios measured in one run.
+The cost of facts, conditions and confirmations compared with plain rclpy.
 
-fact_cpu: CPU time a message of the bridge that keeps a fact, against a plain rclpy subscription
-    that reads the same value: LaserScan of 1080 beams (least range), JointState of 7 (position of
-    a joint by name), PointCloud2 of 1 MB (least z); the worst of the three.
-capped_fact_cpu: the JointState at 1 kHz with max_rate 50.
-condition_us: one condition of three terms, in µs.
+fact_cpu: CPU time for each message of a fact in the bridge, divided by that of a plain rclpy
+    subscription that reads the same value: LaserScan of 1080 beams (minimum range), JointState of
+    7 joints (position of a joint by name), PointCloud2 of 1 MB (minimum z); the largest of the
+    three ratios.
+capped_fact_cpu: the same of the JointState at 1 kHz with max_rate 50.
+condition_us: time of one condition with three terms, in µs.
 confirm_latency: from publishing the deciding sample to the result of confirm_outcome, against a
     bare rclpy action server that gives its result when the same sample arrives.
 cancel_latency: from publishing the sample that violates `maintain` to the cancel request at the
     robot's server, against a bare rclpy node that cancels its goal when the same sample arrives;
-    cancel_ms: the longest of ours, in ms.
+    cancel_ms: our maximum, in ms.
 idle_cpu_points: CPU of the active bridge with an e-stop heartbeat of 10 Hz and nothing to confirm,
-    minus that of a bare node with that subscription, in points of one core.
+    minus that of a bare node with that subscription, in percent of one core.
 
-The process that is measured and the one it is measured against run at the same time and get the
-same messages, so that load from outside meets both; the median over blocks is printed.
+Both processes of a ratio run at the same time and get the same messages, so that other load on the
+machine affects both; the median of all blocks is printed.
 """
 
 from __future__ import annotations
