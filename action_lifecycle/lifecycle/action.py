@@ -45,27 +45,9 @@ class Action:
         self._was = ''
         self.attempt = 0
         self.tries = 0
-        self.next_fallback = 0
-        self.strategy = ''
-        self.parameters: dict[str, Any] = {}
-        self.fields: dict[str, Any] = {}
-        self.goal_id = ''
         self.motions = 0
-        self.interrupted = False
-        self.pendings = 0
-        self.motion_ended = 0.0
-        self.goals: dict[str, Any] = {}  #: goals as sent, by index of the step
-        self.required: list[Evidence] = []
         self.completed_after = 0.0  #: s from the start of the attempt to `completed`
         self.fragment: dict[str, Any] = {}  #: its part of a recipe
-        self.controller_said = ''
-        self.sensors_said = ''
-        self.evidence: list[Evidence] = []
-        self.error_code = self.failed_with = ErrorCode.NONE
-        self.error_msg = ''
-        self.cancel_requested = False
-        self.passed_completed = False
-        self.outcome: ActionOutcome | None = None
         self.changed_at = 0.0
         self.started_at = 0.0
         self.begun_seq = 0  #: journal row of its first change
@@ -73,8 +55,7 @@ class Action:
         self.waited = 0.0  #: s that the ready action waited for resources
         self.fallbacks = 0
         self.result: Any = None  #: of the last motion
-        self.seen: dict[str, Any] = {}  #: values that its templates read at its start
-        self.last = False  #: no retry or fallback follows its next error
+        self._begin_anew()
 
     @property
     def state(self) -> ActionState:
@@ -124,26 +105,13 @@ class Action:
     def apply(self, event: str, target: str, data: Mapping[str, Any]) -> None:
         """Apply a journaled change to the data."""
         self.attempt = self.attempt_after(event)
-        if event in ('start', 'apply_fallback'):
-            self.tries = 0
-        elif event == 'retry':
-            self.tries += 1
         if event in ATTEMPT_EVENTS:
             self._forget_attempt()
+            self.tries = self.tries + 1 if event == 'retry' else 0
             self.waited += float(data.get('waited', 0.0))
             self.fallbacks += event == 'apply_fallback'
         elif event == 'reassign':
-            self._forget_attempt()
-            self.next_fallback = 0
-            self.strategy = ''
-            self.parameters = {}
-            self.fields = {}
-            self.seen = {}
-            self.last = False
-            self.outcome = None
-            self.cancel_requested = False
-            self.error_code = self.failed_with = ErrorCode.NONE
-            self.error_msg = ''
+            self._begin_anew()
         elif event in ('execute', 'repeat_motion'):
             self.goal_id = str(data['goal_id'])
             self.result = None
@@ -202,14 +170,28 @@ class Action:
         elif state == ActionState.COMPLETED:
             self.completed_after = max(0.0, stamp - self.started_at)
 
+    def _begin_anew(self) -> None:
+        """Reset the data of a run of the action."""
+        self._forget_attempt()
+        self.next_fallback = 0
+        self.strategy = ''
+        self.parameters: dict[str, Any] = {}
+        self.fields: dict[str, Any] = {}
+        self.seen: dict[str, Any] = {}  #: values that its templates read at its start
+        self.last = False  #: no retry or fallback follows its next error
+        self.outcome: ActionOutcome | None = None
+        self.cancel_requested = False
+        self.error_code = self.failed_with = ErrorCode.NONE
+        self.error_msg = ''
+
     def _forget_attempt(self) -> None:
         """Reset the data of an attempt."""
         self.goal_id = ''
         self.interrupted = False
         self.pendings = 0
         self.motion_ended = 0.0
-        self.goals = {}
+        self.goals: dict[str, Any] = {}  #: goals as sent, by index of the step
         self.controller_said = self.sensors_said = ''
-        self.evidence = []
-        self.required = []
+        self.evidence: list[Evidence] = []
+        self.required: list[Evidence] = []
         self.passed_completed = False

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from .ports import Evidence, Handle, LifecycleClock
+from .ports import Handle, LifecycleClock
 from .states import ErrorCode
 from .text_format import printable
 from .verifiers import Verdict, VERDICTS, Verifier, VerifyRequest, VerifySpec
@@ -28,13 +28,9 @@ NONSENSE_AGAIN = 1.0
 
 
 @dataclass(frozen=True)
-class Verified:
+class Verified(Verdict):
     """The combined verdict; `error_code` is set if it is `error`."""
 
-    verdict: str
-    reason: str = ''
-    actor: str = ''
-    evidence: Sequence[Evidence] = ()
     error_code: ErrorCode = ErrorCode.NONE
 
 
@@ -69,8 +65,7 @@ class Verification:
             _AskedVerifier(spec, replace(request, key=f'{request.key}:{index}'))
             for index, spec in enumerate(specs)]
         for asked in self._asked:
-            if self._done is not None:
-                self._start(asked)
+            self._start(asked)
 
     def _start(self, asked: _AskedVerifier) -> None:
         self._ask(asked)  # before the timer, so that a question to a person expires first
@@ -88,34 +83,28 @@ class Verification:
     def _heard(self, asked: _AskedVerifier, verdict: Verdict) -> None:
         if asked.answer is not None:
             return
-        if verdict.verdict not in VERDICTS and not asked.spec.repeats:
-            self._answered(asked, Verified(
-                'error', printable(verdict.reason, MAX_REASON), verdict.actor or asked.spec.by,
-                (), ErrorCode.PARSE_ERROR))
-            return
-        if verdict.verdict not in VERDICTS:
+        reason = printable(str(verdict.reason), MAX_REASON)
+        actor = verdict.actor or asked.spec.by
+        if verdict.verdict in VERDICTS:
+            code = ErrorCode.VERIFY_FAILED if verdict.verdict == 'error' else ErrorCode.NONE
+            self._answered(asked, Verified(verdict.verdict, reason, verdict.evidence, actor, code))
+        elif asked.spec.repeats:
             asked.nonsense = printable(
                 f'{verdict.verdict!r} {verdict.reason}'.strip(), MAX_REASON)
             asked.handles.append(self._clock.call_later(
                 NONSENSE_AGAIN, lambda: self._ask(asked)))
-            return
-        code = ErrorCode.VERIFY_FAILED if verdict.verdict == 'error' else ErrorCode.NONE
-        self._answered(asked, Verified(
-            verdict.verdict, printable(str(verdict.reason), MAX_REASON),
-            verdict.actor or asked.spec.by, verdict.evidence, code))
+        else:
+            self._answered(asked, Verified('error', reason, (), actor, ErrorCode.PARSE_ERROR))
 
     def _timed_out(self, asked: _AskedVerifier) -> None:
         if asked.answer is not None:
             return
-        limit = f'within {asked.spec.timeout:g} s'
+        reason = f'{asked.spec.by}: no verdict within {asked.spec.timeout:g} s'
+        code = ErrorCode.VERIFY_TIMEOUT
         if asked.nonsense:
-            self._answered(asked, Verified(
-                'error', f'{asked.spec.by}: no verdict {limit}, only {asked.nonsense}',
-                asked.spec.by, (), ErrorCode.PARSE_ERROR))
-        else:
-            self._answered(asked, Verified(
-                'error', f'{asked.spec.by}: no verdict {limit}', asked.spec.by, (),
-                ErrorCode.VERIFY_TIMEOUT))
+            reason += f', only {asked.nonsense}'
+            code = ErrorCode.PARSE_ERROR
+        self._answered(asked, Verified('error', reason, (), asked.spec.by, code))
 
     def _answered(self, asked: _AskedVerifier, answer: Verified) -> None:
         asked.answer = answer

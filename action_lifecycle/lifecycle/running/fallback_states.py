@@ -6,13 +6,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import random
 
-from .recovery import after_error, next_strategy
 from .runner_base import RunnerBase
+from ..action import Action
 from ..ports import Question
 from ..spec import FallbackSpec, StrategySpec
 from ..states import ActionOutcome, ErrorCode
 from ...documents.errors import LifecycleError
+
+NOT_TRIED_AGAIN = frozenset({
+    ErrorCode.CANCELED, ErrorCode.STOP_UNCONFIRMED, ErrorCode.INTERRUPTED, ErrorCode.GOAL_INVALID,
+    ErrorCode.SAFETY_NOT_READY, ErrorCode.SAFETY_STALE, ErrorCode.ESTOP, ErrorCode.LEASE_LAPSED,
+})
+"""Errors after which there is no unchanged retry."""
 
 
 class FallingBack(RunnerBase):
@@ -20,7 +27,7 @@ class FallingBack(RunnerBase):
 
     def _enter_error(self, elapsed: float = 0.0) -> None:
         action = self.action
-        step = after_error(action, self.rng)
+        step = _after_error(action)
         if isinstance(step, ActionOutcome):
             self._end(step, '', action.error_msg)
         elif step is None:
@@ -35,7 +42,7 @@ class FallingBack(RunnerBase):
             self._ask(FallbackSpec(strategy='ask'), 'resume', 'Was interrupted, and the sensors '
                       'do not show its outcome. Execute the motion again?', action.next_fallback)
             return
-        index = next_strategy(action)
+        index = _next_strategy(action)
         # If a person requests a fallback and none is left, ask a person.
         strategy = FallbackSpec(strategy='ask') if index is None else action.spec.fallback[index]
         following = action.next_fallback if index is None else index + 1
@@ -85,3 +92,39 @@ class FallingBack(RunnerBase):
             self._fail(self.action.failed_with, self.action.error_msg)
         else:
             self._fire('apply_fallback')
+
+
+def _after_error(action: Action) -> float | ActionOutcome | None:
+    """
+    Return the delay (s) of the next retry, the outcome if it ends, or None for a fallback.
+
+    An interrupted action always goes to a fallback, since it is unknown whether its motion was
+    executed. The error of the action itself counts, not the error of a fallback.
+    """
+    code, retry = action.failed_with, action.spec.retry
+    if action.cancel_requested:
+        return ActionOutcome.CANCELED
+    if code is ErrorCode.STOP_UNCONFIRMED or action.strategy == 'give_up' or action.last or (
+            action.error_code is ErrorCode.INTERNAL and code is not ErrorCode.INTERNAL):
+        return ActionOutcome.FAILED
+    if code is ErrorCode.INTERRUPTED:
+        return None
+    if code not in NOT_TRIED_AGAIN and action.tries < retry.times:
+        delay = min(retry.delay * retry.factor ** min(action.tries, 64), retry.max_delay)
+        return delay * (1 + retry.jitter * random.uniform(-1, 1))
+    return ActionOutcome.FAILED if _next_strategy(action) is None else None
+
+
+def _next_strategy(action: Action) -> int | None:
+    """
+    Return the index of the next fallback, None if there is none.
+
+    After an error in `NOT_TRIED_AGAIN`, only fallbacks that ask a person or give up are used.
+    GOAL_INVALID is an exception, since other values may be valid.
+    """
+    by_person = action.failed_with in NOT_TRIED_AGAIN \
+        and action.failed_with is not ErrorCode.GOAL_INVALID
+    for index in range(action.next_fallback, len(action.spec.fallback)):
+        if not by_person or action.spec.fallback[index].strategy in ('ask', 'give_up'):
+            return index
+    return None

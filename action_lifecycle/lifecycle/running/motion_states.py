@@ -74,8 +74,7 @@ class Moving(RunnerBase):
         if result.result is not None and len(json.dumps(result.result)) <= MAX_RESULT:
             said['result'] = result.result
         if self._canceled_by is not None:
-            code, reason, actor = self._canceled_by
-            self._fail_stopped(result, code, reason, actor)
+            self._fail_stopped(result, *self._canceled_by)
         elif result.outcome == 'executed':
             self._fire('motion_done', ended=result.ended, cause=result.note, **said)
         elif self._interrupted(result):
@@ -124,8 +123,7 @@ class Moving(RunnerBase):
     def _enter_sensor_confirm(self) -> None:
         action = self.action
         if self._canceled_by is not None:  # canceled while the end of the motion was recorded
-            code, reason, actor = self._canceled_by
-            self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
+            self._stop(*self._canceled_by)
             return
         self._confirm('confirm', action.spec.confirm, action.motion_ended, self._confirmed)
 

@@ -74,20 +74,17 @@ class ActionRunner(Moving, Verifying, FallingBack):
         """
         self._render()
         state = self.action.state
-        if state is ActionState.EXECUTING_MOTION:
+        if state is not ActionState.IN_PROGRESS:
             self._watch_deadline(attempt_elapsed)
+        if state is ActionState.EXECUTING_MOTION:
             self._send(resume=True)
         elif state is ActionState.ERROR:
             self._enter_error(elapsed)
         elif state is ActionState.PENDING:
-            self._watch_deadline(attempt_elapsed)
             self._enter_pending(elapsed)
         elif state is ActionState.STATUS_VERIFICATION_REQUESTED:
-            self._watch_deadline(attempt_elapsed)
             self._enter_status_verification_requested(elapsed)
         else:
-            if state is not ActionState.IN_PROGRESS:
-                self._watch_deadline(attempt_elapsed)
             self._enter()
 
     def halt(self, halted: Callable[[], None]) -> None:
@@ -97,8 +94,7 @@ class ActionRunner(Moving, Verifying, FallingBack):
         `halted` is called when nothing moves, or when the stop could not be confirmed; then the
         action has failed with STOP_UNCONFIRMED.
         """
-        if self._deadline is not None:
-            self._deadline.cancel()
+        self._cancel_deadline()
         if self._motion is None:
             self._left()
             halted()
@@ -136,14 +132,13 @@ class ActionRunner(Moving, Verifying, FallingBack):
             self._go()
 
     def _required(self, answer: Confirmation) -> None:
+        evidence = list(answer.evidence)
         if answer.verdict == 'confirmed':
-            self._go(list(answer.evidence))
-        elif answer.verdict == 'refuted':
-            self._fail(ErrorCode.REQUIRE_REFUTED, f'required: {answer_text(answer)}',
-                       evidence=list(answer.evidence))
-        else:
-            self._fail(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
-                       f'required: {answer_text(answer)}', evidence=list(answer.evidence))
+            self._go(evidence)
+            return
+        code = ErrorCode.REQUIRE_REFUTED if answer.verdict == 'refuted' \
+            else answer.error_code or ErrorCode.REQUIRE_UNKNOWN
+        self._fail(code, f'required: {answer_text(answer)}', evidence=evidence)
 
     def _enter_completed(self) -> None:
         if self.recipe:
@@ -166,14 +161,16 @@ class ActionRunner(Moving, Verifying, FallingBack):
         self._fire('terminate', outcome=ActionOutcome.SUCCEEDED.value)
 
     def _enter_terminated(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
+        self._cancel_deadline()
         self.action.recorder.barrier(self._unless_changed(lambda: self.ended(self)))
 
-    def _watch_deadline(self, elapsed: float) -> None:
+    def _cancel_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _watch_deadline(self, elapsed: float) -> None:
+        self._cancel_deadline()
         timeout = self.action.spec.timeout
         if timeout > 0 and self.action.state in (
                 ActionState.IN_PROGRESS, ActionState.EXECUTING_MOTION, ActionState.SENSOR_CONFIRM,

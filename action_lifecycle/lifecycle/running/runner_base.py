@@ -10,9 +10,9 @@ The parts of the runner are subclasses; each handles some states of the action.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 import functools
 import logging
-import random
 from typing import Any
 
 from ..action import Action
@@ -36,24 +36,21 @@ from ..text_format import answer_text
 from ...documents.errors import ContentRefused, LifecycleError, TransitionNotAllowed
 
 
+@dataclass(eq=False)
 class RunnerBase:
     """Fires events of one action; responses after the state has changed are dropped."""
 
-    def __init__(
-        self, action: Action, world: World, clock: LifecycleClock, operator: Operator,
-        verifier: Verifier, specs: Specs, ended: Callable[[Any], None],
-        rng: random.Random | None = None, recipe: bool = False, fetch: Fetch | None = None,
-    ) -> None:
-        self.action = action
-        self.world = world
-        self.clock = clock
-        self.operator = operator
-        self.verifier = verifier
-        self.specs = specs
-        self.ended = ended
-        self.rng = rng or random.Random()
-        self.recipe = recipe  #: the action contributes to a recipe
-        self.fetch = fetch  #: fetches the values for templates at the start
+    action: Action
+    world: World
+    clock: LifecycleClock
+    operator: Operator
+    verifier: Verifier
+    specs: Specs
+    ended: Callable[[Any], None]
+    recipe: bool = False  #: the action contributes to a recipe
+    fetch: Fetch | None = None  #: fetches the values for templates at the start
+
+    def __post_init__(self) -> None:
         self.log = logging.getLogger('action_lifecycle')
         self._under_way: list[Handle] = []
         self._motion: Handle | None = None
