@@ -68,8 +68,7 @@ def compile_over(
     kinds = {**facts.kinds, **values.kinds} if values else facts.kinds
     refused = {**facts.constants.unclear, **{
         name: f"parameter '{name}' has no value that an expression can read: {why}"
-        for name, why in values.unusable.items()}} \
-        if facts.constants.unclear or values.unusable else {}
+        for name, why in values.unusable.items()}}
     expression = compile_expression(
         text, {*kinds, *refused} if refused else kinds, condition=condition,
         source='condition' if condition else 'expression', kinds=kinds)

@@ -28,13 +28,6 @@ class TruthValue(IntEnum):
     TRUE = 1
     FALSE = 2
 
-    @staticmethod
-    def of(value: Any) -> TruthValue:
-        """Return the verdict of an expression's value (None: unknown)."""
-        if value is None:
-            return TruthValue.UNKNOWN
-        return TruthValue.TRUE if value else TruthValue.FALSE
-
 
 @dataclass(frozen=True)
 class FactValue:

@@ -17,6 +17,7 @@ All times are seconds of ROS time. The caller passes samples to `ingest` and cal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+import functools
 import heapq
 import itertools
 import math
@@ -34,10 +35,10 @@ from .facts.fact_state import (
     TopicSource,
     WindowSource,
 )
-from .facts.facts import ConstantFact, DerivedFact, FactSet, TfFact, TopicFact
+from .facts.facts import ConstantFact, DerivedFact, Fact, FactSet, TfFact, TopicFact
 from .facts.facts_file import TF_TOPICS
 from .facts.frames import Frames
-from .watches import combined, Confirm, Judged, Maintain, UntilKnown, Watch
+from .watches import Confirm, Judged, Maintain, UntilKnown, Watch
 from ..documents.errors import DocumentError, Fault
 from ..lifecycle.ports import Condition
 
@@ -63,15 +64,15 @@ class WorldModel:
         self._sources: dict[str, Source] = {}
         self._by_topic: dict[str, list[TopicSource]] = {}
         self._tf: list[TfSource] = []
-        self._watching: dict[str, dict[int, Watch]] = {}
+        self._watching: dict[str, dict[Watch, None]] = {}
         self._dues: list[tuple[float, int, Watch]] = []
         self._numbers = itertools.count()
         for fact in facts.values():
             self._sources[fact.name] = self._source(fact)
 
-    def _source(self, fact: Any) -> Source:
+    def _source(self, fact: Fact) -> Source:
         if isinstance(fact, ConstantFact):
-            return ConstantSource.of(fact)
+            return ConstantSource(fact.name, fact.value, fact.spec.unit)
         if isinstance(fact, DerivedFact):
             return DerivedSource(fact.name, fact.spec.unit, fact.expression,
                                  [self._part(name, {}) for name in fact.expression.names])
@@ -108,7 +109,7 @@ class WorldModel:
                 pose.refresh()
         watches = self._watching.get(topic)
         if watches:
-            for watch in list(watches.values()):
+            for watch in list(watches):
                 self._judge(watch, now)
 
     def advance(self, now: float) -> None:
@@ -145,8 +146,7 @@ class WorldModel:
         for pose in self._tf:
             pose.refresh()
         self._dues.clear()
-        for watch in {id(watch): watch for watches in self._watching.values()
-                      for watch in watches.values()}.values():
+        for watch in dict.fromkeys(itertools.chain.from_iterable(self._watching.values())):
             watch.restart(now)
             self._schedule(watch)
 
@@ -161,12 +161,9 @@ class WorldModel:
         names: Mapping[str, Any] | None = None,
     ) -> tuple[TruthValue, tuple[Evidence, ...]]:
         """Evaluate conditions once; returns the combined verdict and the evidence of each."""
-        self.advance(now)
-        judged = self._compile(conditions, names)
-        for entry in judged:
-            entry.judge(self.now, -math.inf)
-        return (combined(entry.verdict for entry in judged),
-                tuple(entry.evidence(self.now, -math.inf) for entry in judged))
+        watch = self.until_known(conditions, now, lambda result: None, names=names)
+        watch.cancel()
+        return watch.verdict(), watch.evidence(self.now)
 
     def expression(
         self, text: str, now: float, names: Mapping[str, Any] | None = None
@@ -214,11 +211,9 @@ class WorldModel:
         self, conditions: Iterable[Condition], names: Mapping[str, Any] | None = None
     ) -> set[str]:
         """Return the topics that conditions need; raises DocumentError if one is not valid."""
-        needed: set[str] = set()
-        for condition in conditions:
-            expression = compile_condition(condition.expression, self.facts, names)
-            needed.update(name for name in expression.names if name in self.facts)
-        return self.facts.topics(needed)
+        return self.facts.topics(
+            name for condition in conditions
+            for name in compile_condition(condition.expression, self.facts, names).names)
 
     # -- internal
 
@@ -228,26 +223,17 @@ class WorldModel:
     ) -> WatchT:
         judged = self._compile(conditions, names)
         self.advance(now)
-        number = next(self._numbers)
-        facts = {part.name for entry in judged for part in entry.parts
-                 if part.name in self.facts}
-        topics = self.facts.topics(facts)
-
-        def forget(result: WatchResult) -> None:
-            self._forget(topics, number)
-            on_result(result)
-
-        watch = kind(judged, self.now, after, forget, on_update)
-        watch.on_cancel = lambda: self._forget(topics, number)
+        topics = self.facts.topics(part.name for entry in judged for part in entry.parts)
+        watch = kind(judged, self.now, after, on_result, on_update)
+        watch.on_close = functools.partial(self._forget, topics)
         for topic in topics:
-            self._watching.setdefault(topic, {})[number] = watch
+            self._watching.setdefault(topic, {})[watch] = None
         self._judge(watch, self.now)
         return watch
 
-    def _forget(self, topics: Iterable[str], number: int) -> None:
+    def _forget(self, topics: Iterable[str], watch: Watch) -> None:
         for topic in topics:
-            watches = self._watching.get(topic, {})
-            watches.pop(number, None)
+            self._watching[topic].pop(watch)
 
     def _judge(self, watch: Watch, now: float) -> None:
         if watch.open:

@@ -93,7 +93,7 @@ class Watch:
         self.after = after
         self.open = True
         self.due = -math.inf  #: time of the next evaluation if no sample comes before
-        self.on_cancel: Callable[[], None] = lambda: None
+        self.on_close: Callable[[Watch], None] = lambda watch: None
         self._on_result = on_result
         self._on_update = on_update
 
@@ -101,7 +101,7 @@ class Watch:
         """Close the watch without a result."""
         if self.open:
             self.open = False
-            self.on_cancel()
+            self.on_close(self)
 
     def evidence(self, now: float) -> tuple[Evidence, ...]:
         """Return the evidence of all conditions."""
@@ -130,7 +130,7 @@ class Watch:
                 changed = True
         outcome = self.decide(now)
         if outcome is not None:
-            self.open = False
+            self.cancel()
             self._on_result(WatchResult(outcome, self.evidence(now), now))
             return
         if changed:

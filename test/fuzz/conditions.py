@@ -12,7 +12,7 @@ from typing import Any
 from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.world import Condition, parse_facts, WorldModel
 from action_lifecycle.world.condition import compile_condition
-from action_lifecycle.world.evidence import FactValue, TruthValue, Validity
+from action_lifecycle.world.evidence import FactValue, Validity
 from action_lifecycle.world.expressions.expression import AnyName, compile_expression
 from action_lifecycle.world.expressions.value_types import Kind
 
@@ -67,7 +67,6 @@ class Conditions(Case):
             found = compiled.evaluate([entry.get(name) for name in compiled.names])
             if wanted:
                 assert found is None or found is True or found is False, repr(found)
-                TruthValue.of(found)
             else:
                 fact = FactValue('x', found, 0.0, '', Validity.VALID)
                 fact.numbers()

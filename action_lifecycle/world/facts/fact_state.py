@@ -14,17 +14,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 import math
 from typing import Any
 
 from .arrays import Absent
-from .facts import ConstantFact, TfFact, TopicFact
+from .facts import TfFact, TopicFact
 from .frames import Frames
 from .message_values import to_value
 from ..evidence import FactValue, Validity
 from ..expressions.expression import Expression
 from ..expressions.functions import known
-from ..expressions.reducers import reduce_elements, reduce_window
+from ..expressions.reducers import reduce_elements, reduce_window, REDUCERS
 
 AGE_STEP = 0.05  #: interval (s) at which conditions on a growing age are evaluated again
 
@@ -164,9 +165,9 @@ class WindowSource(TopicSource):
 
     def __init__(self, fact: TopicFact) -> None:
         self._samples: deque[tuple[float, Any]] = deque()
-        self._window = fact.window
+        self._window = fact.spec.window
         self._over_time = fact.over_time
-        self._timing = fact.timing
+        self._timing = REDUCERS.find(fact.over_time).timing
         super().__init__(fact)
 
     def clear(self) -> None:
@@ -215,9 +216,6 @@ class TfSource(Source):
         pose = self._frames.pose(self._target, self._source)
         self._pose = None if pose is None or _finite(pose[0]) is None else pose
 
-    def clear(self) -> None:
-        self._pose = None
-
     def read(self, now: float, after: float, max_age: float) -> Any:
         if self._pose is None:
             return None
@@ -240,11 +238,6 @@ class ConstantSource(Source):
     def __init__(self, name: str, value: Any, unit: str = '') -> None:
         super().__init__(name, '', unit, math.inf)
         self._value = value
-
-    @classmethod
-    def of(cls, fact: ConstantFact) -> ConstantSource:
-        """Return the source of a constant fact."""
-        return cls(fact.name, fact.value, fact.spec.unit)
 
     def read(self, now: float, after: float, max_age: float) -> Any:
         return self._value
@@ -279,8 +272,7 @@ class DerivedSource(Source):
         if described.validity == Validity.UNKNOWN and any(
                 part.describe(now, after, max_age).validity == Validity.STALE
                 for part in self.parts):
-            return FactValue(described.name, described.value, described.stamp, described.topic,
-                             Validity.STALE, described.unit)
+            return replace(described, validity=Validity.STALE)
         return described
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from .facts_checks import clashes, FieldKind, limits_faults, no_topic, wrong_key
-from .facts_file import FactsFile, FactSpec, SafetySpec, TF_TOPICS, TF_TYPE, TfSpec, TOPIC
+from .facts_file import FactsFile, FactSpec, TF_TOPICS, TF_TYPE, TfSpec, TOPIC
 from .message_constants import collect, Constants, TypeConstants
-from .safety_topics import safety_topics, SafetyTopic
+from .safety_topics import add_safety_topics, SafetyTopic
 from .selectors import compile_path, Reader
 from ..expressions.constant_values import as_value
 from ..expressions.expression import compile_expression, Expression, is_reserved, NAME
@@ -43,67 +44,56 @@ any_field = _AnyField()
 
 
 @dataclass(frozen=True)
-class TopicFact:
-    """A fact read from a topic, with its compiled readers."""
+class Fact:
+    """A checked fact of a facts file."""
 
     name: str
     spec: FactSpec
+
+
+@dataclass(frozen=True)
+class TopicFact(Fact):
+    """A fact read from a topic, with its compiled readers."""
+
     topic: str
     read: Reader
     stamp_of: Reader
     elements: str  #: reducer of a sample's elements
     over_time: str  #: reducer of the window; '': none
-    window: float
-
-    @property
-    def timing(self) -> bool:
-        """Whether it measures the times of samples, so it has a value without new ones."""
-        return bool(self.over_time) and REDUCERS.find(self.over_time).timing
 
 
 @dataclass(frozen=True)
-class TfFact:
+class TfFact(Fact):
     """A fact from tf."""
 
-    name: str
-    spec: FactSpec
     tf: TfSpec
 
 
 @dataclass(frozen=True)
-class ConstantFact:
+class ConstantFact(Fact):
     """A constant given in the file."""
 
-    name: str
-    spec: FactSpec
     value: Any
 
 
 @dataclass(frozen=True)
-class DerivedFact:
+class DerivedFact(Fact):
     """An expression over other facts."""
 
-    name: str
-    spec: FactSpec
     expression: Expression
 
 
-AnyFact = Union[TopicFact, TfFact, ConstantFact, DerivedFact]
-
-
 @dataclass(frozen=True)
-class FactSet(Mapping[str, AnyFact]):
+class FactSet(Mapping[str, Fact]):
     """A checked facts file: the facts by name, each after the facts that it needs."""
 
-    name: str
-    file: FactsFile
-    facts: Mapping[str, AnyFact]
+    facts: Mapping[str, Fact]
     kinds: Mapping[str, Kind]  #: of facts and constants
     limits: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     constants: Constants = Constants({}, {})  #: of the message types of facts
     safety: tuple[SafetyTopic, ...] = ()  #: the e-stop first
 
-    def __getitem__(self, name: str) -> AnyFact:
+    def __getitem__(self, name: str) -> Fact:
         return self.facts[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -112,31 +102,15 @@ class FactSet(Mapping[str, AnyFact]):
     def __len__(self) -> int:
         return len(self.facts)
 
-    @property
-    def estop(self) -> SafetySpec | None:
-        """Return the e-stop, None if the file says `estop: none`."""
-        return self.file.estop if isinstance(self.file.estop, SafetySpec) else None
-
-    def bases(self, names: Iterable[str]) -> list[str]:
-        """Return these facts and all facts that they need, directly or not."""
-        found: dict[str, None] = {}
+    def topics(self, names: Iterable[str]) -> set[str]:
+        """Return the topics that these facts need, as written in the file; ignores other names."""
+        topics: set[str] = set()
         todo = list(names)
         while todo:
-            name = todo.pop()
-            if name in self.constants.values and name not in self.facts:
-                continue
-            fact = self.facts[name]
+            fact = self.facts.get(todo.pop())
             if isinstance(fact, DerivedFact):
                 todo.extend(fact.expression.names)
-            found[fact.name] = None
-        return list(found)
-
-    def topics(self, names: Iterable[str]) -> set[str]:
-        """Return the topics that these facts need, as written in the file."""
-        topics: set[str] = set()
-        for name in self.bases(names):
-            fact = self.facts[name]
-            if isinstance(fact, TopicFact):
+            elif isinstance(fact, TopicFact):
                 topics.add(fact.topic)
             elif isinstance(fact, TfFact):
                 topics.update(TF_TOPICS)
@@ -167,34 +141,38 @@ def _build(document: Document, field_kind: FieldKind) -> FactSet:
             (), "missing field 'estop'; where there is none, write `estop: none`")])
     file = validate(document, FactsFile)
     faults: list[Fault] = []
-    facts: dict[str, AnyFact] = {}
+    facts: dict[str, Fact] = {}
     kinds = dict.fromkeys(file.facts, Kind.ANY)
+    derived: dict[str, FactSpec] = {}
     for name, spec in file.facts.items():
-        if not NAME.match(name) or is_reserved(name) or name in _KEYWORDS:
+        given = [source for source in _SOURCES if getattr(spec, source) is not None]
+        if not NAME.match(name) or is_reserved(name) or iskeyword(name):
             faults.append(document.fault(
                 ('facts', name), f"'{name}' can't be the name of a fact: letters, digits and _, "
                 'no function or word of expressions'))
-        elif spec.expression is None:
+        elif len(given) != 1:
+            faults.append(document.fault(
+                ('facts', name), f"fact '{name}': expected one of {', '.join(_SOURCES)}, got "
+                + (' and '.join(given) or 'none')))
+        elif spec.expression is not None:
+            derived[name] = spec
+        else:
             faults.extend(_add(document, name, spec, facts, kinds, field_kind))
     constants = _constants(file, facts, field_kind)
     for name, value in constants.values.items():
         kinds[name] = kind_of(value)
-    faults.extend(_derive(document, file.facts, facts, kinds, constants))
+    faults.extend(_derive(document, derived, facts, kinds, constants))
     faults.extend(clashes(document, file))
     safety: list[SafetyTopic] = []
-    for found in safety_topics(document, file, field_kind):
-        if isinstance(found, SafetyTopic):
-            safety.append(found)
-        else:
-            faults.append(found)
+    faults.extend(add_safety_topics(document, file, field_kind, safety))
     faults.extend(limits_faults(document, file, field_kind))
     if faults:
         raise DocumentError(faults)
-    return FactSet(document.name, file, facts, kinds, file.limits, constants, tuple(safety))
+    return FactSet(facts, kinds, file.limits, constants, tuple(safety))
 
 
 def _constants(
-    file: FactsFile, facts: Mapping[str, AnyFact], field_kind: FieldKind
+    file: FactsFile, facts: Mapping[str, Fact], field_kind: FieldKind
 ) -> Constants:
     """Return the usable constants; facts hide constants of the same name."""
     found = collect(field_kind.constants(str(fact.spec.type), str(fact.spec.field))
@@ -203,26 +181,16 @@ def _constants(
                         if name not in file.facts and not is_reserved(name)} for part in found))
 
 
-_KEYWORDS = frozenset(('and', 'or', 'not', 'in', 'is', 'if', 'else', 'for', 'lambda', 'None',
-                       'True', 'False', 'await', 'async', 'yield', 'pass', 'from', 'import',
-                       'as', 'assert', 'break', 'class', 'continue', 'def', 'del', 'elif',
-                       'except', 'finally', 'global', 'nonlocal', 'raise', 'return', 'try',
-                       'while', 'with'))
 _SOURCES = ('topic', 'tf', 'constant', 'expression')
 
 
 def _add(
-    document: Document, name: str, spec: FactSpec, facts: dict[str, AnyFact],
+    document: Document, name: str, spec: FactSpec, facts: dict[str, Fact],
     kinds: dict[str, Kind], field_kind: FieldKind,
 ) -> Iterator[Fault]:
     """Add a fact (not an expression) and its kind; yields its faults."""
     where = ('facts', name)
-    given = [source for source in _SOURCES if getattr(spec, source) is not None]
-    if len(given) != 1:
-        yield document.fault(
-            where, f"fact '{name}': expected one of {', '.join(_SOURCES)}, got "
-            + (' and '.join(given) or 'none'))
-    elif spec.topic is not None:
+    if spec.topic is not None:
         if not TOPIC.match(spec.topic):
             yield document.fault((*where, 'topic'), f"fact '{name}': {no_topic(spec.topic)}")
             return
@@ -230,11 +198,8 @@ def _add(
         if missing:
             yield document.fault(where, f"fact '{name}': a topic needs '{missing[0]}'")
             return
-        elements, over_time, fault = _reducers(spec)
-        if fault:
-            yield document.fault((*where, 'reduce'), f"fact '{name}': {fault}")
-            return
         try:
+            elements, over_time = _reducers(spec)
             read, stamp_of = compile_path(
                 str(spec.field), str(spec.type), count=elements == 'count')
             kinds[name] = reduced(
@@ -244,7 +209,7 @@ def _add(
             return
         facts[name] = TopicFact(
             name, spec, spec.topic, read, stamp_of, 'latest' if elements == 'count' else elements,
-            over_time, spec.window)
+            over_time)
     elif spec.tf is not None:
         facts[name] = TfFact(name, spec, spec.tf)
         kinds[name] = Kind.VECTOR
@@ -256,17 +221,19 @@ def _add(
             yield document.fault((*where, 'constant'), f"fact '{name}': {error}")
 
 
-def _reducers(spec: FactSpec) -> tuple[str, str, str]:
-    """Return the reducer of elements, the reducer of the window, and a fault or ''."""
+def _reducers(spec: FactSpec) -> tuple[str, str]:
+    """Return the reducers of elements and of the window; raises TypeError for other `reduce`."""
     names = [spec.reduce] if isinstance(spec.reduce, str) else list(spec.reduce)
     if names == ['age']:
-        return 'latest', 'age', '' if not spec.window else "'age' takes no window"
+        if spec.window:
+            raise TypeError("'age' takes no window")
+        return 'latest', 'age'
     if spec.window == 0:
         names.append('')
     elif len(names) == 1:
         names.insert(0, 'latest')
     if len(names) != 2:
-        return '', '', 'expected one reducer, or with a window [of elements, of the window]'
+        raise TypeError('expected one reducer, or with a window [of elements, of the window]')
     elements, over_time = names
     for name, part, hint in (
             (elements, 'elements', '; it needs a window'),
@@ -274,23 +241,23 @@ def _reducers(spec: FactSpec) -> tuple[str, str, str]:
         try:
             reducer = REDUCERS.load(name) if name else None
         except LifecycleError as error:
-            return '', '', str(error)
+            raise TypeError(str(error)) from error
         if name and (reducer is None or not getattr(reducer, part)):
             known = [name for name, reducer in REDUCERS.items() if getattr(reducer, part)]
-            return '', '', (f"reducer '{name}' is not one of {', '.join(known)}"
+            raise TypeError(f"reducer '{name}' is not one of {', '.join(known)}"
                             + (hint if reducer else nearest(name, REDUCERS.names())))
     if spec.max_rate and over_time in ('rate', 'count'):
-        return '', '', (f"'{over_time}' with max_rate would only count the samples that are read, "
+        raise TypeError(f"'{over_time}' with max_rate would only count the samples that are read, "
                         'not all that come')
-    return elements, over_time, ''
+    return elements, over_time
 
 
 def _derive(
-    document: Document, specs: Mapping[str, FactSpec], facts: dict[str, AnyFact],
+    document: Document, specs: Mapping[str, FactSpec], facts: dict[str, Fact],
     kinds: dict[str, Kind], constants: Constants,
 ) -> Iterator[Fault]:
     """Add the expressions, each after the facts that it needs; yields their faults."""
-    names = {*specs, *constants.values, *constants.unclear}
+    names = {*kinds, *constants.unclear}
 
     def faults(name: str, error: DocumentError) -> Iterator[Fault]:
         for fault in error.faults:
@@ -300,16 +267,8 @@ def _derive(
 
     waiting: dict[str, Expression] = {}
     for name, spec in specs.items():
-        if spec.expression is None or not NAME.match(name):
-            continue
-        given = [source for source in _SOURCES if getattr(spec, source) is not None]
-        if len(given) > 1:
-            yield document.fault(
-                ('facts', name), f"fact '{name}': expected one of {', '.join(_SOURCES)}, got "
-                + ' and '.join(given))
-            continue
         try:
-            waiting[name] = compile_expression(spec.expression, names)
+            waiting[name] = compile_expression(str(spec.expression), names)
         except DocumentError as error:
             yield from faults(name, error)
         else:

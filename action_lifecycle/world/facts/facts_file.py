@@ -22,7 +22,7 @@ from typing import Any, Literal, Optional, Union
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from ...documents.models import as_written, StrictModel
+from ...documents.models import StrictModel
 
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
 TF_TOPICS = ('/tf', '/tf_static')
@@ -90,10 +90,6 @@ class SafetySpec(StrictModel):
         'heartbeat', description='heartbeat: silence for max_age stops; on_change: latched topic.')
     max_age: float = Field(0.5, gt=0, le=60, description='Seconds (steady time).')
     qos: QosSpec = Field(QosSpec(depth=10))
-
-    def given(self) -> set[str]:
-        """Return the names of the fields that the file gives."""
-        return set(as_written(self))
 
 
 class FactsFile(StrictModel):

@@ -15,6 +15,7 @@ from .message_constants import collect
 from .selectors import compile_path
 from ..expressions.value_types import Kind
 from ...documents.errors import Fault, LifecycleError
+from ...documents.models import as_written
 from ...documents.suggestions import nearest
 from ...documents.yaml_document import Document
 
@@ -41,10 +42,10 @@ class SafetyTopic:
         return listed is not self.permits
 
 
-def safety_topics(
-    document: Document, file: FactsFile, field_kind: FieldKind
-) -> Iterator[SafetyTopic | Fault]:
-    """Yield the e-stop and the other safety topics, and the faults of their fields and values."""
+def add_safety_topics(
+    document: Document, file: FactsFile, field_kind: FieldKind, found: list[SafetyTopic]
+) -> Iterator[Fault]:
+    """Add the e-stop and the other safety topics; yields the faults of their fields and values."""
     for path, spec in safety_specs(file):
         label = 'e-stop' if path == ('estop',) else 'safety'
         if spec.field is None and path == ('estop',):
@@ -55,22 +56,16 @@ def safety_topics(
         key = 'stop_when' if spec.ok_when is None else 'ok_when'
         given = getattr(spec, key)
         values = list(given) if isinstance(given, list) else [given]
-        if key == 'ok_when' and 'stop_when' in spec.given():
+        if key == 'ok_when' and 'stop_when' in as_written(spec):
             yield document.fault(path, "expected 'stop_when' or 'ok_when', got both")
         if not values or (key == 'ok_when' and spec.field is None):
             yield document.fault((*path, key), 'expected at least one value' if not values
                                  else "'ok_when' needs a 'field'")
-        if spec.field is None:
-            try:
-                field_kind(spec.type, '')
-            except LifecycleError as error:
-                yield document.fault((*path, wrong_key(error)), str(error))
-            yield SafetyTopic(label, spec, tuple(values), key == 'ok_when')
-            continue
         try:
-            compile_path(spec.field, spec.type)
-            kind = field_kind(spec.type, spec.field)
-            constants = collect([field_kind.constants(spec.type, spec.field)]).values
+            if spec.field is not None:
+                compile_path(spec.field, spec.type)
+            kind = field_kind(spec.type, spec.field or '')
+            constants = collect([field_kind.constants(spec.type, spec.field or '')]).values
         except LifecycleError as error:
             yield document.fault((*path, wrong_key(error)), str(error))
             continue
@@ -84,4 +79,4 @@ def safety_topics(
                     (*path, key if allowed else 'field'), f"field '{spec.field}' is {kind.value}: "
                     + (f'it is never {value!r}' + nearest(str(value), constants) if allowed
                        else 'expected one value'))
-        yield SafetyTopic(label, spec, tuple(values), key == 'ok_when')
+        found.append(SafetyTopic(label, spec, tuple(values), key == 'ok_when'))

@@ -33,7 +33,7 @@ limits:
     assert facts.topics(['gap_mm']) == {'joint_states'}
     assert facts.topics(['gap_mm', 'tool', 'home']) == {'joint_states', '/tf', '/tf_static'}
     assert facts.topic_types()['/tf'] == 'tf2_msgs/msg/TFMessage'
-    assert facts.estop is not None and facts.estop.max_age == 0.5
+    assert facts.safety[0].label == 'e-stop' and facts.safety[0].spec.max_age == 0.5
     assert facts.limits['control_msgs/action/GripperCommand']['command.max_effort'] == (0.0, 40.0)
 
 
@@ -47,7 +47,7 @@ def test_a_wrong_type_is_told_once_where_it_stands() -> None:
 
 
 def test_no_estop_has_to_be_written_out() -> None:
-    assert parse_facts('estop: none').estop is None
+    assert parse_facts('estop: none').safety == ()
     with pytest.raises(DocumentError, match=r"missing field 'estop'; .*write `estop: none`"):
         parse_facts('facts: {}')
 
