@@ -57,6 +57,32 @@ class Action:
         self.result: Any = None  #: of the last motion
         self._begin_anew()
 
+    def _begin_anew(self) -> None:
+        """Reset the data of a run of the action."""
+        self._forget_attempt()
+        self.next_fallback = 0
+        self.strategy = ''
+        self.parameters: dict[str, Any] = {}
+        self.fields: dict[str, Any] = {}
+        self.seen: dict[str, Any] = {}  #: values that its templates read at its start
+        self.last = False  #: no retry or fallback follows its next error
+        self.outcome: ActionOutcome | None = None
+        self.cancel_requested = False
+        self.error_code = self.failed_with = ErrorCode.NONE
+        self.error_msg = ''
+
+    def _forget_attempt(self) -> None:
+        """Reset the data of an attempt."""
+        self.goal_id = ''
+        self.interrupted = False
+        self.pendings = 0
+        self.motion_ended = 0.0
+        self.goals: dict[str, Any] = {}  #: goals as sent, by index of the step
+        self.controller_said = self.sensors_said = ''
+        self.evidence: list[Evidence] = []
+        self.required: list[Evidence] = []
+        self.passed_completed = False
+
     @property
     def state(self) -> ActionState:
         """Return the current state."""
@@ -169,29 +195,3 @@ class Action:
             self.started_at = stamp
         elif state == ActionState.COMPLETED:
             self.completed_after = max(0.0, stamp - self.started_at)
-
-    def _begin_anew(self) -> None:
-        """Reset the data of a run of the action."""
-        self._forget_attempt()
-        self.next_fallback = 0
-        self.strategy = ''
-        self.parameters: dict[str, Any] = {}
-        self.fields: dict[str, Any] = {}
-        self.seen: dict[str, Any] = {}  #: values that its templates read at its start
-        self.last = False  #: no retry or fallback follows its next error
-        self.outcome: ActionOutcome | None = None
-        self.cancel_requested = False
-        self.error_code = self.failed_with = ErrorCode.NONE
-        self.error_msg = ''
-
-    def _forget_attempt(self) -> None:
-        """Reset the data of an attempt."""
-        self.goal_id = ''
-        self.interrupted = False
-        self.pendings = 0
-        self.motion_ended = 0.0
-        self.goals: dict[str, Any] = {}  #: goals as sent, by index of the step
-        self.controller_said = self.sensors_said = ''
-        self.evidence: list[Evidence] = []
-        self.required: list[Evidence] = []
-        self.passed_completed = False

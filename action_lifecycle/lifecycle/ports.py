@@ -18,12 +18,12 @@ from typing import Any, Protocol
 from .question import Evidence, Handle, Operator, Question
 from .spec import ActionSpec, ConditionSpec, MotionSpec, StrategySpec
 from .states import ErrorCode
-from .verifiers import Verdict, VERDICTS, Verifier, VerifyRequest
+from .verifiers import Verdict, Verifier, VerifyRequest
 
 __all__ = [
-    'VERDICTS', 'Apart', 'Confirmation', 'ConfirmRequest', 'Evidence', 'Fetch', 'Handle',
-    'MotionRequest', 'MotionResult', 'Operator', 'Question', 'Recorder', 'Specs', 'Verdict',
-    'Verifier', 'VerifyRequest', 'World',
+    'Apart', 'Confirmation', 'ConfirmRequest', 'Evidence', 'Fetch', 'Handle', 'MotionRequest',
+    'MotionResult', 'Operator', 'Question', 'Recorder', 'Specs', 'Verdict', 'Verifier',
+    'VerifyRequest', 'World',
 ]
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import re
 from typing import Any
 
@@ -45,25 +45,29 @@ def evidence_in_words(evidence: Mapping[str, Any]) -> str:
 
 
 def fact_in_words(fact: Mapping[str, Any], unit: str = '', **style: Any) -> str:
-    """Return the value of a fact of evidence, marked if it is missing or not current."""
+    """
+    Return the value of a fact of evidence, marked if it is missing or not current.
+
+    `style`: see value_in_words.
+    """
     value = value_in_words(fact, **style)
     if not value:
         return 'never seen'
     return (f'{value} {unit}' if unit else value) + _MARKS.get(fact.get('validity', ''), '')
 
 
-def value_in_words(fact: Mapping[str, Any], **style: Any) -> str:
-    """Return the value of a fact of evidence; '' if none; `style`: see numbers_in_words."""
-    if numbers := fact.get('numbers'):
-        return numbers_in_words(numbers, **style)
-    value = fact.get('value')
-    return '' if value is None else str(value)
-
-
-def numbers_in_words(
-    numbers: Sequence[Any], most: int = 7, separator: str = ', ', rest: str = '…'
+def value_in_words(
+    fact: Mapping[str, Any], most: int = 7, separator: str = ', ', rest: str = '…'
 ) -> str:
-    """Return a number, or a list of at most `most` numbers, with `rest` if some are left out."""
+    """
+    Return the value of a fact of evidence; '' if it has none.
+
+    Of a list, at most `most` numbers are shown, with `rest` if some are left out.
+    """
+    numbers = fact.get('numbers')
+    if not numbers:
+        value = fact.get('value')
+        return '' if value is None else str(value)
     parts = [f'{float(number) or 0.0:.4g}' for number in numbers[:most]]  # no -0
     if len(numbers) == 1:
         return parts[0]

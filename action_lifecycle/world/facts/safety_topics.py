@@ -12,7 +12,7 @@ from typing import Any
 from .facts_checks import FieldKind, no_topic, safety_specs, wrong_key
 from .facts_file import FactsFile, SafetySpec, TOPIC
 from .message_constants import collect
-from .selectors import compile_path
+from .selectors import compile_path, Reader
 from ..expressions.value_types import Kind
 from ...documents.errors import Fault, LifecycleError
 from ...documents.models import as_written
@@ -32,13 +32,20 @@ class SafetyTopic:
     spec: SafetySpec
     values: tuple[Any, ...]
     permits: bool
+    read: Reader | None  #: None: only the arrival of messages counts
 
-    def stops(self, value: Any) -> bool:
-        """Whether a value of the field stops motions; a NaN always does."""
-        if value != value:  # a NaN
+    def stops(self, message: Any) -> bool:
+        """Whether a message stops motions; a NaN and an unreadable value always do."""
+        if self.read is None:
+            return False
+        try:
+            value = self.read(message)
+            if value != value:  # a NaN
+                return True
+            listed = any(bool(value) is one if isinstance(one, bool) else bool(value == one)
+                         for one in self.values)
+        except (LookupError, AttributeError, ValueError, TypeError):
             return True
-        listed = any(bool(value) is one if isinstance(one, bool) else bool(value == one)
-                     for one in self.values)
         return listed is not self.permits
 
 
@@ -62,8 +69,7 @@ def add_safety_topics(
             yield document.fault((*path, key), 'expected at least one value' if not values
                                  else "'ok_when' needs a 'field'")
         try:
-            if spec.field is not None:
-                compile_path(spec.field, spec.type)
+            read = None if spec.field is None else compile_path(spec.field, spec.type)[0]
             kind = field_kind(spec.type, spec.field or '')
             constants = collect([field_kind.constants(spec.type, spec.field or '')]).values
         except LifecycleError as error:
@@ -79,4 +85,4 @@ def add_safety_topics(
                     (*path, key if allowed else 'field'), f"field '{spec.field}' is {kind.value}: "
                     + (f'it is never {value!r}' + nearest(str(value), constants) if allowed
                        else 'expected one value'))
-        found.append(SafetyTopic(label, spec, tuple(values), key == 'ok_when'))
+        found.append(SafetyTopic(label, spec, tuple(values), key == 'ok_when', read))

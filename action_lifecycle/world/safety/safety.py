@@ -27,7 +27,7 @@ from typing import Any
 from ..facts.facts import FactSet
 from ..facts.facts_file import SafetySpec
 from ..facts.safety_topics import SafetyTopic
-from ..facts.selectors import compile_path, header_stamp, Reader
+from ..facts.selectors import header_stamp
 from ...lifecycle.states import ErrorCode
 
 BEATS = 3  #: consecutive heartbeats after which a topic counts as received
@@ -72,8 +72,6 @@ class _TopicGuard:
         self._given = given
         self.unseen = True  #: no valid message from the current publisher yet
         self._name = f"{given.label} topic '{topic}'"
-        self._read: Reader | None = \
-            None if spec.field is None else compile_path(spec.field, spec.type)[0]
         self._heartbeat = spec.mode == 'heartbeat'
         self._apart = min(APART, spec.max_age / 4)
         self._publishers: Collection[bytes] = frozenset()
@@ -100,7 +98,7 @@ class _TopicGuard:
         return lost
 
     def take(self, message: Any, now: float, published: float | None, latched: bool) -> None:
-        if self._stops(message):
+        if self._given.stops(message):
             self._says_stop, self._said_stop = True, now
         else:
             self._fault = self._fault_of(message, published, latched)
@@ -114,14 +112,6 @@ class _TopicGuard:
         if now >= self._counted + self._apart or not self._beats:
             self._beats += 1
             self._counted = now
-
-    def _stops(self, message: Any) -> bool:
-        if self._read is None:
-            return False
-        try:
-            return self._given.stops(self._read(message))
-        except (LookupError, AttributeError, ValueError, TypeError):
-            return True  # an unreadable value stops
 
     def _fault_of(self, message: Any, published: float | None, latched: bool) -> str:
         """Return why a message that permits motions does not count."""
