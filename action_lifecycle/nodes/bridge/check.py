@@ -36,7 +36,7 @@ class TopicCheck:
 
     def faults(self, names: Iterable[str]) -> Iterator[str]:
         """Yield the faults of the topics of these facts; ignores names that are no facts."""
-        for topic in sorted(self.facts.topics(name for name in names if name in self.facts)):
+        for topic in sorted(self.facts.topics(names)):
             reader = self._readers[topic]
             fitting, strange = reader.publishers()
             if strange and not fitting:

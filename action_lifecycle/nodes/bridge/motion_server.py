@@ -177,7 +177,7 @@ class MotionServer:
         for condition in (*request.maintain, *request.confirm, *stopped):
             needed.update(compile_condition(
                 condition.expression, facts, request.parameters).names)
-        return facts.topics(name for name in needed if name in facts)
+        return facts.topics(needed)
 
 
 def _feedback_of(progress: MotionProgress) -> ExecuteMotion.Feedback:

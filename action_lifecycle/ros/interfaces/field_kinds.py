@@ -26,13 +26,14 @@ from ...world.expressions.field_paths import (
     PathError,
 )
 from ...world.expressions.value_types import Kind
+from ...world.facts.facts_checks import FieldKind
 
 _SEVERAL = {Kind.NUMBER: Kind.VECTOR, Kind.TRUTH: Kind.TRUTHS, Kind.TEXT: Kind.TEXTS,
             Kind.ANY: Kind.ANY, Kind.MESSAGE: Kind.MESSAGE}
 
 
-class _FieldKinds:
-    """The look-up in installed message types; see `world.facts_checks.FieldKind`."""
+class _FieldKinds(FieldKind):
+    """The look-up in installed message types."""
 
     def __call__(self, type_name: str, path: str) -> Kind:
         """

@@ -55,10 +55,6 @@ class Source:
         expiry = stamp + (max_age or self.max_age)
         return expiry if expiry > now else math.inf
 
-    def last(self, now: float) -> Any:
-        """Return the newest value, however old."""
-        return self.read(now, -math.inf, math.inf)
-
     def clear(self) -> None:
         """Drop all samples, after time jumped back."""
 
@@ -73,7 +69,7 @@ class Source:
         else:
             validity = Validity.UNKNOWN
         return FactValue(
-            self.name, self.last(now) if value is None else value,
+            self.name, self.read(now, -math.inf, math.inf) if value is None else value,
             stamp if math.isfinite(stamp) else 0.0, self.topic, validity, self.unit,
             self.why_not() if value is None else '')
 

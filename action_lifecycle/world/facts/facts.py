@@ -17,7 +17,7 @@ from typing import Any
 
 from .facts_checks import clashes, FieldKind, limits_faults, no_topic, wrong_key
 from .facts_file import FactsFile, FactSpec, TF_TOPICS, TF_TYPE, TfSpec, TOPIC
-from .message_constants import collect, Constants, TypeConstants
+from .message_constants import collect, Constants
 from .safety_topics import add_safety_topics, SafetyTopic
 from .selectors import compile_path, Reader
 from ..expressions.constant_values import as_value
@@ -29,18 +29,7 @@ from ...documents.models import validate
 from ...documents.suggestions import nearest
 from ...documents.yaml_document import Document, parse_document, read_document
 
-
-class _AnyField:
-    """Accepts any field of any message type; used without ROS."""
-
-    def __call__(self, type_name: str, path: str) -> Kind:
-        return Kind.ANY
-
-    def constants(self, type_name: str, path: str) -> TypeConstants:
-        return {}
-
-
-any_field = _AnyField()
+any_field = FieldKind()
 
 
 @dataclass(frozen=True)

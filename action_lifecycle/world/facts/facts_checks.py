@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from .facts_file import FactsFile, SafetySpec, TF_TOPICS, TF_TYPE, TOPIC
 from .message_constants import TypeConstants
@@ -16,8 +16,12 @@ from ...documents.errors import Fault, LifecycleError
 from ...documents.yaml_document import Document
 
 
-class FieldKind(Protocol):
-    """Looks up fields and constants of message types."""
+class FieldKind:
+    """
+    Looks up fields and constants of message types.
+
+    The base class accepts any field of any type; it is used without ROS.
+    """
 
     def __call__(self, type_name: str, path: str) -> Kind:
         """
@@ -26,9 +30,11 @@ class FieldKind(Protocol):
         An empty path only checks the type. Raises PathError for the path, LifecycleError for the
         type.
         """
+        return Kind.ANY
 
     def constants(self, type_name: str, path: str) -> TypeConstants:
         """Return the constants of the message types along the path."""
+        return {}
 
 
 def no_topic(name: str) -> str:
