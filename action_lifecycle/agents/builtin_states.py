@@ -9,30 +9,42 @@ Each calls the method of the session's agent that its class names; it may be syn
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, ClassVar, Optional
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
 from .chooser import awaited
 from ..documents.errors import LifecycleError
 from ..documents.models import StrictModel
-from ..graphs.state_types import Pause, register_state, State
-
-
-class NoFields(StrictModel):
-    """The model of a type without fields of its own."""
+from ..graphs.state_types import FieldsModel, Pause, register_state, State
 
 
 class ReadyState(State):
-    """Base of states that are left when `run` returns; `run` may set `_next`, the next state."""
+    """
+    Base of states that are left when `run` returns; by default it does nothing.
 
+    `run` may set `_next`, the next state. Without `Fields`, a type has no fields of its own.
+    """
+
+    Fields: ClassVar[FieldsModel | None] = StrictModel
     _next: str | None = None
+
+    def run(self, context: Any, agent: Any = None) -> Any:
+        return None
 
     def check_transition_ready(self, context: Any) -> bool:
         return True
 
     def next_state(self, context: Any) -> str | None:
         return self._next
+
+    def needed(self, agent: Any, name: str) -> Any:
+        """Return an attribute of the agent; raises LifecycleError if it has none."""
+        found = getattr(agent, name, None)
+        if found is None:
+            raise LifecycleError(f"state '{self.name}' of type '{self.type}' needs an agent with "
+                                 f"'{name}', got {type(agent).__name__}")
+        return found
 
     def _lead(self, done: bool, failure: str) -> None:
         """Set the next state by `done`; raises LifecycleError if a failure has no next state."""
@@ -45,11 +57,8 @@ class ReadyState(State):
 class AgentState(ReadyState):
     """Calls `agent.call_llm(context)`; the output is the update."""
 
-    type = 'agent'  # noqa: A003
-    Fields = NoFields
-
     async def run(self, context: Any, agent: Any = None) -> Any:
-        return await awaited(_method(self, agent, 'call_llm')(context))
+        return await awaited(self.needed(agent, 'call_llm')(context))
 
 
 @register_state
@@ -59,9 +68,6 @@ class UserState(ReadyState):
 
     If the agent has no such method, the session pauses; the answer is passed to `resume`.
     """
-
-    type = 'user'  # noqa: A003
-    Fields = NoFields
 
     async def run(self, context: Any, agent: Any = None) -> Any:
         if not hasattr(agent, 'get_user_input'):
@@ -73,23 +79,12 @@ class UserState(ReadyState):
 class DecisionState(ReadyState):
     """Does nothing; the chooser decides on the next state."""
 
-    type = 'decision'  # noqa: A003
-    Fields = NoFields
-
-    def run(self, context: Any, agent: Any = None) -> None:
-        return None
-
 
 @register_state
 class TerminalState(ReadyState):
     """Ends the session."""
 
-    type = 'terminal'  # noqa: A003
-    Fields = NoFields
     is_terminal = True
-
-    def run(self, context: Any, agent: Any = None) -> None:
-        return None
 
 
 class MotionFields(StrictModel):
@@ -108,13 +103,12 @@ class MotionState(ReadyState):
     A failure leads to the state in `failed`; without `failed` it is an error.
     """
 
-    type = 'motion'  # noqa: A003
     Fields = MotionFields
     leads_to = ('succeeded', 'failed')
 
     async def run(self, context: Any, agent: Any = None) -> Any:
-        executed = await awaited(
-            _method(self, agent, 'execute_motion')(self.config['motion'], context)) is True
+        execute_motion = self.needed(agent, 'execute_motion')
+        executed = await awaited(execute_motion(self.config['motion'], context)) is True
         self._lead(executed, 'the motion failed')
         return {'state': self.name, 'executed': executed}
 
@@ -136,21 +130,12 @@ class ConfirmState(ReadyState):
     Only True confirms; any other value leads to the state in `refuted`, or is an error without it.
     """
 
-    type = 'confirm'  # noqa: A003
     Fields = ConfirmFields
     leads_to = ('confirmed', 'refuted')
 
     async def run(self, context: Any, agent: Any = None) -> Any:
         condition = self.config['condition']
-        verdict = await awaited(
-            _method(self, agent, 'confirm')(condition, self.config.get('within')))
+        confirm = self.needed(agent, 'confirm')
+        verdict = await awaited(confirm(condition, self.config.get('within')))
         self._lead(verdict is True, f'not confirmed: {condition}')
         return {'state': self.name, 'condition': condition, 'verdict': verdict}
-
-
-def _method(state: State, agent: Any, name: str) -> Any:
-    found = getattr(agent, name, None)
-    if found is None:
-        raise LifecycleError(f"state '{state.name}' of type '{state.type}' needs an agent with "
-                             f"'{name}', got {type(agent).__name__}")
-    return found

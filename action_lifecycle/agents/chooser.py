@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import inspect
 import json
 import logging
-from typing import Any, Protocol
+from typing import Any
 
 from ..documents.errors import LifecycleError
 from ..documents.json_schema import object_schema
@@ -57,11 +57,8 @@ class Choice:
         return one_of('next_state', self.names) if self.answer is None else self.answer
 
 
-class Chooser(Protocol):
-    """Answers a choice with one of its names, or with an object (or JSON text) of its schema."""
-
-    def __call__(self, choice: Choice) -> Any | Awaitable[Any]:
-        """Return the answer, or an awaitable of it."""
+Chooser = Callable[[Choice], Any]
+"""Answers a choice with one of its names, or with an object (or JSON text) of its schema."""
 
 
 def first_ready(choice: Choice) -> str:

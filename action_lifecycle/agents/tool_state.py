@@ -64,7 +64,6 @@ class ToolState(ReadyState):
     on resume the same call is repeated.
     """
 
-    type = 'tool'  # noqa: A003
     Fields = ToolFields
     leads_to = ('failed',)
 
@@ -73,10 +72,7 @@ class ToolState(ReadyState):
         self._call: tuple[str, Mapping[str, Any]] | None = None
 
     async def run(self, context: Any, agent: Any = None) -> Any:
-        manager: ToolManager = getattr(agent, 'tool_manager', None)  # type: ignore[assignment]
-        if manager is None:
-            raise LifecycleError(f"state '{self.name}' of type 'tool' needs an agent with "
-                                 f"'tool_manager', got {type(agent).__name__}")
+        manager: ToolManager = self.needed(agent, 'tool_manager')
         self._next = None
         tool = ''
         try:

@@ -33,5 +33,4 @@ class InvokerState(State):
     It can't be used in a `Session`.
     """
 
-    type = 'invoker'  # noqa: A003
     Fields = InvokerFields
