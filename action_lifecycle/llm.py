@@ -3,15 +3,9 @@
 
 """Public names of agents/llm/."""
 
-from .agents.llm import (
-    LanguageModel,
-    ModelChooser,
-    ModelError,
-    ModelPlanner,
-    ModelSettings,
-    PlanAnswer,
-    PlanRequest,
-)
+from .agents.llm.chooser import ModelChooser
+from .agents.llm.model import LanguageModel, ModelError, ModelSettings
+from .agents.llm.planner import ModelPlanner, PlanAnswer, PlanRequest
 
 __all__ = [
     'LanguageModel', 'ModelChooser', 'ModelError', 'ModelPlanner', 'ModelSettings', 'PlanAnswer',

@@ -3,15 +3,9 @@
 
 """Public names of agents/tools/."""
 
-from .agents.tools import (
-    AuthRequiredError,
-    MAX_RESULT,
-    McpServer,
-    Tool,
-    ToolError,
-    ToolRegistry,
-    ToolSource,
-)
+from .agents.tool_state import ToolError
+from .agents.tools.mcp_server import McpServer
+from .agents.tools.registry import AuthRequiredError, MAX_RESULT, Tool, ToolRegistry, ToolSource
 
 __all__ = [
     'MAX_RESULT', 'AuthRequiredError', 'McpServer', 'Tool', 'ToolError', 'ToolRegistry',

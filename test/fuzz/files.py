@@ -120,7 +120,6 @@ class Files(Case):
     """Files as `action_lifecycle validate` and the nodes read them."""
 
     def prepare(self) -> None:
-        from action_lifecycle.agents.tools import McpServer
         from action_lifecycle.cli import checking
         from action_lifecycle.documents.yaml_document import parse_document
         from action_lifecycle.engine import load_graph, Machine
@@ -128,6 +127,7 @@ class Files(Case):
         from action_lifecycle.flow.recipes import recipe as recipes
         from action_lifecycle.graphs import drawing as draw
         from action_lifecycle.nodes.agent.tools_file import load_tools
+        from action_lifecycle.tools import McpServer
         from action_lifecycle.world.safety.stop_file import StopFile
         self.files, self.draw, self.load_graph, self.machine = checking, draw, load_graph, Machine
         self.parse_flow, self.recipes, self.load_tools = parse_flow, recipes, load_tools

@@ -10,15 +10,6 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
-from action_lifecycle.agents.llm import (
-    LanguageModel,
-    ModelChooser,
-    ModelError,
-    ModelPlanner,
-    ModelSettings,
-    PlanRequest,
-)
-from action_lifecycle.agents.tools import ToolRegistry
 from action_lifecycle.engine import (
     by_priority,
     ChoiceError,
@@ -27,6 +18,15 @@ from action_lifecycle.engine import (
     Session,
     StateHandler,
 )
+from action_lifecycle.llm import (
+    LanguageModel,
+    ModelChooser,
+    ModelError,
+    ModelPlanner,
+    ModelSettings,
+    PlanRequest,
+)
+from action_lifecycle.tools import ToolRegistry
 import pytest
 
 from .endpoint import Endpoint, Raw, Slow

@@ -11,8 +11,8 @@ import time
 from typing import Any
 
 from action_lifecycle.agents.chooser import one_of
-from action_lifecycle.agents.llm import LanguageModel, ModelError, ModelSettings
 from action_lifecycle.agents.llm.model import MAX_BODY, MAX_PROMPT
+from action_lifecycle.llm import LanguageModel, ModelError, ModelSettings
 import pytest
 
 from .endpoint import completion, Cut, Endpoint, Huge, Raw, Slow

@@ -15,11 +15,11 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-from action_lifecycle.agents.tools import AuthRequiredError, McpServer, ToolError, ToolRegistry
 from action_lifecycle.agents.tools.mcp_server import _link
 from action_lifecycle.documents import json_schema
 from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.engine import load_graph, Session, StateHandler
+from action_lifecycle.tools import AuthRequiredError, McpServer, ToolError, ToolRegistry
 import pytest
 
 from .pauses import longest_pause

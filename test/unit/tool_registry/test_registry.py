@@ -13,10 +13,10 @@ import threading
 import time
 from typing import Any, Literal, Optional, Union
 
-from action_lifecycle.agents.tools import MAX_RESULT, Tool, ToolError, ToolRegistry
 from action_lifecycle.agents.tools.python import arguments_schema
 from action_lifecycle.documents import json_schema
 from action_lifecycle.documents.json_schema import check_schema, SchemaError
+from action_lifecycle.tools import MAX_RESULT, Tool, ToolError, ToolRegistry
 import pytest
 
 from .pauses import longest_pause
