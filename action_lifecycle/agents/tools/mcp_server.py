@@ -49,12 +49,11 @@ class McpServer:
         self._parameters = mcp.StdioServerParameters(
             command=command, args=list(args), env=dict(env or {}))
         self._time_limit = time_limit
-        self._opening: asyncio.Lock | None = None
+        self._opening = asyncio.Lock()
         self._session: Any = None
         self._keeper: asyncio.Task[None] | None = None
-        self._end: asyncio.Event | None = None
+        self._end = asyncio.Event()  # set when the current process has ended or is to end
         self._tools: list[Tool] | None = None
-        self._answers: dict[str, Any] = {}  #: schema of the result, or None, by tool
         self.starts = 0
         """Number of starts."""
 
@@ -69,8 +68,8 @@ class McpServer:
         """Stop the server."""
         keeper, self._keeper = self._keeper, None
         self._session = None
-        if keeper is not None and self._end is not None:
-            self._end.set()
+        self._end.set()
+        if keeper is not None:
             await asyncio.wait([keeper])
 
     async def _list(self, session: Any) -> list[Tool]:
@@ -80,34 +79,32 @@ class McpServer:
             page = await (session.list_tools() if cursor is None
                           else session.list_tools(cursor=cursor))
             data = page.model_dump(by_alias=True)
-            self._answers.update({
-                tool['name']: tool.get('outputSchema') for tool in data['tools']})
             found += [
                 Tool(tool['name'], self.name, tool.get('description') or '', tool['inputSchema'],
-                     partial(self._call, tool['name']), self._time_limit + START_LIMIT)
+                     partial(self._call, tool['name'], tool.get('outputSchema')),
+                     self._time_limit + START_LIMIT)
                 for tool in data['tools']]
             cursor = data.get('nextCursor')
             if not cursor:
                 break
         return found[:MAX_TOOLS]
 
-    async def _call(self, tool: str, arguments: dict[str, Any], user_id: Any) -> Any:
+    async def _call(
+        self, tool: str, schema: Any, arguments: dict[str, Any], user_id: Any
+    ) -> Any:
+        """Call a tool; `schema`: that of its structured result, None if it declares none."""
         session = await self._open()
         result = await self._limited(session.call_tool(tool, arguments), tool)
         data = result.model_dump(by_alias=True, mode='json')
         if data.get('isError'):
             raise ToolError(f"tool '{tool}' failed: {_text(data)!s:.2000}")
         structured = data.get('structuredContent')
-        await self._judge(tool, structured)
+        if schema is not None:
+            await asyncio.to_thread(check_schema, schema)
+            if faults := await asyncio.to_thread(schema_faults, structured, schema):
+                raise ToolError(f"tool '{tool}': an answer that does not fit: "
+                                + '; '.join(faults))
         return structured if structured is not None else _text(data)
-
-    async def _judge(self, tool: str, answer: Any) -> None:
-        schema = self._answers.get(tool)
-        if schema is None:
-            return
-        await asyncio.to_thread(check_schema, schema)
-        if faults := await asyncio.to_thread(schema_faults, answer, schema):
-            raise ToolError(f"tool '{tool}': an answer that does not fit: " + '; '.join(faults))
 
     async def _limited(self, call: Any, what: str) -> Any:
         """Await a response; raises ToolError. A timeout stops the server."""
@@ -122,23 +119,17 @@ class McpServer:
             link = _link(error)
             if link is not None:
                 raise AuthRequiredError(self.name, *link) from error
-            gone = end is None or end.is_set() or await self._ends_soon(end)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(end.wait(), 0.2)  # it may have failed since the server ends
             raise ToolError(
                 f"MCP server '{self.name}' ended during '{what}'; whether it was done is not known"
-                if gone else f"MCP server '{self.name}', '{what}': {error!s:.2000}") from error
-
-    async def _ends_soon(self, end: asyncio.Event) -> bool:
-        """Return whether the server exits shortly after a failed call."""
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(end.wait(), 0.2)
-        return end.is_set()
+                if end.is_set() else f"MCP server '{self.name}', '{what}': {error!s:.2000}"
+            ) from error
 
     async def _open(self) -> Any:
         """Return the session; starts the server if needed."""
-        if self._opening is None:
-            self._opening = asyncio.Lock()
         async with self._opening:
-            if self._session is not None and self._end is not None and not self._end.is_set():
+            if self._session is not None and not self._end.is_set():
                 return self._session
             await self.close()  # clean up after a process that has exited
             self._tools = None

@@ -19,11 +19,6 @@ _SIMPLE = {bool: 'boolean', int: 'integer', float: 'number', str: 'string', dict
            list: 'array', type(None): 'null', Mapping: 'object'}
 
 
-def description_of(function: Callable[..., Any]) -> str:
-    """Return the description of a callable: its docstring or name."""
-    return inspect.cleandoc(function.__doc__ or function.__name__)
-
-
 def arguments_schema(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the schema of a callable's arguments; raises `ToolError` for unsupported hints."""
     try:

@@ -14,7 +14,7 @@ import json
 import logging
 from typing import Any, Protocol, TypeVar
 
-from .python import arguments_schema, description_of
+from .python import arguments_schema
 from ..tool_state import ToolError
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import check_schema, schema_faults
@@ -104,9 +104,10 @@ class ToolRegistry:
         `time_limit` in s.
         """
         def register(function: CallableT) -> CallableT:
-            called = name or function.__name__
-            self.add(Tool(called, server, description_of(function), arguments_schema(function),
-                          functools.partial(_call_python, function), time_limit))
+            description = inspect.cleandoc(function.__doc__ or function.__name__)
+            self.add(Tool(
+                name or function.__name__, server, description, arguments_schema(function),
+                functools.partial(_call_python, function), time_limit))
             return function
         return register
 
