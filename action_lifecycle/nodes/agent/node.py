@@ -23,7 +23,7 @@ from .authorization import ask_for_authorization
 from .tools_file import load_tools
 from ..shared.clock import NodeClock
 from ..shared.operators import Operators
-from ...agents.chooser import Choice
+from ...agents.chooser import Choice, first_ready
 from ...agents.handler import StateHandler
 from ...agents.llm.chooser import ModelChooser
 from ...agents.llm.model import LanguageModel, ModelError, ModelSettings, whole_characters
@@ -43,7 +43,6 @@ from ...ros.node.process import run
 
 MAX_MESSAGE = 2000
 """Maximum length of the message that comes with a plan, in characters."""
-FALLBACKS = ('none', 'first')
 
 
 class LanguageModelNode(ManagedNode):
@@ -76,7 +75,7 @@ class LanguageModelNode(ManagedNode):
         self.declare('tries', 3, 'Maximum number of answers until one is usable.',
                      limits=(1, 20))
         self.declare('fallback', 'none', 'Choice if the model gives no usable answer: '
-                     'none (the machine takes its default) or first.', choices=FALLBACKS)
+                     'none (the machine takes its default) or first.', choices=('none', 'first'))
         self.declare('tools_file', '', 'Tools that the planner may use; empty: none.')
         self.declare('tool_calls', 8, 'Maximum number of tool calls per plan.', limits=(0, 100))
         self.declare('authorization_timeout', 300.0,
@@ -91,8 +90,7 @@ class LanguageModelNode(ManagedNode):
         self.settings = ModelSettings(
             str(self.parameter('base_url')), str(self.parameter('model')),
             float(self.parameter('time_limit')), int(self.parameter('tries'))).resolved()
-        self.clock = NodeClock(self)
-        self.operators = Operators(self, self.clock)
+        self.operators = Operators(self, NodeClock(self))
         self.tools: ToolRegistry | None = None
         self.user = ''
         if path := str(self.parameter('tools_file')):
@@ -105,8 +103,8 @@ class LanguageModelNode(ManagedNode):
 
     def activate(self) -> None:
         """Start the network thread."""
+        self.model = LanguageModel(self.settings)
         self.network = LoopThread()
-        self.model: LanguageModel = self.network.submit(self._make_model()).result()
         self.operators.topic.publish()
 
     def deactivate(self) -> None:
@@ -115,9 +113,6 @@ class LanguageModelNode(ManagedNode):
         if network is not None:
             network.submit(self._end_clients()).result()
             network.stop()
-
-    async def _make_model(self) -> LanguageModel:
-        return LanguageModel(self.settings)
 
     async def _end_clients(self) -> None:
         await self.model.close()
@@ -153,7 +148,7 @@ class LanguageModelNode(ManagedNode):
             timeout = float(self.parameter('authorization_timeout'))
             await run_attended(
                 session, lambda pause: ask_for_authorization(
-                    self.clock, self.operators.desk, pause, timeout),
+                    self, self.operators.desk, pause, timeout),
                 2 * int(self.parameter('tool_calls')))
             found = session.context[1:]
         return await ModelPlanner(self.model).plan(request, found)
@@ -171,10 +166,8 @@ class LanguageModelNode(ManagedNode):
 
     async def _chosen(self, request: Any) -> Any:
         choice = await asyncio.to_thread(_choice, request)
-        return await ModelChooser(self.model, self._fallback())(choice)
-
-    def _fallback(self) -> Any:
-        return None if self.parameter('fallback') == 'none' else _first
+        fallback = None if self.parameter('fallback') == 'none' else first_ready
+        return await ModelChooser(self.model, fallback)(choice)
 
     async def _done(self, work: Any) -> Any:
         """Run a coroutine in the network thread and return its result."""
@@ -187,12 +180,6 @@ class LanguageModelNode(ManagedNode):
             return asked.result()
         except CancelledError:
             raise ModelError('given up: the node was deactivated') from None
-
-
-def _first(choice: Choice) -> str:
-    if not choice.names:
-        raise ModelError('there is nothing to choose from')
-    return choice.names[0]
 
 
 def _choice(request: Any) -> Choice:
