@@ -9,7 +9,7 @@ from .engines import ENGINES, make_engine
 from .invoker import Invoker
 from .jobs import Engine, Job, Outcome
 from .local import LocalEngine
-from .progress import Progress
+from .run import Progress
 from .states import InvokerState
 from .wire import MAX_MESSAGE, WireError
 from .work import Group, Map, read_work, Sequence, Task, WorkError

@@ -65,14 +65,13 @@ def _perform(task: Any, message: str, engine: LocalEngine) -> str:
     backend, number = task.backend, task.request.id
     lease = lease_key(number)
 
-    def is_wanted() -> bool:
-        status: str = backend.get_task_meta(number, cache=False)['status']
-        return status == SENT
+    def status() -> Any:
+        return backend.get_task_meta(number, cache=False)['status']
 
     # A lease without a start: its worker is about to start the job, or was killed before.
-    while is_wanted() and not backend.client.set(lease, '', nx=True, px=round(LEASE * 1000)):
+    while status() == SENT and not backend.client.set(lease, '', nx=True, px=round(LEASE * 1000)):
         time.sleep(_RENEW)
-    if not is_wanted():
+    if status() != SENT:
         raise Ignore
     task.update_state(state='STARTED')
     data = unpack(message.encode())
@@ -86,7 +85,7 @@ def _perform(task: Any, message: str, engine: LocalEngine) -> str:
         except queue.Empty:
             with contextlib.suppress(*server_errors()):  # retried in the next period
                 backend.client.set(lease, '', px=round(LEASE * 1000))
-    if backend.get_task_meta(number, cache=False)['status'] != 'STARTED':
+    if status() != 'STARTED':
         raise Ignore
     if outcome.error:
         raise LifecycleError(outcome.error)

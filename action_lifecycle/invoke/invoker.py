@@ -13,8 +13,7 @@ import time
 from typing import Any, NamedTuple, Optional
 
 from .jobs import Engine, Outcome
-from .progress import Progress
-from .run import Run
+from .run import Progress, Run
 from .wire import pack, WireError
 from .work import read_work, Work, WorkError
 from ..documents.errors import TransitionNotAllowed

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One run of a DAG of tasks on an engine."""
+"""One run of a DAG of tasks on an engine, and its progress."""
 
 from __future__ import annotations
 
@@ -9,16 +9,38 @@ from collections.abc import Callable
 from functools import partial
 import logging
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 import uuid
 
 from .jobs import Engine, Job, Names, Outcome
-from .progress import Progress
 from .work import count, Group, Map, MAX_ELEMENTS, Sequence, Task, Work, WorkError
 
 Then = Callable[[Any], None]
 
 _LOG = logging.getLogger(__name__)
+
+
+class Progress(NamedTuple):
+    """
+    The number of known tasks, the number of tasks done, and the fraction to show.
+
+    `done` and `fraction` never decrease. `fraction` is done / total until more tasks become known
+    (a map starts, another invoker state follows); then it grows in smaller steps.
+    """
+
+    total: int = 0
+    done: int = 0
+    fraction: float = 0.0
+
+    def grown(self, tasks: int) -> Progress:
+        """Return the progress with more tasks."""
+        return self._replace(total=self.total + tasks)
+
+    def advanced(self) -> Progress:
+        """Return the progress with one more task done."""
+        left = self.total - self.done
+        fraction = 1.0 if left == 1 else self.fraction + (1.0 - self.fraction) / left
+        return Progress(self.total, self.done + 1, fraction)
 
 
 class Run:
@@ -58,7 +80,7 @@ class Run:
         if isinstance(work, Task):
             self._submit(work, names, then)
         elif isinstance(work, Sequence):
-            self._follow(work, 0, names, then)
+            self._follow(work.parts, names, then)
         elif isinstance(work, Group):
             self._together([(part, names) for part in work.parts.values()],
                            lambda values: self._joined(dict(zip(work.parts, values)), then))
@@ -66,12 +88,13 @@ class Run:
             self._submit(Task('', work.over), names,
                          lambda elements: self._map(work, elements, names, then))
 
-    def _follow(self, work: Sequence, index: int, names: Names, then: Then) -> None:
+    def _follow(self, parts: tuple[Work, ...], names: Names, then: Then) -> None:
+        first, rest = parts[0], parts[1:]
+
         def next_part(value: Any) -> None:
             self._advance()
-            self._follow(work, index + 1, {**names, 'actor_input': value}, then)
-        last = index == len(work.parts) - 1
-        self._perform(work.parts[index], names, then if last else next_part)
+            self._follow(rest, {**names, 'actor_input': value}, then)
+        self._perform(first, names, next_part if rest else then)
 
     def _map(self, work: Map, elements: Any, names: Names, then: Then) -> None:
         if not isinstance(elements, list) or len(elements) > MAX_ELEMENTS:
@@ -124,14 +147,12 @@ class Run:
                 _LOG.debug('a run can not go on', exc_info=True)
                 self._end(Outcome(None, str(error) or type(error).__name__))
         self._engine.submit(Job(
-            task.call, task.input, names, task.time_limit, self._is_wanted, reply, task.retries))
+            task.call, task.input, names, task.time_limit, lambda: not self._over, reply,
+            task.retries))
 
     def _advance(self) -> None:
         with self._lock:
             self.progress = self.progress.advanced()
-
-    def _is_wanted(self) -> bool:
-        return not self._over
 
     def _end(self, outcome: Outcome) -> None:
         with self._lock:
