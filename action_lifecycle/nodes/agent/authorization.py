@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Asks a person to authorise a tool and awaits the answer in an asyncio loop."""
+"""Runs a session with tools and asks a person when it pauses for an authorisation."""
 
 from __future__ import annotations
 
@@ -9,13 +9,33 @@ from action_lifecycle_msgs.msg import OperatorRequest
 from rclpy.task import Future
 
 from ..shared.clock import NodeClock
+from ...agents.steps import Session
 from ...dialogue.desk import OperatorDesk
 from ...graphs.state_types import Pause
 from ...lifecycle.ports import Handle, Question
 from ...ros.calls.threads import in_executor
 from ...ros.node.lifecycle_node import ManagedNode
 
+MAX_PAUSES = 10
+"""Maximum number of questions to a person in one run."""
 AUTHORIZED, GIVE_UP = 'authorized', 'give_up'
+
+
+async def run_attended(
+    session: Session, max_iter: int, node: ManagedNode, desk: OperatorDesk, timeout: float
+) -> None:
+    """
+    Run a session; at a pause with a link, ask a person to authorise it.
+
+    If it was authorised, the session resumes and repeats the call; otherwise it stays paused. A
+    pause without a link needs no authorisation and ends the run.
+    """
+    result = await session.run(max_iter)
+    for _ in range(MAX_PAUSES):
+        if result.pause is None or not result.pause.link or not await ask_for_authorization(
+                node, desk, result.pause, timeout):
+            break
+        result = await session.resume(max_iter=max_iter)
 
 
 async def ask_for_authorization(

@@ -19,7 +19,7 @@ from typing import Any
 
 from action_lifecycle_msgs.srv import ChooseTransition, Plan
 
-from .authorization import ask_for_authorization
+from .authorization import run_attended
 from .tools_file import load_tools
 from ..shared.clock import NodeClock
 from ..shared.operators import Operators
@@ -29,7 +29,6 @@ from ...agents.llm.chooser import ModelChooser
 from ...agents.llm.model import LanguageModel, ModelError, ModelSettings, whole_characters
 from ...agents.llm.planner import ModelPlanner, PlanRequest
 from ...agents.steps import Session
-from ...agents.tools.attended import run_attended
 from ...agents.tools.registry import ToolRegistry
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import check_schema
@@ -145,11 +144,9 @@ class LanguageModelNode(ManagedNode):
                 SimpleNamespace(tool_manager=self.tools, chooser=chooser,
                                 current_user_id=self.user),
                 chooser=chooser, choice_timeout=None)
-            timeout = float(self.parameter('authorization_timeout'))
             await run_attended(
-                session, lambda pause: ask_for_authorization(
-                    self, self.operators.desk, pause, timeout),
-                2 * int(self.parameter('tool_calls')))
+                session, 2 * int(self.parameter('tool_calls')), self, self.operators.desk,
+                float(self.parameter('authorization_timeout')))
             found = session.context[1:]
         return await ModelPlanner(self.model).plan(request, found)
 

@@ -23,20 +23,25 @@ from ...ros.node.lifecycle_node import ManagedNode
 
 
 class _Limited(StrictModel):
-    """Fields of every ROS tool."""
+    """The field of every tool."""
 
-    description: str = Field(default='', description='Description for the chooser.')
     time_limit: float = Field(default=TIME_LIMIT, gt=0, le=86400, description='Seconds a call.')
 
 
-class ServiceToolSpec(_Limited):
+class _RosTool(_Limited):
+    """Fields of every ROS tool."""
+
+    description: str = Field(default='', description='Description for the chooser.')
+
+
+class ServiceToolSpec(_RosTool):
     """A ROS service."""
 
     service: str = Field(description='Name of the service.')
     type: str = Field(description='Such as std_srvs/srv/SetBool.')  # noqa: A003
 
 
-class ActionToolSpec(_Limited):
+class ActionToolSpec(_RosTool):
     """A ROS action; runs as a flow of one action."""
 
     server: str = Field(description='Name of the action, such as gripper_controller/gripper_cmd.')
@@ -45,20 +50,18 @@ class ActionToolSpec(_Limited):
         description='Fields of the action in the flow, except motion: confirm, resources…')
 
 
-class McpSpec(StrictModel):
+class McpSpec(_Limited):
     """An MCP server."""
 
     command: str = Field(description='The program.')
     args: list[str] = Field(default=[], description='Its arguments.')
     env: dict[str, str] = Field(default={}, description='Further environment variables.')
-    time_limit: float = Field(default=TIME_LIMIT, gt=0, le=86400, description='Seconds a call.')
 
 
-class PythonSpec(StrictModel):
+class PythonSpec(_Limited):
     """A Python callable."""
 
     call: str = Field(pattern=r'^[A-Za-z_][\w.]*:[A-Za-z_]\w*$', description='module:function')
-    time_limit: float = Field(default=TIME_LIMIT, gt=0, le=86400, description='Seconds a call.')
 
 
 class ToolsFile(StrictModel):
