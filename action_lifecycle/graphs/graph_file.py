@@ -10,12 +10,11 @@ default of `initial`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Optional, Union
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
-from .state_types import REGISTRY, State
+from .state_types import REGISTRY
 from ..documents.models import field_names, json_schema, StrictModel
 
 Names = Union[StrictStr, list[StrictStr]]
@@ -83,7 +82,7 @@ TOP_FIELDS = field_names(GraphModel)
 STATE_FIELDS = field_names(StateModel)
 
 
-def graph_schema(types: Mapping[str, type[State]] = REGISTRY) -> dict[str, Any]:
+def graph_schema() -> dict[str, Any]:
     """Return the JSON Schema of graph files, with the fields that state types declare."""
     nested = json_schema(GraphModel)
     key = '$defs' if '$defs' in nested else 'definitions'
@@ -91,7 +90,7 @@ def graph_schema(types: Mapping[str, type[State]] = REGISTRY) -> dict[str, Any]:
     state = definitions['StateModel']
     state['additionalProperties'] = True  # declared by its type or by the graph's `fields`
     by_type = []
-    for name, cls in sorted(types.items()):
+    for name, cls in sorted(REGISTRY.items()):
         if cls.Fields is not None:
             fields = json_schema(cls.Fields)
             definitions.update(fields.pop(key, {}))
