@@ -47,11 +47,9 @@ def load_graph(
             document = parse_document(source, name or '<text>')
         else:
             document = read_document(source)
-        return _Loading(document, types).graph()
-    except GraphError:
-        raise
     except DocumentError as error:
         raise GraphError(error.faults) from error
+    return _Loading(document, types).graph()
 
 
 class _Loading:
@@ -64,7 +62,7 @@ class _Loading:
         self.warnings: list[Fault] = []
         self.states: dict[str, GraphState] = {}
         self.places: dict[Transition, Place] = {}
-        self.invariants: dict[Invariant, Place] = {}
+        self.invariants: list[Invariant] = []
         self.complete = True
         self.base: Place = ('states',)
 
@@ -81,7 +79,7 @@ class _Loading:
             states = {key: value for key, value in data.items() if key not in top}
             top.setdefault('initial', next(iter(states), ''))
         if not isinstance(states, dict) or not states:
-            raise GraphError([*self.faults, self.document.fault(self.base, 'no states')])
+            raise GraphError([self.document.fault(self.base, 'no states')])
         transitions = top.get('transitions') or []
         model = self._model(GraphModel, {**top, 'states': {}, 'transitions': []}, ())
         fields = model.fields if model else {}
@@ -186,7 +184,7 @@ class _Loading:
                 if state not in self.states:
                     self._fault(path, f"invariant of '{name}': no state '{state}'"
                                 + nearest(state, self.states))
-            self.invariants[Invariant(name, model.must_pass, _names(model.given))] = path
+            self.invariants.append(Invariant(name, model.must_pass, _names(model.given)))
 
     def _references(self) -> None:
         """Drop transitions from or to unknown states, and report them."""
