@@ -10,11 +10,11 @@ closed, or at most 1 s after the time limit of its job, even if the robot's proc
 
 from __future__ import annotations
 
-from importlib import import_module
 import inspect
 import math
 from multiprocessing.connection import Connection
 import os
+import pkgutil
 import signal
 import sys
 from typing import Any
@@ -62,11 +62,7 @@ def _perform(call: str, template: Any, names: dict[str, Any]) -> Any:
         argument = render(template, names)
     if not call:
         return argument
-    module, _, path = call.partition(':')
-    function: Any = import_module(module)
-    for name in path.split('.'):
-        function = getattr(function, name)
-    value = function(argument)
+    value = pkgutil.resolve_name(call)(argument)
     if inspect.isawaitable(value):
         raise TypeError(f'{call} is async; a task is a plain function')
     return value

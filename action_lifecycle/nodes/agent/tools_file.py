@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
+import pkgutil
 from typing import Any, Optional
 
 from action_lifecycle_msgs.action import ExecuteFlow
@@ -86,7 +86,7 @@ def load_tools(path: Path, node: ManagedNode, action_node: str) -> tuple[ToolReg
     def attempt(section: str, name: str, add: Any) -> None:
         try:
             add()
-        except (LifecycleError, ImportError, AttributeError) as error:
+        except (LifecycleError, ImportError, AttributeError, ValueError) as error:
             faults.append(document.fault((section, name), str(error)))
 
     for name, service in spec.services.items():
@@ -102,12 +102,7 @@ def load_tools(path: Path, node: ManagedNode, action_node: str) -> tuple[ToolReg
             name, given.command, given.args, env=given.env, time_limit=given.time_limit)))
     for name, function in spec.python.items():
         attempt('python', name, lambda name=name, given=function: registry.tool(
-            name, time_limit=given.time_limit)(_function(given.call)))
+            name, time_limit=given.time_limit)(pkgutil.resolve_name(given.call)))
     if faults:
         raise DocumentError(faults)
     return registry, spec
-
-
-def _function(call: str) -> Any:
-    module, _, name = call.partition(':')
-    return getattr(import_module(module), name)
