@@ -11,7 +11,6 @@ controller has this task: it publishes at 10 Hz whether the button is pressed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-import signal
 from typing import Any
 
 import rclpy
@@ -21,6 +20,8 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Bool
 from std_srvs.srv import SetBool
+
+from ..ros.node.process import spin_until_signal
 
 PERIOD = 0.1  #: s of steady time
 
@@ -38,7 +39,6 @@ class EStopNode(Node):
     def __init__(self, **kwargs: Any) -> None:
         """Create the button; it is released at first."""
         super().__init__('estop', **kwargs)
-        self.stop_requested = False
         self._pressed = False
         self._publisher = self.create_publisher(Bool, 'estop', 10)
         self.create_service(SetBool, 'estop/set', self._set)
@@ -59,18 +59,6 @@ class EStopNode(Node):
 def main(args: Sequence[str] | None = None) -> int:
     """Run the button until SIGINT or SIGTERM."""
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    node = EStopNode()
-
-    def stop(*_: object) -> None:
-        node.stop_requested = True
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    while not node.stop_requested:
-        executor.spin_once(timeout_sec=PERIOD)
-    executor.shutdown()
-    node.destroy_node()
+    spin_until_signal(EStopNode(), SingleThreadedExecutor())
     rclpy.try_shutdown()
     return 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-import signal
 from typing import Any
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
@@ -30,6 +29,7 @@ from .sensors import TOPICS
 from ..documents.errors import LifecycleError
 from ..documents.suggestions import nearest
 from ..ros.node.executor import make_executor
+from ..ros.node.process import spin_until_signal
 
 BATCH = 8_000_000  #: ns of simulated time between two messages on /clock
 TURN = 0.016  #: s of wall time; a wake-up costs more than a batch, so each runs two batches
@@ -102,8 +102,8 @@ latched | number of motions begun |
         self.cell = Cell(CellConfig(**drawn))
         self._samples = SamplePublisher(self)
         self._drives = [
-            ArmServer(self, self.cell, self.cell.arm, self._shift_now),
-            GripperServer(self, self.cell, self.cell.gripper, self._shift_now)]
+            ArmServer(self, self.cell, self.cell.arm, lambda: self._shift),
+            GripperServer(self, self.cell, self.cell.gripper, lambda: self._shift)]
         self._mute(self.get_parameter('muted_topics').value)
         if self._publish_clock:
             self._clock_publisher = self.create_publisher(ClockMessage, '/clock', 10)
@@ -114,8 +114,6 @@ latched | number of motions begun |
         self._batches = 0
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._anchor()
-        self.stop_requested = False
-        self.stopped: Future = Future()
         self.create_timer(TURN if self._factor else 0.001, self._turn, clock=self._steady)
 
     def _declare(self, name: str, default: Any, text: str, fixed: bool = True) -> Any:
@@ -125,20 +123,13 @@ latched | number of motions begun |
     # -- time
 
     def _anchor(self) -> None:
-        """Take the present wall time and simulated time as the new reference."""
+        """Take the present wall time and simulated time as reference; set the stamps' shift."""
         self._anchored = self._steady.now().nanoseconds, self.cell.time_ns
         system = 0 if self._publish_clock else self.get_clock().now().nanoseconds
         self._shift = system - self.cell.time_ns if system else 0
 
-    def _shift_now(self) -> int:
-        """Return the offset from the cell's time to the stamps, in ns."""
-        return self._shift
-
     def _turn(self) -> None:
         """Step until simulated time is up to wall time, for at most `LONGEST_TURN`."""
-        if self.stop_requested:
-            self.stopped.set_result(None)
-            return
         self._look_at_picture()
         began = now = self._steady.now().nanoseconds
         while now - began < LONGEST_TURN:
@@ -229,17 +220,6 @@ def main(args: Sequence[str] | None = None) -> int:
         rclpy.logging.get_logger('cell').fatal(str(error))
         rclpy.try_shutdown()
         return 2
-
-    def stop(*_: object) -> None:
-        node.stop_requested = True
-
-    # Python runs a signal handler only between two bytecodes; the timer makes some run regularly.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    executor = make_executor(node.executor_choice)
-    executor.add_node(node)
-    executor.spin_until_future_complete(node.stopped)
-    executor.shutdown()
-    node.destroy_node()
+    spin_until_signal(node, make_executor(node.executor_choice))
     rclpy.try_shutdown()
     return 0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Runs managed nodes in this process until a signal, then lets them stop their work.
+Runs nodes in this process until a signal; managed nodes then stop their work.
 
 rclpy's signal handlers invalidate the context at once, so that no goal can be canceled. So this
 module has its own handlers. Python does not run handlers while spin() waits in C++, so a thread
@@ -25,6 +25,7 @@ from typing import Any
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.logging import get_logger
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
@@ -77,6 +78,21 @@ def run(*nodes: Callable[[], ManagedNode], args: Sequence[str] | None = None) ->
             node.destroy_node()
         rclpy.try_shutdown()
     return 0
+
+
+def spin_until_signal(node: Node, executor: Executor) -> None:
+    """Spin a node that is not managed until SIGINT or SIGTERM, then destroy it."""
+    stopped = Future()
+    executor.add_node(node)
+
+    def stop() -> None:
+        if not stopped.done():
+            executor.create_task(stopped.set_result, None)
+
+    with _signals(stop):
+        executor.spin_until_future_complete(stopped)
+        executor.shutdown()
+        node.destroy_node()
 
 
 def _tell_unknown(nodes: Sequence[ManagedNode]) -> None:
