@@ -71,7 +71,7 @@ class Cell:
         self.gripper = GripperController()
         self.muted: frozenset[str] = frozenset()
         """Muted topics, to test the loss of a sensor."""
-        self._now = 0
+        self.time_ns = 0  #: simulated nanoseconds since the start
         arm = [model.joint(name) for name in JOINTS]
         fingers = [model.joint(name) for name in ('left_joint', 'right_joint')]
         self._arm_q = np.array([joint.qposadr[0] for joint in arm])
@@ -87,23 +87,14 @@ class Cell:
         data.qpos[self._finger_q] = MAX_GAP / 2
         data.ctrl[:] = (*HOME, MAX_GAP)
         mujoco.mj_step(model, data, SETTLING)
-        self._measured = self._measure()
+        #: true position, velocity and effort (3, 5) of x, y, z, yaw and the gap
+        self.joints = self._measure()
         self._sensors = Sensors(model, data, config)
 
     @property
     def time(self) -> float:
         """Return simulated seconds since the start."""
-        return self._now * 1e-9
-
-    @property
-    def time_ns(self) -> int:
-        """Return simulated nanoseconds since the start."""
-        return self._now
-
-    @property
-    def joints(self) -> npt.NDArray[np.float64]:
-        """Return true position, velocity and effort (3, 5) of x, y, z, yaw and the gap."""
-        return self._measured
+        return self.time_ns * 1e-9
 
     @property
     def estop(self) -> bool:
@@ -174,7 +165,7 @@ class Cell:
 
     def _tick(self) -> list[Sample]:
         model, data, drive = self.model, self.data, self._finger_drive
-        joints = self._measured
+        joints = self.joints
         setpoints = self.arm.update(self.time, joints[0, :drive], joints[1, :drive])
         gap, speed, effort = joints[:, drive].tolist()
         self.gripper.update(self.time, TICK * 1e-9, gap, speed, effort)
@@ -184,9 +175,9 @@ class Cell:
         for control in setpoints[0] + self._lead * setpoints[1]:
             data.ctrl[:drive] = control
             mujoco.mj_step(model, data)
-        self._now += TICK
-        self._measured = self._measure()
-        samples = self._sensors.poll(self._now, self._measured)
+        self.time_ns += TICK
+        self.joints = self._measure()
+        samples = self._sensors.poll(self.time_ns, self.joints)
         if self.muted:
             samples = [sample for sample in samples if sample.topic not in self.muted]
         return samples

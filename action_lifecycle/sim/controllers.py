@@ -90,32 +90,38 @@ class ArmController:
         self._goal_tolerance = GOAL_TOLERANCE
         self._goal_time_tolerance = GOAL_TIME_TOLERANCE
 
-    def check(self, goal: FollowJointTrajectoryGoal, now: float) -> None:
-        """Raise GoalRejected if `goal` can't be accepted at time `now` (s)."""
+    def check(
+        self, goal: FollowJointTrajectoryGoal, now: float
+    ) -> tuple[Trajectory, float, Array, Array]:
+        """
+        Return the trajectory of `goal`, its start (s), and its path and goal tolerances.
+
+        Raises GoalRejected if `goal` can't be accepted at time `now` (s).
+        """
         if self.estop:
-            raise GoalRejected(Codes.INVALID_GOAL, ESTOP)
+            raise GoalRejected(ESTOP)
         start = to_seconds(goal.trajectory.header.stamp) or now
-        self._plan(goal)
+        trajectory = self._plan(goal)
         if start < now:
             raise GoalRejected(
-                Codes.OLD_HEADER_TIMESTAMP,
                 f'trajectory.header.stamp is {now - start:.3f} s in the past',
+                Codes.OLD_HEADER_TIMESTAMP,
             )
         if start > now and np.any(self.desired[1]):
-            raise GoalRejected(Codes.INVALID_GOAL, 'a later start needs a standing arm')
-        _tolerance('path_tolerance', goal.path_tolerance, PATH_TOLERANCE)
-        _tolerance('goal_tolerance', goal.goal_tolerance, GOAL_TOLERANCE)
+            raise GoalRejected('a later start needs a standing arm')
+        return (
+            trajectory, start,
+            _tolerance('path_tolerance', goal.path_tolerance, PATH_TOLERANCE),
+            _tolerance('goal_tolerance', goal.goal_tolerance, GOAL_TOLERANCE),
+        )
 
     def accept(self, goal: FollowJointTrajectoryGoal, now: float) -> ArmMotion:
         """Start `goal` at time `now` (s) and return its motion, or raise GoalRejected."""
-        self.check(goal, now)
+        self._trajectory, self._start, self._path_tolerance, self._goal_tolerance = (
+            self.check(goal, now))
         if self.motion and self.motion.status == ACTIVE:
             self.motion.finish(ABORTED, Codes(Codes.INVALID_GOAL, PREEMPTED))
         self.motion = ArmMotion()
-        self._trajectory = self._plan(goal)
-        self._start = to_seconds(goal.trajectory.header.stamp) or now
-        self._path_tolerance = _tolerance('path_tolerance', goal.path_tolerance, PATH_TOLERANCE)
-        self._goal_tolerance = _tolerance('goal_tolerance', goal.goal_tolerance, GOAL_TOLERANCE)
         self._goal_time_tolerance = to_seconds(goal.goal_time_tolerance) or GOAL_TIME_TOLERANCE
         self._waiting, self._ending = True, None
         self._sampled = iter(())
@@ -192,13 +198,10 @@ class ArmController:
         names, points = list(goal.trajectory.joint_names), goal.trajectory.points
         columns = _columns(names)
         if not points:
-            raise GoalRejected(Codes.INVALID_GOAL, 'trajectory.points is empty')
+            raise GoalRejected('trajectory.points is empty')
         times = np.array([to_seconds(point.time_from_start) for point in points])
         if times[0] <= 0.0 or np.any(np.diff(times) <= 0.0):
-            raise GoalRejected(
-                Codes.INVALID_GOAL,
-                'time_from_start must be above zero and rise from point to point',
-            )
+            raise GoalRejected('time_from_start must be above zero and rise from point to point')
         tables: list[Array | None] = []
         for row, what in enumerate(('positions', 'velocities', 'accelerations')):
             values = [getattr(point, what) for point in points]
@@ -240,16 +243,14 @@ class GripperController:
     def check(self, goal: GripperCommandGoal, now: float) -> None:
         """Raise GoalRejected if `goal` can't be accepted at time `now` (s)."""
         if self.estop:
-            raise GoalRejected(Codes.INVALID_GOAL, ESTOP)
+            raise GoalRejected(ESTOP)
         command = goal.command
         for name, value, high in (
             ('position', command.position, MAX_GAP),
             ('max_effort', command.max_effort, MAX_EFFORT),
         ):
             if not 0.0 <= value <= high:
-                raise GoalRejected(
-                    Codes.INVALID_GOAL, f'command.{name} is {value:g}; expected 0 to {high:g}'
-                )
+                raise GoalRejected(f'command.{name} is {value:g}; expected 0 to {high:g}')
 
     def accept(self, goal: GripperCommandGoal, now: float) -> GripperMotion:
         """Start `goal` at time `now` (s) and return its motion, or raise GoalRejected."""
@@ -295,14 +296,14 @@ class GripperController:
 def _columns(names: list[str]) -> list[int]:
     """Return the index of each named joint."""
     if not names:
-        raise GoalRejected(Codes.INVALID_JOINTS, 'trajectory.joint_names is empty')
+        raise GoalRejected('trajectory.joint_names is empty', Codes.INVALID_JOINTS)
     for name in names:
         if name not in JOINTS:
             raise GoalRejected(
-                Codes.INVALID_JOINTS, f"no joint named '{name}'{nearest(name, JOINTS)}"
+                f"no joint named '{name}'{nearest(name, JOINTS)}", Codes.INVALID_JOINTS
             )
         if names.count(name) > 1:
-            raise GoalRejected(Codes.INVALID_JOINTS, f"joint '{name}' is named twice")
+            raise GoalRejected(f"joint '{name}' is named twice", Codes.INVALID_JOINTS)
     return [JOINTS.index(name) for name in names]
 
 
@@ -310,14 +311,10 @@ def _row(values: Sequence[float], names: list[str], what: str, index: int) -> li
     """Return the numbers of one point; raises GoalRejected if the count or a number is wrong."""
     if len(values) != len(names):
         raise GoalRejected(
-            Codes.INVALID_GOAL,
-            f'points[{index}].{what} has {len(values)} numbers for {len(names)} joints',
-        )
+            f'points[{index}].{what} has {len(values)} numbers for {len(names)} joints')
     for name, value in zip(names, values, strict=True):
         if not math.isfinite(value):
-            raise GoalRejected(
-                Codes.INVALID_GOAL, f'points[{index}].{what} of {name} is not a finite number'
-            )
+            raise GoalRejected(f'points[{index}].{what} of {name} is not a finite number')
     return list(values)
 
 
@@ -328,15 +325,11 @@ def _check_limits(trajectory: Trajectory) -> None:
         for reached in (positions[:, joint].min(), positions[:, joint].max()):
             if not low - 1e-6 <= reached <= high + 1e-6:
                 raise GoalRejected(
-                    Codes.INVALID_GOAL,
-                    f'{JOINTS[joint]} would go to {reached:.4g}; expected {low:g} to {high:g}',
-                )
+                    f'{JOINTS[joint]} would go to {reached:.4g}; expected {low:g} to {high:g}')
         fastest = np.abs(velocities[:, joint]).max()
         if fastest > speed + 1e-6:
             raise GoalRejected(
-                Codes.INVALID_GOAL,
-                f'{JOINTS[joint]} would move at {fastest:.3g} per second; its limit is {speed:g}',
-            )
+                f'{JOINTS[joint]} would move at {fastest:.3g} per second; its limit is {speed:g}')
 
 
 def _tolerance(field: str, tolerances: Sequence[JointTolerance], default: Array) -> Array:
@@ -345,8 +338,8 @@ def _tolerance(field: str, tolerances: Sequence[JointTolerance], default: Array)
     for tolerance in tolerances:
         if tolerance.name not in JOINTS:
             raise GoalRejected(
-                Codes.INVALID_JOINTS,
                 f"{field}: no joint named '{tolerance.name}'{nearest(tolerance.name, JOINTS)}",
+                Codes.INVALID_JOINTS,
             )
         if tolerance.position:
             limit = tolerance.position if tolerance.position > 0.0 else math.inf

@@ -11,7 +11,7 @@ those of REP 103: metres, radians, newtons, seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -187,30 +187,3 @@ class GripperCommandResult:
     effort: float = 0.0
     stalled: bool = False
     reached_goal: bool = False
-
-
-def trajectory_goal(*points: tuple[float, Mapping[str, float]]) -> FollowJointTrajectoryGoal:
-    """Return a goal through `points`: (seconds from start, joint name to position), in order."""
-    names = list(points[0][1])
-    return FollowJointTrajectoryGoal(
-        JointTrajectory(
-            joint_names=names,
-            points=[
-                JointTrajectoryPoint(
-                    positions=[positions[name] for name in names],
-                    time_from_start=duration(seconds),
-                )
-                for seconds, positions in points
-            ],
-        )
-    )
-
-
-def gripper_goal(position: float, max_effort: float) -> GripperCommandGoal:
-    """Return a goal for the gripper: gap in metres, force in newtons."""
-    return GripperCommandGoal(GripperCommand(position, max_effort))
-
-
-def duration(seconds: float) -> Duration:
-    """Return `seconds` as a Duration."""
-    return Duration(*divmod(round(seconds * 1e9), 1_000_000_000))

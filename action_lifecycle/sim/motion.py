@@ -5,26 +5,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from .messages import FollowJointTrajectoryResult
 from ..documents.errors import LifecycleError
 
 ACTIVE = 'active'
 SUCCEEDED = 'succeeded'
 ABORTED = 'aborted'
 CANCELED = 'canceled'
+INVALID_GOAL = FollowJointTrajectoryResult.INVALID_GOAL
 
 Result = TypeVar('Result')
 
 
 class GoalRejected(LifecycleError):
-    """A goal that a controller does not accept; `code` is an error_code of the action's result."""
+    """A goal that a controller does not accept; `code` is one of FollowJointTrajectory."""
 
-    def __init__(self, code: int, reason: str) -> None:
+    def __init__(self, reason: str, code: int = INVALID_GOAL) -> None:
         """Create the error with its `code`; `reason` is the message."""
         self.code = code
-        self.reason = reason
         super().__init__(reason)
 
 
@@ -34,7 +34,7 @@ class Motion(Generic[Result]):
 
     `status` is active, succeeded, aborted or canceled; `result` is None as long as it is active.
     `cancel_requested` is read by the controller, which brings the motion to a stop before it
-    reports canceled. `on_done` is called once, when the status leaves active.
+    reports canceled.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,6 @@ class Motion(Generic[Result]):
         self.status = ACTIVE
         self.result: Result | None = None
         self.cancel_requested = False
-        self.on_done: Callable[[], None] = lambda: None
 
     def cancel(self) -> None:
         """Ask the controller to stop this motion; no effect when it is over."""
@@ -52,4 +51,3 @@ class Motion(Generic[Result]):
         """Set the final status and result (for the controller)."""
         self.status = status
         self.result = result
-        self.on_done()

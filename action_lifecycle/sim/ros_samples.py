@@ -9,7 +9,13 @@ from collections.abc import Iterable
 import math
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
+from geometry_msgs.msg import (
+    PoseStamped,
+    Quaternion,
+    TransformStamped,
+    Vector3,
+    WrenchStamped,
+)
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data, QoSProfile
 from sensor_msgs.msg import JointState
@@ -52,31 +58,25 @@ class SamplePublisher:
             _fill(message, plain)
             self._publishers[topic].publish(message)
             if isinstance(plain, messages.PoseStamped):
-                self._part_frame(topic.split('/')[1], message)
+                at = plain.pose.position
+                self._publish_frame(
+                    message, topic.split('/')[1], (at.x, at.y, at.z), message.pose.orientation)
             elif isinstance(plain, messages.JointState):
                 self._joint_states += 1
                 if self._joint_states % TOOL_FRAME_EVERY == 0:
-                    self._tool_frame(message)
+                    x, y, z, yaw, _ = plain.position
+                    turn = Quaternion(z=math.sin(yaw / 2), w=math.cos(yaw / 2))
+                    self._publish_frame(message, 'gripper_tool', (x, y, z), turn)
 
-    def _part_frame(self, part: str, seen: PoseStamped) -> None:
-        frame = TransformStamped(header=seen.header, child_frame_id=part)
-        at = seen.pose.position
-        frame.transform.translation.x = at.x
-        frame.transform.translation.y = at.y
-        frame.transform.translation.z = at.z
-        frame.transform.rotation = seen.pose.orientation
-        self._tf.publish(TFMessage(transforms=[frame]))
-
-    def _tool_frame(self, joints: JointState) -> None:
-        frame = TransformStamped(child_frame_id='gripper_tool')
-        frame.header.stamp = joints.header.stamp
+    def _publish_frame(
+        self, measured: Any, child: str, at: tuple[float, float, float], turn: Quaternion
+    ) -> None:
+        """Publish the transform from world to `child`, with the stamp of a measurement."""
+        frame = TransformStamped(child_frame_id=child)
+        frame.header.stamp = measured.header.stamp
         frame.header.frame_id = 'world'
-        x, y, z, yaw, _ = joints.position
-        frame.transform.translation.x = x
-        frame.transform.translation.y = y
-        frame.transform.translation.z = z
-        frame.transform.rotation.z = math.sin(yaw / 2)
-        frame.transform.rotation.w = math.cos(yaw / 2)
+        frame.transform.translation = Vector3(x=at[0], y=at[1], z=at[2])
+        frame.transform.rotation = turn
         self._tf.publish(TFMessage(transforms=[frame]))
 
 

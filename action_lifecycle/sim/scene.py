@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 import math
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 
@@ -37,8 +36,6 @@ SLIPPERY_FRICTION = 0.22  # oiled steel on rubber; the other parts have the mode
 SLIPPERY_MASS = 0.45  # kg
 SLIPPERY_COLOUR = (0.80, 0.81, 0.83, 1.0)
 
-NO_OVERRIDES: Mapping[str, float] = MappingProxyType({})
-
 
 @dataclass(frozen=True)
 class CellConfig:
@@ -52,9 +49,9 @@ class CellConfig:
     seed: int = 0
     slippery: str = 'part_b'
     """The part that is slippery and heavier, or '' for none."""
-    friction: Mapping[str, float] = field(default_factory=lambda: NO_OVERRIDES)
+    friction: Mapping[str, float] = field(default_factory=dict)
     """Friction coefficient of each part, instead of the model's."""
-    mass: Mapping[str, float] = field(default_factory=lambda: NO_OVERRIDES)
+    mass: Mapping[str, float] = field(default_factory=dict)
     """Mass of each part (kg), instead of the model's."""
     friction_spread: float = 0.10
     mass_spread: float = 0.05

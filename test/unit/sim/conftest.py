@@ -9,9 +9,11 @@ from collections import defaultdict
 from typing import Any
 
 from action_lifecycle.sim.cell import Cell, CellConfig
-from action_lifecycle.sim.messages import gripper_goal, Sample, trajectory_goal
+from action_lifecycle.sim.messages import Sample
 from action_lifecycle.sim.motion import ACTIVE, Motion, SUCCEEDED
 import pytest
+
+from .goals import gripper_goal, trajectory_goal
 
 TRAY = {'part_a': (-0.2, -0.12), 'part_b': (-0.2, 0.0), 'part_c': (-0.2, 0.12)}
 GRASP, PLACE, CLEAR = 0.052, 0.053, 0.20

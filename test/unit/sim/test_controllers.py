@@ -10,14 +10,14 @@ import math
 from action_lifecycle.sim.messages import (
     Duration,
     FollowJointTrajectoryResult,
-    gripper_goal,
     JointTolerance,
     Time,
-    trajectory_goal,
 )
 from action_lifecycle.sim.motion import ABORTED, ACTIVE, CANCELED, GoalRejected, SUCCEEDED
 import numpy as np
 import pytest
+
+from .goals import gripper_goal, trajectory_goal
 
 Codes = FollowJointTrajectoryResult
 

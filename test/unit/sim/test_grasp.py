@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 
-from action_lifecycle.sim.messages import gripper_goal
 from action_lifecycle.sim.motion import ACTIVE
 import pytest
+
+from .goals import gripper_goal
 
 SEEDS = range(10)
 ENOUGH = [('part_a', 15.0), ('part_b', 30.0), ('part_c', 15.0)]
