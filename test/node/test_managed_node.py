@@ -330,7 +330,7 @@ def test_what_holds_the_executor_is_told_by_name_once_and_counted(
 ) -> None:
     """Whatever else holds the executor, on a machine that is busy, is counted and told of too."""
     told: list[str] = []
-    monkeypatch.setattr(rig.node.watchdog, '_tell', told.append)
+    monkeypatch.setattr(rig.node.watchdog, '_log', told.append)
     rig.node.start()
     ran: list[float] = []
 
@@ -379,7 +379,7 @@ def test_a_callback_is_called_what_people_know_it_by(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(rig.node.watchdog, '_tell', told.append)
+    monkeypatch.setattr(rig.node.watchdog, '_log', told.append)
     monkeypatch.setattr(rig.node.watchdog, '_warn', told.append)
     rig.node.guarded(lambda: time.sleep(0.03), what='answer of action /arm/move')()
     rig.node.guarded(lambda: time.sleep(0.03))()
