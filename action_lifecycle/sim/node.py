@@ -37,18 +37,8 @@ LONGEST_TURN = 10_000_000  #: ns of wall time that the physics may use the threa
 LOST = 200_000_000  #: ns that simulated time may lag behind; a larger lag is not made up for
 FEEDBACK_BATCHES = 12
 
-DRAWN = {
-    'seed': 'Seed of all random values; the same seed gives the same values.',
-    'slippery': 'The part that is slippery and heavier; empty: none.',
-    'friction_spread': 'Relative spread of each friction coefficient.',
-    'mass_spread': 'Relative spread of each mass.',
-    'position_jitter': 'Start position of each part in its pocket, plus or minus, in m.',
-    'yaw_jitter': 'Start yaw of each part, plus or minus, in rad.',
-    'gripper_force': 'Force that the gripper applies, relative to the commanded force.',
-    'gripper_force_spread': 'Relative spread of that force.',
-    'sensor_noise': 'Factor on the noise of all sensors.',
-    'camera_delay': 'From exposure to delivery of a camera pose, in s.',
-}
+#: the fields of CellConfig that are parameters, by name
+DRAWN = {field.name: field for field in fields(CellConfig) if 'description' in field.metadata}
 
 
 class CellNode(Node):
@@ -78,8 +68,8 @@ latched | number of motions begun |
     def __init__(self, **kwargs: Any) -> None:
         """Create the cell and its interfaces; raises LifecycleError for a bad parameter."""
         super().__init__('cell', **kwargs)
-        defaults = {field.name: field.default for field in fields(CellConfig)}
-        drawn = {name: self._declare(name, defaults[name], text) for name, text in DRAWN.items()}
+        drawn = {name: self._declare(name, field.default, field.metadata['description'])
+                 for name, field in DRAWN.items()}
         for quantity, unit in (('friction', 'Coefficient'), ('mass', 'In kg')):
             values = {
                 part: self._declare(f'{quantity}.{part}', 0.0, f'{unit}; 0: as in the model.')

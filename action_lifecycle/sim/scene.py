@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,11 @@ SLIPPERY_MASS = 0.45  # kg
 SLIPPERY_COLOUR = (0.80, 0.81, 0.83, 1.0)
 
 
+def _drawn(default: Any, description: str) -> Any:
+    """Return a field of CellConfig that is also a parameter of the node, with its description."""
+    return field(default=default, metadata={'description': description})
+
+
 @dataclass(frozen=True)
 class CellConfig:
     """
@@ -46,26 +52,22 @@ class CellConfig:
     jitter (absolute).
     """
 
-    seed: int = 0
-    slippery: str = 'part_b'
-    """The part that is slippery and heavier, or '' for none."""
+    seed: int = _drawn(0, 'Seed of all random values; the same seed gives the same values.')
+    slippery: str = _drawn('part_b', 'The part that is slippery and heavier; empty: none.')
     friction: Mapping[str, float] = field(default_factory=dict)
     """Friction coefficient of each part, instead of the model's."""
     mass: Mapping[str, float] = field(default_factory=dict)
     """Mass of each part (kg), instead of the model's."""
-    friction_spread: float = 0.10
-    mass_spread: float = 0.05
-    position_jitter: float = 0.0015
-    """Jitter of each part's start position in its pocket (m); the play is 4 mm or more."""
-    yaw_jitter: float = 0.05
-    """Jitter of each part's start yaw (rad)."""
-    gripper_force: float = 1.0
-    """Force that the gripper applies, relative to the commanded force."""
-    gripper_force_spread: float = 0.05
-    sensor_noise: float = 1.0
-    """Factor on the noise of all sensors."""
-    camera_delay: float = 0.08
-    """Time from exposure to delivery of a camera pose (s)."""
+    friction_spread: float = _drawn(0.10, 'Relative spread of each friction coefficient.')
+    mass_spread: float = _drawn(0.05, 'Relative spread of each mass.')
+    position_jitter: float = _drawn(  # the play is 4 mm or more
+        0.0015, 'Start position of each part in its pocket, plus or minus, in m.')
+    yaw_jitter: float = _drawn(0.05, 'Start yaw of each part, plus or minus, in rad.')
+    gripper_force: float = _drawn(
+        1.0, 'Force that the gripper applies, relative to the commanded force.')
+    gripper_force_spread: float = _drawn(0.05, 'Relative spread of that force.')
+    sensor_noise: float = _drawn(1.0, 'Factor on the noise of all sensors.')
+    camera_delay: float = _drawn(0.08, 'From exposure to delivery of a camera pose, in s.')
 
 
 def build(config: CellConfig) -> tuple[mujoco.MjModel, mujoco.MjData, float]:
