@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from rosidl_parser.definition import (
     AbstractNestedType,
-    AbstractSequence,
     AbstractString,
     AbstractWString,
     Array,
@@ -43,11 +42,7 @@ class GoalFault(NamedTuple):
         return f'{self.path}: {self.message}'
 
 
-class Later:
-    """Placeholder for a value that is known only when the goal is sent."""
-
-
-LATER = Later()
+LATER: Any = object()  #: placeholder for a value that is known only when the goal is sent
 RANGES = {
     f'{sign}int{bits}': ((0, 2 ** bits - 1) if sign else (-2 ** (bits - 1), 2 ** (bits - 1) - 1))
     for sign in ('', 'u') for bits in (8, 16, 32, 64)}
@@ -138,60 +133,61 @@ def _convert(kind: Any, value: Any, path: str, faults: list[GoalFault]) -> Any:
     """Return the value converted to the field's type; adds its faults to `faults`."""
     if value is LATER:
         return LATER
-    if isinstance(kind, AbstractNestedType):
-        return _convert_array(kind, value, path, faults)
-    if isinstance(kind, NamespacedType):
-        return _convert_message(kind, value, path, faults)
-    if isinstance(kind, (AbstractString, AbstractWString)):
-        longest = getattr(kind, 'maximum_size', None)
-        if not isinstance(value, str):
-            faults.append(GoalFault(path, f'expected a text, got {_kind(value)}'))
-        elif longest is not None and len(value) > longest:
-            faults.append(GoalFault(path, f'longer than {longest} characters'))
-        elif _SURROGATE.search(value):
-            faults.append(GoalFault(path, 'a lone surrogate is not valid text'))
+    try:
+        if isinstance(kind, AbstractNestedType):
+            return _convert_array(kind, value, path, faults)
+        if isinstance(kind, NamespacedType):
+            return _convert_message(kind, value, path, faults)
+        if isinstance(kind, BasicType):
+            return _convert_number(kind.typename, value)
+        return _convert_text(kind, value)
+    except ValueError as error:
+        faults.append(GoalFault(path, str(error)))
         return value
-    assert isinstance(kind, BasicType)
-    return _convert_number(kind.typename, value, path, faults)
 
 
-def _convert_number(name: str, value: Any, path: str, faults: list[GoalFault]) -> Any:
+def _convert_text(kind: AbstractString | AbstractWString, value: Any) -> str:
+    longest = getattr(kind, 'maximum_size', None)
+    if not isinstance(value, str):
+        raise ValueError(f'expected a text, got {_kind(value)}')
+    if longest is not None and len(value) > longest:
+        raise ValueError(f'longer than {longest} characters')
+    if _SURROGATE.search(value):
+        raise ValueError('a lone surrogate is not valid text')
+    return value
+
+
+def _convert_number(name: str, value: Any) -> Any:
     if name == 'boolean':
         if not isinstance(value, bool):
-            faults.append(GoalFault(path, f'expected true or false, got {_kind(value)}'))
+            raise ValueError(f'expected true or false, got {_kind(value)}')
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        faults.append(GoalFault(path, f'expected a number, got {_kind(value)}'))
-        return value
+        raise ValueError(f'expected a number, got {_kind(value)}')
     if not math.isfinite(value):
-        faults.append(GoalFault(path, f'{value} is not finite'))
-        return value
+        raise ValueError(f'{value} is not finite')
     if name in FLOATS:
         if name == 'float' and abs(value) > _FLOAT_MAX:
-            faults.append(GoalFault(path, f'{value} is beyond a float32'))
+            raise ValueError(f'{value} is beyond a float32')
         return float(value)
     low, high = RANGES[name]
     if value != int(value):
-        faults.append(GoalFault(path, f'expected a whole number ({name}), got {value}'))
-    elif not low <= value <= high:
-        faults.append(GoalFault(path, f'{value} is out of the range of {name}, {low} to {high}'))
-    else:
-        return bytes((int(value),)) if name == 'octet' else int(value)
-    return value
+        raise ValueError(f'expected a whole number ({name}), got {value}')
+    if not low <= value <= high:
+        raise ValueError(f'{value} is out of the range of {name}, {low} to {high}')
+    return bytes((int(value),)) if name == 'octet' else int(value)
 
 
 def _convert_array(
     kind: AbstractNestedType, value: Any, path: str, faults: list[GoalFault]
 ) -> Any:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        faults.append(GoalFault(path, f'expected a list, got {_kind(value)}'))
-        return value
+        raise ValueError(f'expected a list, got {_kind(value)}')
     if isinstance(kind, Array) and len(value) != kind.size:
         faults.append(GoalFault(path, f'expected {kind.size} values, got {len(value)}'))
     elif isinstance(kind, BoundedSequence) and len(value) > kind.maximum_size:
         faults.append(GoalFault(
             path, f'expected at most {kind.maximum_size} values, got {len(value)}'))
-    assert isinstance(kind, (Array, AbstractSequence))
     items = [_convert(kind.value_type, item, f'{path}.{index}', faults)
              for index, item in enumerate(value)]
     return LATER if any(item is LATER for item in items) else items
@@ -202,11 +198,9 @@ def _convert_message(kind: NamespacedType, value: Any, path: str, faults: list[G
     if kind.name in ('Duration', 'Time') and kind.namespaces[0] == 'builtin_interfaces' \
             and isinstance(value, (int, float)) and not isinstance(value, bool):
         if not math.isfinite(value):
-            faults.append(GoalFault(path, f'{value} is not finite'))
-            return value
+            raise ValueError(f'{value} is not finite')
         if not abs(value) < 2 ** 31:
-            faults.append(GoalFault(path, f'{value:g} s is beyond a {kind.name}'))
-            return value
+            raise ValueError(f'{value:g} s is beyond a {kind.name}')
         nanoseconds = round(value * 1e9)  # a number is in seconds
         value = {'sec': nanoseconds // 10 ** 9, 'nanosec': nanoseconds % 10 ** 9}
     message = cls()

@@ -1,37 +1,29 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The QoS profiles of this package's topics, and profiles that match publishers."""
+"""
+The QoS profiles of this package's topics, and profiles that match publishers.
+
+A QoSProfile is reliable and volatile by default.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from rclpy.qos import (
-    QoSDurabilityPolicy,
-    QoSHistoryPolicy,
-    QoSPolicyKind,
-    QoSProfile,
-    QoSReliabilityPolicy,
-)
+from rclpy.qos import QoSDurabilityPolicy, QoSPolicyKind, QoSProfile, QoSReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 
 def state_qos() -> QoSProfile:
     """Return the profile of latched topics: reliable, transient local, depth 1."""
-    return QoSProfile(
-        depth=1, history=QoSHistoryPolicy.KEEP_LAST,
-        reliability=QoSReliabilityPolicy.RELIABLE,
-        durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
+    return QoSProfile(depth=1, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def event_qos() -> QoSProfile:
     """Return the profile of event topics: reliable, volatile, depth 1000."""
-    return QoSProfile(
-        depth=1000, history=QoSHistoryPolicy.KEEP_LAST,
-        reliability=QoSReliabilityPolicy.RELIABLE,
-        durability=QoSDurabilityPolicy.VOLATILE)
+    return QoSProfile(depth=1000)
 
 
 def action_qos() -> dict[str, QoSProfile]:
@@ -41,7 +33,7 @@ def action_qos() -> dict[str, QoSProfile]:
     rclpy's profiles queue ten requests or responses and drop more; many actions may start or end
     at the same time.
     """
-    profile = QoSProfile(depth=1000)
+    profile = event_qos()
     return {f'{service}_service_qos_profile': profile for service in ('goal', 'result', 'cancel')}
 
 
@@ -52,7 +44,7 @@ def overridable() -> QoSOverridingOptions:
         QoSPolicyKind.DURABILITY))
 
 
-def sensor_qos(publishers: Iterable[Any], *, depth: int = 10) -> QoSProfile:
+def sensor_qos(publishers: Iterable[Any], *, depth: int) -> QoSProfile:
     """
     Return a profile that is compatible with all these publishers.
 
@@ -62,8 +54,5 @@ def sensor_qos(publishers: Iterable[Any], *, depth: int = 10) -> QoSProfile:
     profiles = [publisher.qos_profile for publisher in publishers]
     reliable = bool(profiles) and all(
         profile.reliability == QoSReliabilityPolicy.RELIABLE for profile in profiles)
-    return QoSProfile(
-        depth=depth, history=QoSHistoryPolicy.KEEP_LAST,
-        reliability=(QoSReliabilityPolicy.RELIABLE if reliable
-                     else QoSReliabilityPolicy.BEST_EFFORT),
-        durability=QoSDurabilityPolicy.VOLATILE)
+    return QoSProfile(depth=depth, reliability=(
+        QoSReliabilityPolicy.RELIABLE if reliable else QoSReliabilityPolicy.BEST_EFFORT))

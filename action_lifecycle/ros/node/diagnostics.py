@@ -101,12 +101,9 @@ class _Host:
         self.publisher: Any = None
         self._node = node
         self._on_time = on_time
-        self.has_parameter = node.has_parameter
-        self.get_parameter = node.get_parameter
-        self.get_clock = node.get_clock
-        self.get_logger = node.get_logger
-        self.get_name = node.get_name
-        self.get_namespace = node.get_namespace
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._node, name)
 
     def declare_parameter(self, name: str, default: Any) -> Any:
         return self._node.get_parameter(name)

@@ -67,12 +67,9 @@ class GuardedNode(TransitionNode):
         self._entities.callback(self.destroy_subscription, subscription)
         return subscription
 
-    def add_timer(self, period: float, callback: Callable[[], None], *, ros_time: bool = False
-                  ) -> Any:
-        """Create a timer of `period` s of steady time (or of ROS time)."""
-        timer = self.create_timer(
-            period, self.guarded(callback),
-            clock=self.get_clock() if ros_time else self.steady_clock)
+    def add_timer(self, period: float, callback: Callable[[], None]) -> Any:
+        """Create a timer of `period` s of steady time."""
+        timer = self.create_timer(period, self.guarded(callback), clock=self.steady_clock)
         self._entities.callback(self.destroy_timer, timer)
         return timer
 

@@ -176,21 +176,18 @@ class ManagedNode(GuardedNode):
         self, action: type, name: str, execute: Callable[[Any], Any], *,
         accept: Callable[[Any], bool] = lambda goal: True,
         cancel: Callable[[Any], None] = lambda handle: None,
-        result_timeout: int | None = None,
     ) -> Any:
         """
         Create an action server that accepts goals only while the node is active, and all cancels.
 
         `execute(goal_handle)` is a coroutine function that returns the result and must not block;
-        `cancel(goal_handle)` is called for each accepted cancel. `result_timeout` in s; default
-        RESULT_TIMEOUT.
+        `cancel(goal_handle)` is called for each accepted cancel.
         """
         self._action_callbacks[name] = execute, accept, cancel
         self._entities.callback(self._action_callbacks.pop, name)
-        return self.keep(('server', name), lambda: self._action_server(
-            action, name, RESULT_TIMEOUT if result_timeout is None else result_timeout))
+        return self.keep(('server', name), lambda: self._action_server(action, name))
 
-    def _action_server(self, action: type, name: str, result_timeout: int) -> ActionServer:
+    def _action_server(self, action: type, name: str) -> ActionServer:
         """Create a server that calls the callbacks of the current configuration."""
         where = f'action {name}'
 
@@ -223,7 +220,7 @@ class ManagedNode(GuardedNode):
             self, action, name, run,
             goal_callback=self.guarded(on_goal, GoalResponse.REJECT, where),
             cancel_callback=self.guarded(on_cancel, CancelResponse.ACCEPT, where),
-            result_timeout=result_timeout, **action_qos())
+            result_timeout=RESULT_TIMEOUT, **action_qos())
 
     def _open(self) -> None:
         self._diagnostics = Diagnostics(self)

@@ -11,6 +11,7 @@ fires, and creating and destroying timers costs more than a heap.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 import heapq
 import itertools
 import math
@@ -29,18 +30,13 @@ SPARE = 10.0
 """Minimum pause after a throttled call, in multiples of its duration; limits the CPU load."""
 
 
+@dataclass(order=True, slots=True)
 class TimerEntry:
     """A scheduled callback."""
 
-    __slots__ = ('callback', 'number', 'time')
-
-    def __init__(self, time: float, number: int, callback: Callable[[], None] | None) -> None:
-        self.time = time
-        self.number = number
-        self.callback = callback
-
-    def __lt__(self, other: TimerEntry) -> bool:
-        return (self.time, self.number) < (other.time, other.number)
+    time: float
+    number: int
+    callback: Callable[[], None] | None = field(compare=False)
 
     def cancel(self) -> None:
         """Cancel the callback."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Generator
 import functools
 import time
+import types
 from typing import Any
 
 LIMIT = 0.02  #: default limit (s) for a callback
@@ -26,10 +27,9 @@ class Watchdog:
     """
 
     def __init__(
-        self, log: Callable[[str], None], limit: float = LIMIT, *,
-        warn: Callable[[str], None] | None = None,
+        self, log: Callable[[str], None], *, warn: Callable[[str], None] | None = None
     ) -> None:
-        self.limit = limit
+        self.limit = LIMIT
         self.count = 0
         self._log = log
         self._warn = warn or log
@@ -69,30 +69,26 @@ class Watchdog:
 
     async def steps(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine and time each of its steps."""
-        return await _Steps(self, name, coroutine)
+        return await _timed(self, name, coroutine)
 
 
-class _Steps:
-
-    def __init__(self, dog: Watchdog, name: str, coroutine: Coroutine[Any, Any, Any]) -> None:
-        self._dog = dog
-        self._name = name
-        self._coroutine = coroutine
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        steps = self._coroutine.__await__()
-        try:
-            while True:
-                begin = now()
-                try:
-                    awaited = next(steps)
-                except StopIteration as end:
-                    return end.value
-                finally:
-                    self._dog.ended(self._name, begin)
-                yield awaited
-        finally:
-            steps.close()
+@types.coroutine
+def _timed(
+    dog: Watchdog, name: str, coroutine: Coroutine[Any, Any, Any]
+) -> Generator[Any, Any, Any]:
+    steps = coroutine.__await__()
+    try:
+        while True:
+            begin = now()
+            try:
+                awaited = next(steps)
+            except StopIteration as end:
+                return end.value
+            finally:
+                dog.ended(name, begin)
+            yield awaited
+    finally:
+        steps.close()
 
 
 def name_of(callback: Callable[..., Any]) -> str:
