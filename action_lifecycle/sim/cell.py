@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from .controllers import (
     ArmController,
@@ -24,6 +23,7 @@ from .controllers import (
 from .messages import FollowJointTrajectoryGoal, GripperCommandGoal, Sample
 from .scene import build, CellConfig, mujoco, PARTS, POCKETS
 from .sensors import Sensors
+from .trajectory import Array
 from ..documents.errors import LifecycleError
 from ..documents.suggestions import nearest
 
@@ -182,7 +182,7 @@ class Cell:
             samples = [sample for sample in samples if sample.topic not in self.muted]
         return samples
 
-    def _measure(self) -> npt.NDArray[np.float64]:
+    def _measure(self) -> Array:
         """Return true position, velocity and effort, (3, 5): x, y, z, yaw, gap."""
         data, drive = self.data, self._finger_drive
         joints = np.empty((3, drive + 1))

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from .messages import (
     FollowJointTrajectoryGoal,
@@ -24,11 +23,10 @@ from .messages import (
     JointTolerance,
 )
 from .motion import ABORTED, ACTIVE, CANCELED, GoalRejected, Motion, SUCCEEDED
-from .trajectory import Trajectory
+from .trajectory import Array, Trajectory
 from ..documents.stamps import to_seconds
 from ..documents.suggestions import nearest
 
-Array = npt.NDArray[np.float64]
 ArmMotion = Motion[FollowJointTrajectoryResult]
 GripperMotion = Motion[GripperCommandResult]
 

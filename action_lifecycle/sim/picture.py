@@ -24,9 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .scene import build, CellConfig, mujoco
+from .trajectory import Array
 from ..documents.durable_file import replacing
-
-Array = npt.NDArray[np.float64]
 
 WIDTH, HEIGHT = 960, 640  #: pixels
 CAMERA = 'overview'  #: of the model

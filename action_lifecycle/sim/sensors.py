@@ -38,8 +38,7 @@ from .messages import (
     WrenchStamped,
 )
 from .scene import CellConfig, mujoco, PARTS
-
-Array = npt.NDArray[np.float64]
+from .trajectory import Array
 
 JOINT_NAMES = [*JOINTS, 'finger_joint']
 TOPICS = ('joint_states', 'gripper/wrench', *(f'camera/{p}/pose' for p in PARTS))
