@@ -13,7 +13,7 @@ from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.world import Condition, parse_facts, WorldModel
 from action_lifecycle.world.condition import compile_condition
 from action_lifecycle.world.evidence import FactValue, Validity
-from action_lifecycle.world.expressions.expression import AnyName, compile_expression
+from action_lifecycle.world.expressions.expression import compile_expression
 from action_lifecycle.world.expressions.value_types import Kind
 
 from .case import Case
@@ -61,7 +61,7 @@ class Conditions(Case):
             return self._judge(*given)
         text, wanted, known, values = given
         compiled = compile_expression(
-            text, NAMES if known else AnyName(), condition=wanted,
+            text, NAMES if known else None, condition=wanted,
             kinds=self.kinds if known else None)
         for entry in values:
             found = compiled.evaluate([entry.get(name) for name in compiled.names])

@@ -24,7 +24,7 @@ from ...lifecycle.ports import Condition
 from ...lifecycle.schedule.schedule import schedule_faults
 from ...lifecycle.spec import ActionSpec, ConditionSpec, WhenSpec
 from ...world.expressions.constant_values import as_value
-from ...world.expressions.expression import AnyName, compile_expression
+from ...world.expressions.expression import compile_expression
 from ...world.expressions.value_types import Kind, kind_of
 
 NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]{0,63}\Z')
@@ -164,7 +164,7 @@ def _action_faults(
         for field, message in verifier.faults():
             yield document.fault((*path, 'verify', index, *filter(None, [field])),
                                  f"action '{action_id}': {message}")
-    yield from _condition_faults(document, action_id, action, AnyName())
+    yield from _condition_faults(document, action_id, action, None)
     for index, motion in enumerate(action.motion):
         yield from _number_faults(document, (*path, 'motion', index, 'goal'), motion.goal)
 
@@ -180,7 +180,7 @@ def check_names(flow: Flow, facts: Mapping[str, Kind]) -> None:
 
 
 def _condition_faults(
-    document: Document, action_id: str, action: ActionSpec, names: Collection[str],
+    document: Document, action_id: str, action: ActionSpec, names: Collection[str] | None,
     facts: Mapping[str, Kind] = {},
 ) -> Iterator[Fault]:
     def kinds_in(text: str) -> dict[str, Kind]:
@@ -210,7 +210,7 @@ def _condition_faults(
                         f'condition can read: {why}')
     for needed, when in action.after.items():
         if isinstance(when, WhenSpec) and not _is_late(when.condition):
-            both = names if isinstance(names, AnyName) else {*names, *RESULT_NAMES}
+            both = None if names is None else {*names, *RESULT_NAMES}
             kinds = {**kinds_in(when.condition),
                      **{name: kind_of(value) for name, value in RESULT_NAMES.items()}}
             for fault in _checked_condition(when.condition, both, kinds)[1]:
@@ -229,12 +229,12 @@ def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:
 
 
 def _checked_condition(
-    text: str, names: Collection[str], kinds: Mapping[str, Kind]
+    text: str, names: Collection[str] | None, kinds: Mapping[str, Kind]
 ) -> tuple[tuple[str, ...], list[str]]:
     """Return the names that a condition reads, and its faults."""
     spend(_CONDITION_STEPS + 2 * len(text))
     try:
-        if isinstance(names, AnyName):
+        if names is None:
             return _names_of_any_facts(text, tuple(sorted(kinds.items()))), []
         return compile_expression(text, names, condition=True, kinds=kinds).names, []
     except DocumentError as error:
@@ -255,7 +255,7 @@ def _unusable(parameters: Mapping[str, Any], name: str) -> str:
 @lru_cache(maxsize=4096)
 def _names_of_any_facts(text: str, kinds: tuple[tuple[str, Kind], ...]) -> tuple[str, ...]:
     """Return the names that a condition reads; raises `DocumentError` if it is not valid."""
-    return compile_expression(text, AnyName(), condition=True, kinds=dict(kinds)).names
+    return compile_expression(text, None, condition=True, kinds=dict(kinds)).names
 
 
 def _is_late(value: Any) -> bool:

@@ -12,7 +12,7 @@ from .recipe_file import FactThen, TOLERANCE
 from ..files.flow import Flow
 from ...documents.templates.template import parts_read
 from ...lifecycle.ports import Evidence
-from ...world.expressions.expression import AnyName, compile_expression
+from ...world.expressions.expression import compile_expression
 
 
 def facts_of_goals(flow: Flow) -> list[str]:
@@ -23,7 +23,7 @@ def facts_of_goals(flow: Flow) -> list[str]:
             found |= {fact for fact, _ in parts_read(text, 'facts')}
         for step in action.motion:
             for text in _gaps(step.goal):
-                found |= set(compile_expression(text, AnyName()).names) - set(action.parameters)
+                found |= set(compile_expression(text, None).names) - set(action.parameters)
     return sorted(found)
 
 

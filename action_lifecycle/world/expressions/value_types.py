@@ -63,10 +63,11 @@ def kind_of(value: Any) -> Kind:
 
 def widest(kinds: Collection[Kind]) -> Kind:
     """Return the kind of an elementwise operation on values of these kinds."""
-    for kind in (Kind.ANY, Kind.NUMBERS, Kind.VECTOR):
-        if kind in kinds:
-            return kind
-    return Kind.NUMBER
+    if Kind.ANY in kinds:
+        return Kind.ANY
+    if Kind.NUMBERS in kinds or Kind.TRUTHS in kinds:
+        return Kind.NUMBERS
+    return Kind.VECTOR if Kind.VECTOR in kinds else Kind.NUMBER
 
 
 def kinds_text(kinds: Collection[Kind]) -> str:
