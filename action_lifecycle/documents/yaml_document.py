@@ -135,10 +135,11 @@ class _Builder:
             loader = _Loader(self.text)
             document = self._document(loader)
         except yaml.MarkedYAMLError as error:
-            fault = self._syntax_fault(error)
-            seen = [other for other in self.faults if other.line == fault.line]
-            raise DocumentError(
-                self.faults if seen else [*self.faults, fault]) from error
+            found = hint(self.text, error)
+            if all(fault.line != found.line + 1 for fault in self.faults):
+                self.faults.append(
+                    Fault(self.name, found.line + 1, found.column + 1, found.message))
+            raise DocumentError(self.faults) from error
         except yaml.reader.ReaderError as error:
             line = self.text.count('\n', 0, error.position) + 1
             raise DocumentError([Fault(
@@ -292,17 +293,6 @@ class _Builder:
     def _give_up(self, event: Any, message: str) -> typing.NoReturn:
         self._fault(event, message)
         raise DocumentError(self.faults)
-
-    def _syntax_fault(self, error: yaml.MarkedYAMLError) -> Fault:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line, mark.column) if mark is not None else (0, 0)
-        found = hint(self.text, error)
-        if found is not None:
-            return Fault(self.name, found.line + 1, found.column + 1, found.message)
-        message = error.problem or error.context or 'not valid YAML'
-        if error.context and error.context != message:
-            message += f' ({error.context})'
-        return Fault(self.name, line + 1, column + 1, message)
 
 
 def _position(event: Any) -> Position:

@@ -25,8 +25,9 @@ class Trouble(NamedTuple):
     lines: Sequence[str]
     line: int
     column: int
-    began: tuple[int, int] | None  #: start of the construct that was being read
+    began: tuple[int, int]  #: start of the construct that was being read
     reading: str  #: name of that construct in the parser's message
+    problem: str  #: the parser's message
 
     def line_at(self, number: int) -> str:
         """Return a line; '' after the last one."""
@@ -56,20 +57,18 @@ class Hint(NamedTuple):
     message: str
 
 
-def hint(text: str, error: Any) -> Hint | None:
-    """Return the likely cause of a parser's error, None if none is known."""
-    mark = error.problem_mark or error.context_mark
-    if mark is None:
-        return None
-    began = error.context_mark
-    trouble = Trouble(
-        _BREAK.split(text), mark.line, mark.column,
-        None if began is None else (began.line, began.column), error.context or '')
+def hint(text: str, error: Any) -> Hint:
+    """Return the likely cause of a parser's error; if none is known, the parser's message."""
+    mark = error.problem_mark
+    began = error.context_mark or mark
+    trouble = Trouble(_BREAK.split(text), mark.line, mark.column, (began.line, began.column),
+                      error.context or '', error.problem)
     for rule in _RULES:
-        found = rule(trouble, error.problem or '')
+        found = rule(trouble)
         if found is not None:
             return found if isinstance(found, Hint) else Hint(mark.line, mark.column, found)
-    return None
+    context = f' ({error.context})' if error.context else ''
+    return Hint(mark.line, mark.column, error.problem + context)
 
 
 def is_template(text: str, start: int) -> bool:
@@ -80,7 +79,7 @@ def is_template(text: str, start: int) -> bool:
 UNQUOTED_TEMPLATE = "a template must be put in quotes: '{{ … }}'"
 
 
-def _tab(at: Trouble, problem: str) -> Hint | None:
+def _tab(at: Trouble) -> Hint | None:
     indent = at.text[:len(at.text) - len(at.text.lstrip())]
     if '\t' in indent:
         return Hint(at.line, indent.index('\t'),
@@ -88,30 +87,30 @@ def _tab(at: Trouble, problem: str) -> Hint | None:
     return None
 
 
-def _template(at: Trouble, problem: str) -> Hint | None:
+def _template(at: Trouble) -> Hint | None:
     found = _TEMPLATE.search(at.before)
     return Hint(at.line, found.start(), UNQUOTED_TEMPLATE) if found else None
 
 
-def _quote_not_closed(at: Trouble, problem: str) -> Hint | None:
-    if 'quoted scalar' not in at.reading or at.began is None:
+def _quote_not_closed(at: Trouble) -> Hint | None:
+    if 'quoted scalar' not in at.reading:
         return None
     return Hint(*at.began, 'the quote that is opened here is not closed')
 
 
-def _block_scalar(at: Trouble, problem: str) -> Hint | None:
+def _block_scalar(at: Trouble) -> Hint | None:
     if 'block scalar' not in at.reading:
         return None
     column = max(at.before.rfind('>'), at.before.rfind('|'))
     return _begins_with(at.line, max(column, 0), at.text)
 
 
-def _first_character(at: Trouble, problem: str) -> Hint | None:
+def _first_character(at: Trouble) -> Hint | None:
     if 'scanning an anchor' in at.reading or 'scanning an alias' in at.reading \
             or 'scanning a tag' in at.reading:
-        line, column = at.began or (at.line, at.column)
+        line, column = at.began
         return _begins_with(line, column, at.line_at(line))
-    if 'cannot start any token' in problem and at.text[at.column:at.column + 1] != '\t':
+    if 'cannot start any token' in at.problem and at.text[at.column:at.column + 1] != '\t':
         return _begins_with(at.line, at.column, at.text)
     return None
 
@@ -121,12 +120,12 @@ def _begins_with(line: int, column: int, text: str) -> Hint:
                 f"a text that begins with '{text[column:column + 1]}' must be put in quotes")
 
 
-def _in_braces(at: Trouble, problem: str) -> str | None:
+def _in_braces(at: Trouble) -> str | None:
     """Explain an error inside {…} or […]."""
     if 'flow mapping' not in at.reading and 'flow sequence' not in at.reading:
         return None
     opening = '{' if 'mapping' in at.reading else '['
-    if at.began is not None and at.began[0] < at.line and at.text[at.column:at.column + 1] != '[':
+    if at.began[0] < at.line and at.text[at.column:at.column + 1] != '[':
         return f"the '{opening}' that is opened in line {at.began[0] + 1} is not closed"
     if at.text[at.column:at.column + 1] in ('[', '{', ']', '}'):
         return "inside {…} and […], a text with '[', ']', '{', '}' or ',' must be put in quotes"
@@ -134,8 +133,8 @@ def _in_braces(at: Trouble, problem: str) -> str | None:
         'in quotes'
 
 
-def _second_colon(at: Trouble, problem: str) -> str | Hint | None:
-    if 'mapping values are not allowed' not in problem:
+def _second_colon(at: Trouble) -> str | Hint | None:
+    if 'mapping values are not allowed' not in at.problem:
         return None
     key = at.before.lstrip(' -')
     if _PAIR.match(key + ' ') and ': ' in key:
@@ -153,8 +152,8 @@ def _second_colon(at: Trouble, problem: str) -> str | Hint | None:
         'has a value already'))
 
 
-def _key_without_space(at: Trouble, problem: str) -> Hint | None:
-    if 'simple key' not in at.reading or at.began is None:
+def _key_without_space(at: Trouble) -> Hint | None:
+    if 'simple key' not in at.reading:
         return None
     line, column = at.began
     if re.match(r'[\w-]+:\S', at.line_at(line).strip()):
@@ -162,27 +161,27 @@ def _key_without_space(at: Trouble, problem: str) -> Hint | None:
     return Hint(line, column, "expected 'key: value'")
 
 
-def _dash(at: Trouble, problem: str) -> str | None:
-    if 'sequence entries are not allowed' not in problem:
+def _dash(at: Trouble) -> str | None:
+    if 'sequence entries are not allowed' not in at.problem:
         return None
     return "a list whose entries begin with '-' must begin in a line of its own"
 
 
-def _behind_quotes(at: Trouble, problem: str) -> str | None:
+def _behind_quotes(at: Trouble) -> str | None:
     if 'block mapping' not in at.reading or at.before.rstrip()[-1:] not in ('"', "'"):
         return None
     return 'the text goes on behind the closing quote: put all of it in quotes (a quote inside ' \
         "'…' is written twice)"
 
 
-def _closes_nothing(at: Trouble, problem: str) -> str | None:
+def _closes_nothing(at: Trouble) -> str | None:
     if 'block' in at.reading and at.text[at.column:at.column + 1] in ('}', ']'):
         return f"this '{at.text[at.column]}' closes nothing"
     return None
 
 
-def _indented(at: Trouble, problem: str) -> str | None:
-    if 'parsing a block' not in at.reading or at.began is None or at.column != at.indent:
+def _indented(at: Trouble) -> str | None:
+    if 'parsing a block' not in at.reading or at.column != at.indent:
         return None
     line, column = at.began
     if column != at.column:
@@ -194,6 +193,6 @@ def _indented(at: Trouble, problem: str) -> str | None:
     return f"expected 'key: value', as in the mapping that begins in line {line + 1}"
 
 
-_RULES: tuple[Callable[[Trouble, str], str | Hint | None], ...] = (
+_RULES: tuple[Callable[[Trouble], str | Hint | None], ...] = (
     _tab, _template, _quote_not_closed, _block_scalar, _first_character, _in_braces,
     _second_colon, _key_without_space, _dash, _behind_quotes, _closes_nothing, _indented)
