@@ -22,8 +22,8 @@ import jinja2
 from .text import as_text, presentable, verbatim
 from ..documents.errors import LifecycleError
 from ..documents.suggestions import nearest
-from ..documents.templates.language import parsed
-from ..documents.templates.template import MAX_TEMPLATE, render, TemplateError
+from ..documents.templates.language import MAX_TEMPLATE, parsed
+from ..documents.templates.template import render, TemplateError
 from ..graphs.graph import Graph
 
 MAX_ENTRY = 65_536

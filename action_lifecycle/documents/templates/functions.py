@@ -67,12 +67,23 @@ def to_text(value: Any, budget: Budget) -> str:
     return _made(str(value), budget)
 
 
-def plain_list(value: Any, budget: Budget) -> list[Any]:
+def plain_list(budget: Budget, value: Any) -> list[Any]:
     """Return the elements of a list, the keys of a mapping or the characters of a string."""
     if not isinstance(value, (list, tuple, dict, str)):
         raise TemplateFault(f'expected a list, got {shown(value)}')
     budget.spend(len(value))
     return list(value)
+
+
+def entry_of(value: Any, key: Any) -> Any:
+    """Return an entry of a mapping or an element of a list, or Missing."""
+    if isinstance(value, dict):
+        if key in value:
+            return value[key]
+    elif isinstance(value, (list, tuple, str)) and isinstance(key, int) \
+            and -len(value) <= key < len(value):
+        return value[key]
+    return Missing(f'{shown(value)} has no {key!r:.80}')
 
 
 def member(value: Any, container: Any) -> bool:
@@ -138,20 +149,16 @@ def _length(budget: Budget, value: Any) -> int:
 
 
 def _first(budget: Budget, value: Any) -> Any:
-    return next(iter(plain_list(value, budget)), Missing('the first of nothing'))
+    return next(iter(plain_list(budget, value)), Missing('the first of nothing'))
 
 
 def _last(budget: Budget, value: Any) -> Any:
-    return next(reversed(plain_list(value, budget)), Missing('the last of nothing'))
+    return next(reversed(plain_list(budget, value)), Missing('the last of nothing'))
 
 
 def _reverse(budget: Budget, value: Any) -> Any:
-    items = plain_list(value, budget)[::-1]
+    items = plain_list(budget, value)[::-1]
     return ''.join(items) if isinstance(value, str) else items
-
-
-def _list(budget: Budget, value: Any) -> list[Any]:
-    return plain_list(value, budget)
 
 
 def _float(budget: Budget, value: Any, default: Any = 0.0) -> Any:
@@ -170,11 +177,10 @@ def _int(budget: Budget, value: Any, default: Any = 0) -> Any:
     if found is None:
         return default
     try:
-        return number(int(value))  # strings may have more digits than a float
-    except TemplateFault:
-        raise
+        whole = int(value)  # strings may have more digits than a float
     except ValueError:
-        return number(int(found))
+        whole = int(found)
+    return number(whole)
 
 
 def _abs(budget: Budget, value: Any) -> Any:
@@ -197,7 +203,7 @@ def _alike(
     budget: Budget, value: Any, attribute: Any = None
 ) -> tuple[list[Any], list[Any]]:
     """Return the sort keys of elements (all numbers or all strings), and the elements."""
-    items = plain_list(value, budget)
+    items = plain_list(budget, value)
     keys = items if attribute is None else _attribute_of(budget, items, attribute)
     walk(budget, keys)
     if not all(isinstance(key, (int, float)) for key in keys) \
@@ -227,7 +233,7 @@ def _unique(budget: Budget, value: Any) -> list[Any]:
 
 
 def _sum(budget: Budget, value: Any, attribute: Any = None, start: Any = 0) -> Any:
-    items = plain_list(value, budget)
+    items = plain_list(budget, value)
     total = number(start)
     for item in items if attribute is None else _attribute_of(budget, items, attribute):
         total = number(total + number(item))
@@ -235,7 +241,7 @@ def _sum(budget: Budget, value: Any, attribute: Any = None, start: Any = 0) -> A
 
 
 def _map(budget: Budget, value: Any, name: Any = None, *arguments: Any, **named: Any) -> list[Any]:
-    items = plain_list(value, budget)
+    items = plain_list(budget, value)
     if name is None and 'attribute' in named and not named.keys() - {'attribute', 'default'}:
         return _attribute_of(budget, items, **named)
     if not isinstance(name, str) or name not in FILTERS:
@@ -263,19 +269,18 @@ def _attribute_of(
 def _followed(budget: Budget, value: Any, keys: list[Any], default: Any) -> Any:
     for key in keys:
         budget.spend()
-        if isinstance(value, dict) and (key in value or str(key) in value):
-            value = value[key] if key in value else value[str(key)]
-        elif isinstance(value, (list, tuple)) and isinstance(key, int) and key < len(value):
-            value = value[key]
-        elif default.__class__ is not Missing:
+        if isinstance(value, dict) and key not in value and str(key) in value:
+            key = str(key)
+        value = entry_of(value, key)
+        if value.__class__ is Missing:
+            if default.__class__ is Missing:
+                raise TemplateFault(value.message)
             return default
-        else:
-            raise TemplateFault(f'{shown(value)} has no {key!r:.80}')
     return value
 
 
 def _join(budget: Budget, value: Any, d: Any = '', attribute: Any = None) -> str:
-    items = plain_list(value, budget)
+    items = plain_list(budget, value)
     if attribute is not None:
         items = _attribute_of(budget, items, attribute)
     separator = to_text(d, budget)
@@ -296,8 +301,8 @@ def _tojson(budget: Budget, value: Any) -> str:
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     'abs': _abs, 'capitalize': _of_text(str.capitalize), 'count': _length, 'd': _default,
-    'default': _default, 'first': _first, 'float': _float, 'int': _int,
-    'join': _join, 'last': _last, 'length': _length, 'list': _list, 'lower': _of_text(str.lower),
+    'default': _default, 'first': _first, 'float': _float, 'int': _int, 'join': _join,
+    'last': _last, 'length': _length, 'list': plain_list, 'lower': _of_text(str.lower),
     'map': _map, 'max': _extreme(max), 'min': _extreme(min), 'replace': _replace,
     'reverse': _reverse, 'round': _round, 'sort': _sort, 'string': _of_text(str), 'sum': _sum,
     'title': _of_text(str.title), 'tojson': _tojson, 'trim': _of_text(str.strip),

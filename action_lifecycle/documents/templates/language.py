@@ -21,6 +21,7 @@ from jinja2 import nodes
 from .functions import (
     binary,
     COMPARISONS,
+    entry_of,
     FILTERS,
     member,
     METHODS,
@@ -40,9 +41,6 @@ MAX_TEMPLATE = 4096
 _CACHED = 256
 """Maximum length of a template whose parsed form is cached, in characters."""
 _ENVIRONMENT = jinja2.Environment(keep_trailing_newline=True, autoescape=False)
-_OPERATORS: dict[type[nodes.Node], str] = {
-    nodes.Add: '+', nodes.Sub: '-', nodes.Mul: '*', nodes.Div: '/', nodes.FloorDiv: '//',
-    nodes.Mod: '%', nodes.Pow: '**'}
 _LOOP = 'loop'
 Bound = Mapping[str, Any]
 
@@ -221,7 +219,7 @@ class _Run:
     def loop(self, node: nodes.For, pieces: list[str]) -> None:
         names = _targets(node)
         outside = self.bound
-        items = plain_list(self.value(node.iter), self.budget)
+        items = plain_list(self.budget, self.value(node.iter))
         if node.test is not None:
             items = [item for item in items if self.is_chosen(node.test, names, item, outside)]
         if not items:
@@ -273,12 +271,12 @@ class _Run:
         return {self.value(pair.key): self.value(pair.value) for pair in node.items}
 
     def getattr(self, node: nodes.Getattr) -> Any:  # noqa: A003
-        return _part(self.value(node.node), node.attr)
+        return entry_of(self.value(node.node), node.attr)
 
     def getitem(self, node: nodes.Getitem) -> Any:
         value = self.value(node.node)
         if not isinstance(node.arg, nodes.Slice):
-            return _part(value, self.value(node.arg))
+            return entry_of(value, self.value(node.arg))
         if not isinstance(value, (str, list, tuple)):
             raise TemplateFault(f'{shown(value)} has no parts from … to')
         found = value[slice(*(
@@ -288,8 +286,7 @@ class _Run:
         return found
 
     def binary(self, node: nodes.BinExpr) -> Any:
-        return binary(_OPERATORS[type(node)], self.value(node.left), self.value(node.right),
-                      self.budget)
+        return binary(node.operator, self.value(node.left), self.value(node.right), self.budget)
 
     def unary(self, node: nodes.UnaryExpr) -> Any:
         value = self.value(node.node)
@@ -344,17 +341,6 @@ class _Run:
             self.budget, self.value(node.node.node), *map(self.value, node.args))
 
 
-def _part(value: Any, key: Any) -> Any:
-    """Return an entry of a mapping or an element of a list, or Missing."""
-    if isinstance(value, dict):
-        if key in value:
-            return value[key]
-    elif isinstance(value, (list, tuple, str)) and isinstance(key, int) \
-            and -len(value) <= key < len(value):
-        return value[key]
-    return Missing(f'{shown(value)} has no {key!r:.80}')
-
-
 def _unpacked(names: list[str], item: Any) -> Bound:
     if len(names) == 1:
         return {names[0]: item}
@@ -383,7 +369,9 @@ _EXPRESSIONS: dict[type[nodes.Node], Callable[[_Run, Any], Any]] = {
     nodes.And: _Run.either, nodes.Or: _Run.either, nodes.Not: _Run.unary, nodes.Neg: _Run.unary,
     nodes.Pos: _Run.unary, nodes.Compare: _Run.compare, nodes.CondExpr: _Run.condition,
     nodes.Filter: _Run.filter, nodes.Test: _Run.test, nodes.Call: _Run.call,
-    **dict.fromkeys(_OPERATORS, _Run.binary)}
+    nodes.Add: _Run.binary, nodes.Sub: _Run.binary, nodes.Mul: _Run.binary,
+    nodes.Div: _Run.binary, nodes.FloorDiv: _Run.binary, nodes.Mod: _Run.binary,
+    nodes.Pow: _Run.binary}
 _KNOWN = frozenset({*_STATEMENTS, *_EXPRESSIONS, nodes.Operand, nodes.Pair, nodes.Keyword,
                     nodes.Slice})
 _CHECKS: dict[type[nodes.Node], Callable[[Any], None]] = {

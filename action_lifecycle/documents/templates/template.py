@@ -17,7 +17,7 @@ from typing import Any, Union
 import jinja2
 from jinja2 import nodes
 
-from .language import MAX_TEMPLATE, parsed, Template
+from .language import parsed, Template
 from ..budget import Budget, budget, BudgetExceeded, MAX_DEPTH, TEXT_STEP, TOO_DEEP
 from ..errors import LifecycleError
 from ..suggestions import nearest
@@ -28,8 +28,6 @@ RENDER_STEPS = 2_000_000
 """Budget, in steps, for filling in data, unless an outer budget applies."""
 VALUE_STEPS = 8
 """Steps per copied value, including its later check."""
-__all__ = ['MAX_TEMPLATE', 'RENDER_STEPS', 'TemplateError', 'names_read', 'parts_read', 'render',
-           'texts']
 
 
 class TemplateError(LifecycleError, ValueError):
@@ -122,12 +120,10 @@ def _parsed_at(text: str, path: Path) -> Template:
     """Return a parsed template; raises `TemplateError` if it is not valid."""
     try:
         return parsed(text)
-    except jinja2.TemplateError as error:
-        raise TemplateError(path, f'template {_shown(text)}: {error.message}') from error
-    except RecursionError as error:
-        raise TemplateError(path, f'template {_shown(text)}: nested too deeply') from error
-    except (BudgetExceeded, ValueError) as error:
-        raise TemplateError(path, f'template {_shown(text)}: {error}') from error
+    except (jinja2.TemplateError, BudgetExceeded, RecursionError, ValueError) as error:
+        why = 'nested too deeply' if isinstance(error, RecursionError) \
+            else getattr(error, 'message', error)
+        raise TemplateError(path, f'template {_shown(text)}: {why}') from error
 
 
 def _filled_in(
