@@ -91,8 +91,6 @@ def parse_path(path: str) -> tuple[Step, ...]:
         elif sign == '.':
             position = _field(path, position + 1, name, steps)
         elif sign == '|':
-            if steps[-1] == ConvertStep('number'):
-                raise PathError(f"field path '{path}': nothing follows '|number'", position + 1)
             found = _FIELD.match(path, position + 1)
             word = found.group() if found else ''
             if word not in CONVERSIONS:

@@ -56,8 +56,6 @@ class Reducer:
 
     def kind_over_time(self, kind: Kind) -> Kind:
         """Return the kind after a reduction over time, element by element."""
-        if self.timing:
-            return Kind.NUMBER
         if self.gives is None:
             return kind
         if self.gives is Kind.TRUTH:
