@@ -29,59 +29,50 @@ SCHEMA_DIALECT = ('http://json-schema.org/draft-07/schema#' if _PYDANTIC_1
                   else 'https://json-schema.org/draft/2020-12/schema')
 """The `$schema` of the results of json_schema(); pydantic 1 and 2 write tuples differently."""
 
-if _PYDANTIC_1:
-    class StrictModel(pydantic.BaseModel):
-        """An immutable model that refuses unknown fields."""
 
+class StrictModel(pydantic.BaseModel):
+    """An immutable model that refuses unknown fields."""
+
+    if _PYDANTIC_1:
         class Config:
             """Settings of pydantic 1."""
 
             extra = 'forbid'
             frozen = True
             smart_union = True
+    else:
+        model_config = pydantic.ConfigDict(extra='forbid', frozen=True)
 
-    class VariantModel(StrictModel):
-        """A model whose field `by` names its subclass, one of `variants`; see `_variant`."""
 
-        variants: ClassVar[Registry[type[Any]]]
+class VariantModel(StrictModel):
+    """A model whose field `by` names its subclass, one of `variants`; see `_variant`."""
 
+    variants: ClassVar[Registry[type[Any]]]
+
+    if _PYDANTIC_1:
         @classmethod
         def validate(cls, value: Any) -> Any:
             """Return the model of a value."""
             variant = _variant(cls, value)
             return super().validate(value) if variant is None else variant.validate(value)
-
-    def _parse(model: type[Any], data: Any) -> Any:
-        return model.parse_obj(data)
-
-    def json_schema(model: type[Any]) -> dict[str, Any]:
-        """Return the JSON Schema of a model."""
-        schema: dict[str, Any] = model.schema()
-        return copy.deepcopy(schema)  # pydantic 1 gives all callers the same object
-else:
-    class StrictModel(pydantic.BaseModel):  # type: ignore[no-redef]
-        """An immutable model that refuses unknown fields."""
-
-        model_config = pydantic.ConfigDict(extra='forbid', frozen=True)
-
-    class VariantModel(StrictModel):  # type: ignore[no-redef]
-        """A model whose field `by` names its subclass, one of `variants`; see `_variant`."""
-
-        variants: ClassVar[Registry[type[Any]]]
-
+    else:
         @pydantic.model_validator(mode='wrap')
         @classmethod
         def _as_variant(cls, value: Any, validated: Callable[[Any], Any]) -> Any:
             variant = _variant(cls, value)
-            return validated(value) if variant is None else variant.model_validate(value)
+            return validated(value) if variant is None else _parse(variant, value)
 
-    def _parse(model: type[Any], data: Any) -> Any:
-        return model.model_validate(data)
 
-    def json_schema(model: type[Any]) -> dict[str, Any]:
-        """Return the JSON Schema of a model."""
-        schema: dict[str, Any] = model.model_json_schema()
-        return schema
+def _parse(model: type[Any], data: Any) -> Any:
+    return model.parse_obj(data) if _PYDANTIC_1 else model.model_validate(data)
+
+
+def json_schema(model: type[Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a model."""
+    # pydantic 1 gives all callers the same object
+    schema: dict[str, Any] = copy.deepcopy(model.schema()) if _PYDANTIC_1 \
+        else model.model_json_schema()
+    return schema
 
 
 _TYPES = {
