@@ -28,8 +28,6 @@ from .operation import Lost, Operation, OperationRequest
 from .operation_states import OperationState as State
 from ..documents.errors import LifecycleError
 
-__all__ = ['Lost', 'Operation', 'OperationConsumer', 'OperationRequest', 'OperationWork', 'submit']
-
 _LOG = logging.getLogger(__name__)
 
 MAX_TRIES = 3
@@ -107,8 +105,8 @@ class OperationConsumer:
                         connected = True
                     if not begun:
                         begun = True
-                        await self._resume()
-                    await self._step()
+                        await self._take_all(await self._requests.retake())
+                    await self._take_all(await self._requests.take())
                 except LedgerUnavailable as error:
                     connected = False  # the server may have lost its data
                     _LOG.warning('stream %s: %s', self._stream, error)
@@ -119,14 +117,8 @@ class OperationConsumer:
         finally:
             await end(*self._asking.values())
 
-    async def _resume(self) -> None:
-        """Resume the requests that this worker had before a restart."""
-        for message_id, fields in await self._requests.retake():
-            await self._take(message_id, fields)
-
-    async def _step(self) -> None:
-        """Take a lost request, or wait for a new one, and process it."""
-        for message_id, fields in await self._requests.take():
+    async def _take_all(self, requests: list[tuple[str, Mapping[str, str]]]) -> None:
+        for message_id, fields in requests:
             await self._take(message_id, fields)
 
     async def _take(self, message_id: str, fields: Mapping[str, str]) -> None:
@@ -148,10 +140,10 @@ class OperationConsumer:
         elif state is None:
             await self._bury(request, 'it is too old: nothing is known of it any more')
         elif owner not in (None, message_id) or state is State.COMPLETED:
-            await self._done(request)  # a duplicate
+            await self._requests.done(message_id)  # a duplicate
         elif state is State.DELIVERED:
             await self._operations.move(request.trace_id, State.COMPLETED)
-            await self._done(request)
+            await self._requests.done(message_id)
         elif moved and worker == self.name and self._work.can_resume(request):
             await self._claim(request, state, moved=True)
         elif moved:
@@ -213,7 +205,7 @@ class OperationConsumer:
             checkpoint = await self._operations.checkpoint(request.trace_id)
             if checkpoint is None:
                 gathered = await self._work.gather(request)
-                await operation.save(gathered)
+                await operation.move(State.INFERRING, saved=gathered)
             else:
                 gathered = checkpoint.content
                 await operation.move(State.INFERRING)
@@ -236,7 +228,7 @@ class OperationConsumer:
         await operation.move(State.DELIVERING)
         await operation.move(State.DELIVERED, outcome=outcome)
         await operation.move(State.COMPLETED)
-        await self._done(request)
+        await self._requests.done(request.message_id)
 
     async def _keep(
         self, request: OperationRequest, work: Coroutine[Any, Any, Any],
@@ -265,9 +257,6 @@ class OperationConsumer:
             if operation is not None:
                 operation.held_until = now + self._min_idle
         return True
-
-    async def _done(self, request: OperationRequest) -> None:
-        await self._requests.done(request.message_id)
 
     async def _give_up(self, request: OperationRequest, error: str) -> None:
         await self._operations.move(request.trace_id, State.ERRORED, {'error': error})

@@ -58,6 +58,8 @@ class Cursor(NamedTuple):
 class Rows(Protocol):
     """Reads the rows of one robot, with the methods of JournalReader that a Projection needs."""
 
+    robot: str
+
     def last_seq(self) -> int:
         """Return the sequence number of the last row; 0 if there is none."""
 
@@ -69,6 +71,10 @@ class Rows(Protocol):
 
     def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
         """Yield the rows above `after`, in order; raises LedgerError for a damaged row."""
+        for row in self.rows(after=after, limit=limit):
+            if fault := row.fault():
+                raise LedgerError(f"ledger of robot '{self.robot}': row {row.seq} {fault}")
+            yield row
 
     def close(self) -> None:
         """Close the connections."""

@@ -84,10 +84,6 @@ class Operation:
                                ) from error
                 await asyncio.sleep(AGAIN)
 
-    async def save(self, gathered: Mapping[str, Any]) -> None:
-        """Write the checkpoint and enter INFERRING; raises Lost."""
-        await self.move(State.INFERRING, saved=gathered)
-
     async def _is_in(self, state: State) -> bool:
         """Return whether a change whose response was lost has been made."""
         found = await self._operations.trace(self.request.trace_id)

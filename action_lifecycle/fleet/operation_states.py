@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 from functools import cache
-from types import MappingProxyType
 
 from ..graphs.packaged import packaged_graph
 
@@ -41,16 +40,8 @@ class OperationState(str, Enum):
 def predecessors() -> Mapping[OperationState, frozenset[OperationState]]:
     """Return the allowed predecessors of each state."""
     graph = packaged_graph('operation')
-    return MappingProxyType({
+    return {
         state: frozenset(OperationState(one.source.upper()) for one in graph.transitions
                          if one.target == state.value.lower())
         for state in OperationState
-    })
-
-
-def is_valid_transition(current: str, target: str) -> bool:
-    """Return whether a transition is allowed; False for an unknown state."""
-    try:
-        return OperationState(current.upper()) in predecessors()[OperationState(target.upper())]
-    except ValueError:
-        return False
+    }

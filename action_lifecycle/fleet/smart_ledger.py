@@ -11,7 +11,6 @@ process, `RedisTasks` those of a fleet.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import threading
 import time
 from typing import NamedTuple, Protocol
@@ -87,8 +86,8 @@ class Tasks(Protocol):
     ) -> bool:
         """Store a status; False if another holder has the claim."""
 
-    def lease(self, session: str, task_id: str) -> Lease | None:
-        """Return the valid claim of a task, or None."""
+    def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
+        """Return the valid claim of a task and the time (s) until it lapses, or None."""
 
     def tasks(self, session: str) -> dict[str, LedgerTask]:
         """Return the tasks by id."""
@@ -144,16 +143,20 @@ class SmartLedger:
 
     def token(self, task_id: str | int) -> int:
         """Return the fencing token of this object's claim, to send with changes; 0 if none."""
-        held = self._tasks.lease(self.user_prompt, str(task_id))
+        held = self._held(task_id)
         return held.token if held is not None and held.holder == self._holder else 0
 
     def owner(self, task_id: str | int) -> Owner | None:
         """Return the session that has claimed a task, or None."""
-        held = self._tasks.lease(self.user_prompt, str(task_id))
+        held = self._held(task_id)
         if held is None:
             return None
         user_id, _, prompt_id = held.claimant.rpartition('_')
         return Owner(user_id, prompt_id)
+
+    def _held(self, task_id: str | int) -> Lease | None:
+        found = self._tasks.lease(self.user_prompt, str(task_id))
+        return None if found is None else found[0]
 
     def update_task_status(
         self, task_id: str | int, status: LedgerTaskStatus | str, reason: str = ''
@@ -183,10 +186,9 @@ HISTORY = 10_000
 
 
 class MemoryTasks:
-    """Tasks in the memory of this process; `clock()` returns monotonic time (s)."""
+    """Tasks in the memory of this process."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._leases: dict[tuple[str, str], tuple[Lease, float]] = {}
         self._last_tokens: dict[tuple[str, str], int] = {}
@@ -203,27 +205,25 @@ class MemoryTasks:
                 self._last_tokens[key] = self._last_tokens.get(key, 0) + 1
                 held = Lease(claimant, holder, self._last_tokens[key])
                 self._note(key, 'claimed', held)
-            self._leases[key] = held, self._clock() + lease
+            self._leases[key] = held, time.monotonic() + lease
             return held.token
 
     def heartbeat(self, session: str, task_id: str, holder: str, token: int, lease: float) -> bool:
         key = session, task_id
         with self._lock:
-            held = self._valid(key)
-            if held is None or (held.holder, held.token) != (holder, token):
-                return False
-            self._leases[key] = held, self._clock() + lease
-            return True
+            held = self._held_by(key, holder, token)
+            if held is not None:
+                self._leases[key] = held, time.monotonic() + lease
+            return held is not None
 
     def release(self, session: str, task_id: str, holder: str, token: int, reason: str) -> bool:
         key = session, task_id
         with self._lock:
-            held = self._valid(key)
-            if held is None or (held.holder, held.token) != (holder, token):
-                return False
-            del self._leases[key]
-            self._note(key, 'released', held, reason)
-            return True
+            held = self._held_by(key, holder, token)
+            if held is not None:
+                del self._leases[key]
+                self._note(key, 'released', held, reason)
+            return held is not None
 
     def put(
         self, session: str, task_id: str, holder: str, status: LedgerTaskStatus, reason: str
@@ -238,16 +238,11 @@ class MemoryTasks:
             self._note(key, status.value, held, reason)
             return True
 
-    def lease(self, session: str, task_id: str) -> Lease | None:
-        with self._lock:
-            return self._valid((session, task_id))
-
-    def valid_lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
-        """Return the valid claim of a task and the time (s) until it lapses, or None."""
+    def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
         key = session, task_id
         with self._lock:
             held = self._valid(key)
-            return None if held is None else (held, self._leases[key][1] - self._clock())
+            return None if held is None else (held, self._leases[key][1] - time.monotonic())
 
     def tasks(self, session: str) -> dict[str, LedgerTask]:
         with self._lock:
@@ -257,10 +252,14 @@ class MemoryTasks:
         with self._lock:
             return list(self._history.get(session, []))
 
+    def _held_by(self, key: tuple[str, str], holder: str, token: int) -> Lease | None:
+        held = self._valid(key)
+        return held if held is not None and (held.holder, held.token) == (holder, token) else None
+
     def _valid(self, key: tuple[str, str]) -> Lease | None:
         """Return the valid lease; a lapsed one is recorded in the history and removed."""
         held, until = self._leases.get(key, (None, 0.0))
-        if held is not None and self._clock() >= until:
+        if held is not None and time.monotonic() >= until:
             del self._leases[key]
             self._note(key, 'lapsed', held)
             return None

@@ -17,7 +17,7 @@ import logging
 import os
 import random
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import LedgerRefused
 from .ledger import Cursor, Ledger
@@ -143,10 +143,8 @@ class Synchronizer:
         self._tell(self._status.ledger_seq, last, connected=False, last_error=str(error),
                    refused=isinstance(error, LedgerRefused))
 
-    def _tell(
-        self, seq: int, last: int, *, connected: bool = True, refused: bool = False,
-        last_error: str = '', refilled: int | None = None,
-    ) -> None:
+    def _tell(self, seq: int, last: int, **changes: Any) -> None:
+        """Report a status: connected, without an error, with these `changes` of its fields."""
         backlog, lag = 0, 0.0
         if seq < last and self._reader is not None:
             with contextlib.suppress(JournalError):
@@ -154,8 +152,8 @@ class Synchronizer:
                     lag = elapsed(self._clock, row.boot_id, row.boot_time, row.wall_time)
             backlog = last - seq
         self._status = SyncStatus(
-            connected, refused, last, seq, backlog, lag, last_error,
-            self._status.refilled if refilled is None else refilled)
+            connected=True, journal_seq=last, ledger_seq=seq, backlog=backlog, lag=lag,
+            refilled=self._status.refilled)._replace(**changes)
         self._told(self._status)
 
 

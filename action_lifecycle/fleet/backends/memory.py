@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ..checkpoints import Checkpoint, FIELDS, pack, TTL, unpack
 from ..errors import LedgerError, LedgerRefused
-from ..ledger import Cursor, REFUSALS, register_ledger, RETENTION
+from ..ledger import Cursor, REFUSALS, register_ledger, RETENTION, Rows
 from ..operation_states import OperationState, predecessors
 from ..smart_ledger import Lease, MemoryTasks
 from ...journal.compaction import SNAPSHOT
@@ -58,7 +58,11 @@ class _Held(NamedTuple):
 
 
 class _Stream:
-    """The requests of a stream, its dead letters, and the requests taken by each group."""
+    """
+    The requests of a stream, its dead letters, and the requests taken by each group.
+
+    A request that a group has done is None in `groups`.
+    """
 
     def __init__(self) -> None:
         self.entries: dict[str, Mapping[str, str]] = {}
@@ -188,7 +192,7 @@ class MemoryLedger:
         return f"to fill the ledger of robot '{self.robot}' again, call fleet.sync.rebuild"
 
     async def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
-        return self.storage.tasks.valid_lease(session, task_id)
+        return self.storage.tasks.lease(session, task_id)
 
     async def submit(self, stream: str, fields: Mapping[str, str]) -> str:
         with self.storage.lock:
@@ -211,15 +215,15 @@ class MemoryLedger:
         """Do nothing; the storage stays."""
 
 
-class _Reader:
+class _Reader(Rows):
 
     def __init__(self, storage: _Storage, robot: str) -> None:
         self._storage = storage
-        self._name = robot
+        self.robot = robot
 
     @property
     def _robot(self) -> _Robot:
-        return self._storage.robots.get(self._name) or _Robot()
+        return self._storage.robots.get(self.robot) or _Robot()
 
     def last_seq(self) -> int:
         return self._robot.cursor.seq
@@ -232,15 +236,6 @@ class _Reader:
                  if row.seq > after and flow_id in (None, row.flow_id)
                  and action_id in (None, row.action_id) and kind in (None, row.kind)]
         yield from found[:limit]
-
-    def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
-        for row in self.rows(after=after, limit=limit):
-            if fault := row.fault():
-                raise LedgerError(f"ledger of robot '{self._name}': row {row.seq} {fault}")
-            yield row
-
-    def close(self) -> None:
-        """Do nothing; the storage stays."""
 
 
 class _Operations:
@@ -297,26 +292,17 @@ class _Requests:
     def __init__(
         self, storage: _Storage, stream: str, group: str, worker: str, min_idle: float
     ) -> None:
-        self._storage = storage
-        self._name = stream
-        self._group_name = group
+        self._lock = storage.lock
         self._worker = worker
         self._min_idle = min_idle
-
-    @property
-    def _stream(self) -> _Stream:
-        return self._storage.streams.setdefault(self._name, _Stream())
-
-    @property
-    def _group(self) -> dict[str, _Held | None]:
-        """Return the requests that the group has taken, by id; None: done."""
-        return self._stream.groups.setdefault(self._group_name, {})
+        self._stream = storage.streams.setdefault(stream, _Stream())
+        self._group = self._stream.groups.setdefault(group, {})
 
     async def join(self) -> None:
-        """Do nothing; the group is created on first use."""
+        """Do nothing; the group exists."""
 
     async def retake(self) -> list[tuple[str, Mapping[str, str]]]:
-        with self._storage.lock:
+        with self._lock:
             return [self._taken(message_id) for message_id, held in self._group.items()
                     if held is not None and held.worker == self._worker][:100]
 
@@ -328,7 +314,7 @@ class _Requests:
 
     def _take(self) -> list[tuple[str, Mapping[str, str]]]:
         now = time.monotonic()
-        with self._storage.lock:
+        with self._lock:
             group, entries = self._group, self._stream.entries
             abandoned = (message_id for message_id, held in group.items()
                          if held is not None and now - held.since >= self._min_idle)
@@ -346,7 +332,7 @@ class _Requests:
         return held.tries if held is not None and held.worker == self._worker else 0
 
     async def renew(self, message_id: str) -> bool:
-        with self._storage.lock:
+        with self._lock:
             held = self._group.get(message_id)
             if held is None or held.worker != self._worker:
                 return False
@@ -354,11 +340,11 @@ class _Requests:
             return True
 
     async def done(self, message_id: str) -> None:
-        with self._storage.lock:
+        with self._lock:
             self._group[message_id] = None
 
     async def bury(self, message_id: str, letter: Mapping[str, Any]) -> bool:
-        with self._storage.lock:
+        with self._lock:
             if self._group.get(message_id) is None:
                 return False
             self._group[message_id] = None

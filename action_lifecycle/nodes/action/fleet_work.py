@@ -29,7 +29,7 @@ from ..shared.paths import find_flow
 from ...dialogue.desk import OperatorDesk
 from ...documents.errors import LifecycleError
 from ...fleet.claim_watch import HeldClaim
-from ...fleet.consumer import Operation, OperationRequest
+from ...fleet.operation import Operation, OperationRequest
 from ...journal.reader import JournalReader
 from ...journal.row import Row
 from ...lifecycle.ports import Question

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from action_lifecycle.engine import load_graph
-from action_lifecycle.fleet.operation_states import (
-    is_valid_transition,
-    OperationState,
-    predecessors,
-)
+from action_lifecycle.fleet import OperationStateMachine
+from action_lifecycle.fleet.operation_states import OperationState, predecessors
 from action_lifecycle.graphs.packaged import config_file
 import pytest
+
+is_valid_transition = OperationStateMachine.is_valid_transition
 
 REFERENCE = {
     'received': '',

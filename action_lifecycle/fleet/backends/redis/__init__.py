@@ -2,9 +2,3 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """The ledger of the fleet in Redis."""
-
-from .ledger import RedisLedger
-from .reader import RedisReader
-from .tasks import RedisTasks
-
-__all__ = ['RedisLedger', 'RedisReader', 'RedisTasks']

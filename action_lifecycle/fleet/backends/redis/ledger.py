@@ -27,7 +27,7 @@ from .keys import (
 )
 from .operations import RedisOperations
 from .reader import RedisReader
-from .requests import RedisRequests, submit
+from .requests import RedisRequests
 from .tasks import RedisTasks, valid_lease
 from ...errors import LedgerRefused
 from ...ledger import Cursor, REFUSALS, register_ledger, RETENTION
@@ -37,6 +37,7 @@ from ....journal.row import Row
 
 TRIMMED = 1000  # maximum rows per script, which blocks the server
 REMOVED = 500  # maximum number of keys removed at once
+MAX_STREAM = 100_000  # approximate maximum number of requests in a stream
 REBUILDING = 'rebuilding'
 """Value of the cursor's `seq` while the keys of a robot are removed."""
 _REFUSALS = {
@@ -100,16 +101,10 @@ class RedisLedger:
         """Remove all keys of the robot; returns their number."""
         with ledger_errors():
             gone = int(await self._fence(keys=[self._keys[1]], args=[REBUILDING]))
-            keys: list[str] = []
-            async for key in self.redis.scan_iter(
-                    match=robot_pattern(self.robot), count=REMOVED):
-                if key != self._keys[1]:
-                    keys.append(key)
-                if len(keys) == REMOVED:
-                    gone += int(await self.redis.unlink(*keys))
-                    keys.clear()
-            if keys:
-                gone += int(await self.redis.unlink(*keys))
+            found = [key async for key in self.redis.scan_iter(
+                match=robot_pattern(self.robot), count=REMOVED) if key != self._keys[1]]
+            for start in range(0, len(found), REMOVED):
+                gone += int(await self.redis.unlink(*found[start:start + REMOVED]))
             await self.redis.unlink(self._keys[1])
         return gone
 
@@ -158,7 +153,8 @@ class RedisLedger:
             return valid_lease(found, await self.redis.time())
 
     async def submit(self, stream: str, fields: Mapping[str, str]) -> str:
-        return await submit(self.redis, stream, fields)
+        with ledger_errors():
+            return str(await self.redis.xadd(stream, fields, maxlen=MAX_STREAM, approximate=True))
 
     def requests(self, stream: str, group: str, worker: str, min_idle: float) -> RedisRequests:
         return RedisRequests(self.redis, stream, group, worker, min_idle)

@@ -18,7 +18,6 @@ from typing import Any
 
 from .connection import ledger_errors, script_text
 from .keys import checkpoint, result, trace
-from ... import operation_states
 from ...checkpoints import Checkpoint, FIELDS, pack, TTL, unpack
 from ...operation_states import OperationState, predecessors
 
@@ -38,7 +37,11 @@ class OperationStateMachine:
     @classmethod
     def is_valid_transition(cls, current: str, target: str) -> bool:
         """Return whether a transition is allowed; False for an unknown state."""
-        return operation_states.is_valid_transition(current, target)
+        try:
+            return OperationState(current.upper()) in predecessors()[
+                OperationState(target.upper())]
+        except ValueError:
+            return False
 
     async def receive(self, trace_id: str, metadata: Mapping[str, Any] | None = None) -> bool:
         """Create an operation in state RECEIVED, for TTL s; False if it exists already."""

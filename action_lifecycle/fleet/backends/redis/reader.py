@@ -11,6 +11,7 @@ from typing import Any
 from .connection import connect_blocking, ledger_errors
 from .keys import robot_events, robot_meta
 from ...errors import LedgerError
+from ...ledger import Rows
 from ....journal.row import Row
 
 PAGE = 500
@@ -20,7 +21,7 @@ _COLUMN_TYPES: dict[str, Any] = {
     'ros_time': lambda text: float(text) if text else None, 'boot_time': float, 'wall_time': float}
 
 
-class RedisReader:
+class RedisReader(Rows):
     """
     Reads the ledger with the methods of JournalReader that a Projection needs.
 
@@ -29,16 +30,16 @@ class RedisReader:
 
     def __init__(self, url: str, robot: str = 'robot') -> None:
         self._redis = connect_blocking(url)
-        self._robot = robot
+        self.robot = robot
 
     def last_seq(self) -> int:
         """Return the sequence number of the last row; 0 if there is none."""
-        key = robot_meta(self._robot)
+        key = robot_meta(self.robot)
         with ledger_errors():
             found = self._redis.hget(key, 'seq') or '0'
         if not found.isdecimal():
             raise LedgerError(
-                f"ledger of robot '{self._robot}': key {key} has seq '{found}', expected a "
+                f"ledger of robot '{self.robot}': key {key} has seq '{found}', expected a "
                 'number: it is being rebuilt, or something else wrote to it')
         return int(found)
 
@@ -51,7 +52,7 @@ class RedisReader:
             ('flow_id', flow_id), ('action_id', action_id), ('kind', kind)) if value is not None}
         while True:
             with ledger_errors():
-                page = self._redis.xrange(robot_events(self._robot), f'{after + 1}-0', count=PAGE)
+                page = self._redis.xrange(robot_events(self.robot), f'{after + 1}-0', count=PAGE)
             for entry, fields in page:
                 row = self._row(entry, fields)
                 after = row.seq
@@ -65,13 +66,6 @@ class RedisReader:
             if len(page) < PAGE:
                 return
 
-    def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
-        """Yield the rows above `after`, in order; raises LedgerError for a damaged row."""
-        for row in self.rows(after=after, limit=limit):
-            if fault := row.fault():
-                raise LedgerError(f"ledger of robot '{self._robot}': row {row.seq} {fault}")
-            yield row
-
     def _row(self, entry: str, fields: Mapping[str, str]) -> Row:
         try:
             row = Row._make(
@@ -80,7 +74,7 @@ class RedisReader:
                 return row
         except (KeyError, ValueError):
             pass
-        raise LedgerError(f'ledger: entry {entry} of key {robot_events(self._robot)} is no row of '
+        raise LedgerError(f'ledger: entry {entry} of key {robot_events(self.robot)} is no row of '
                           'a journal: something else has written it')
 
     def close(self) -> None:

@@ -12,16 +12,9 @@ from typing import Any
 from .connection import ledger_errors, script_text
 from .keys import dead_letters
 
-MAX_STREAM = 100_000
 BLOCK = 1.0  # maximum time (s) of a blocking read; below the connection's timeout
 
 Entry = tuple[str, Mapping[str, str]]
-
-
-async def submit(redis: Any, stream: str, fields: Mapping[str, str]) -> str:
-    """Add a request to a stream with about MAX_STREAM entries at most; returns its id."""
-    with ledger_errors():
-        return str(await redis.xadd(stream, fields, maxlen=MAX_STREAM, approximate=True))
 
 
 class RedisRequests:

@@ -44,11 +44,10 @@ class RedisTasks:
     ) -> bool:
         return self._run('put', session, task_id, holder, status.value, reason) == 1
 
-    def lease(self, session: str, task_id: str) -> Lease | None:
+    def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
         with ledger_errors():
             found = self._redis.hgetall(session_lease(session, task_id))
-            valid = valid_lease(found, self._redis.time())
-        return None if valid is None else valid[0]
+            return valid_lease(found, self._redis.time())
 
     def tasks(self, session: str) -> dict[str, LedgerTask]:
         with ledger_errors():
