@@ -14,22 +14,6 @@ from ..graphs.machine import Machine
 POLL = 'poll'
 
 
-class WorkProgress(Protocol):
-    """The progress of work."""
-
-    @property
-    def total(self) -> int:
-        """Return the number of known tasks."""
-
-    @property
-    def done(self) -> int:
-        """Return the number of tasks done."""
-
-    @property
-    def fraction(self) -> float:
-        """Return the progress from 0 to 1; it never decreases."""
-
-
 class InvokedWork(Protocol):
     """The work of states of type `invoker`; `Invoker` implements it."""
 
@@ -37,16 +21,16 @@ class InvokedWork(Protocol):
     def error(self) -> str:
         """Return the error of the last work; '' if it did not fail."""
 
-    def poll(self) -> WorkProgress | None:
+    def poll(self) -> Any:
         """Return the progress of the running work; None if there is none."""
 
 
 class Reply(NamedTuple):
-    """The response to an event of the user."""
+    """The response to an event of the user; `progress` is that of the running work, or None."""
 
     output: str
     next_events: tuple[str, ...]
-    progress: WorkProgress | None
+    progress: Any
     error: str
 
 
@@ -75,19 +59,15 @@ class Conversation:
         Raises the errors of `Machine.fire`, such as `TransitionNotAllowed`.
         """
         with self._turn:
-            if event == POLL:
-                return self._reply(after_event=False)
-            self._machine.fire(event, actor_input=actor_input, sender='user')
-            return self._reply(after_event=True)
+            if event != POLL:
+                self._machine.fire(event, actor_input=actor_input, sender='user')
+            progress = self._work.poll() if self._work is not None else None
+            if progress is not None:
+                output = '' if event == POLL else self._dialogue.output
+                return Reply(output, (POLL,), progress, '')
+            error = self._work.error if self._work is not None else ''
+            return Reply(self._dialogue.output, self._machine.possible_events(), None, error)
 
     def poll(self) -> Reply:
         """Return the current output, progress and possible events."""
         return self.send(POLL)
-
-    def _reply(self, after_event: bool) -> Reply:
-        progress = self._work.poll() if self._work is not None else None
-        error = self._work.error if self._work is not None else ''
-        if progress is not None:
-            output = self._dialogue.output if after_event else ''
-            return Reply(output, (POLL,), progress, '')
-        return Reply(self._dialogue.output, self._machine.possible_events(), None, error)

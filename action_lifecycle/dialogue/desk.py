@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 import logging
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 import uuid
 
 from .questions import said_by_person, worded
@@ -50,6 +50,13 @@ class OpenRequest:
     deadline: float  #: ROS time in s; 0: none
     answer: Callable[[str, str], None]
     expired: Callable[[], None]
+
+    def end(self, answer: str, actor: str) -> None:
+        """Pass the answer to the one who asked; '' if there was none in time."""
+        if answer:
+            self.answer(answer, actor)
+        else:
+            self.expired()
 
 
 class Listener:
@@ -103,18 +110,20 @@ class OperatorDesk:
     ) -> _Asked:
         """Ask a question, see `lifecycle.ports.Operator`; returns its handle."""
         before = self._read.pop((question.flow_id, question.action_id, question.key), None)
-        if before is not None and before.answer is not None:
-            answer(*before.answer)
-            return _Asked(self, before.id)
-        if before is not None and before.expired:
-            expired()
-            return _Asked(self, before.id)
-        request = self._new(question, answer, expired) if before is None else OpenRequest(
-            before.id, replace(question, text=before.text), before.asked_at, before.deadline,
-            answer, expired)
+        passed = 0.0
+        if before is None:
+            request = self._new(question, answer, expired)
+        else:
+            asked, row = before.note, before.row
+            request = OpenRequest(asked.id, replace(question, text=asked.text),
+                                  row.ros_time or 0.0, asked.deadline, answer, expired)
+            if before.end is not None:
+                request.end(*before.end)
+                return _Asked(self, request.id)
+            if self.journal is not None:
+                passed = self.journal.elapsed_since(row)
         self.open[request.id] = request
         if question.timeout:
-            passed = 0.0 if before is None else before.elapsed()
             self._timers[request.id] = self.clock.call_later(
                 max(0.0, question.timeout - passed), lambda: self._time_is_up(request))
         self.changed()
@@ -162,10 +171,7 @@ class OperatorDesk:
     def _answered(self, request: OpenRequest, answer: str, actor: str, comment: str) -> None:
         self._close(request, _how_it_ended(request.id, answer, actor))
         self._listener(request).answered(request, answer, actor, comment)
-        if answer:
-            request.answer(answer, actor)
-        else:
-            request.expired()
+        request.end(answer, actor)
 
     def _time_is_up(self, request: OpenRequest) -> None:
         if request.id not in self.open:
@@ -219,26 +225,21 @@ class OperatorDesk:
         if not row.event.startswith('question_'):
             return
         try:
-            self._take_back(row, row.data)
+            self._take_back(row)
         except Exception as error:  # rows may be damaged
             self.log.error(
                 'row %d of the journal (%s of %s/%s) is left out, the question is asked again: %r',
                 row.seq, row.event, row.flow_id, row.action_id, error)
 
-    def _take_back(self, row: Row, data: Mapping[str, Any]) -> None:
+    def _take_back(self, row: Row) -> None:
         if row.event == 'question_asked':
-            asked = read_back(_AskedNote, data)
-            self._read[row.flow_id, row.action_id, asked.key] = _EarlierQuestion(
-                asked.id, asked.text, row.ros_time or 0.0, asked.deadline,
-                lambda: self.journal.elapsed_since(row) if self.journal else 0.0)
+            asked = read_back(_AskedNote, row.data)
+            self._read[row.flow_id, row.action_id, asked.key] = _EarlierQuestion(asked, row)
             return
-        end = read_back(_EndNote, data)
+        end = read_back(_EndNote, row.data)
         for before in self._read.values():
-            if before.id == end.id:
-                if end.answer:
-                    before.answer = end.answer, row.actor
-                else:
-                    before.expired = True
+            if before.note.id == end.id:
+                before.end = end.answer, row.actor
         self._remember(end.id, _how_it_ended(end.id, end.answer, row.actor))
 
 
@@ -266,13 +267,9 @@ class _EndNote(StrictModel):
 class _EarlierQuestion:
     """A question from before a restart."""
 
-    id: str  # noqa: A003
-    text: str
-    asked_at: float
-    deadline: float
-    elapsed: Callable[[], float]
-    answer: tuple[str, str] | None = None
-    expired: bool = False
+    note: _AskedNote
+    row: Row
+    end: tuple[str, str] | None = None  #: answer ('' for none) and actor
 
 
 def _how_it_ended(request_id: str, answer: str, actor: str) -> tuple[ErrorCode, str]:
@@ -283,12 +280,11 @@ def _how_it_ended(request_id: str, answer: str, actor: str) -> tuple[ErrorCode, 
     return ErrorCode.DEADLINE_EXCEEDED, f"request '{request_id}': the time is up{taken}"
 
 
-class _Asked:
+class _Asked(NamedTuple):
     """The handle of an open question."""
 
-    def __init__(self, desk: OperatorDesk, request_id: str) -> None:
-        self._desk = desk
-        self._request_id = request_id
+    desk: OperatorDesk
+    request_id: str
 
     def cancel(self) -> None:
-        self._desk.withdraw(self._request_id)
+        self.desk.withdraw(self.request_id)

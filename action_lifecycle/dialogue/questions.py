@@ -29,24 +29,16 @@ def worded(
     question: Question, facts: Callable[[], Mapping[str, Any]], journal: Journal | None
 ) -> str:
     """Return the rendered question; if its template fails, the template, error and evidence."""
-    names = names_for(question, facts, journal)
+    names = {
+        **question.names, 'flow': question.flow_id, 'action': question.action_id,
+        'evidence': list(question.evidence), 'facts': known_facts(question.evidence, facts()),
+        'history': _history(question, journal)}
     try:
         text = as_text(render(question.text, names))
     except TemplateError as error:
         seen = '; '.join(map(evidence_in_words, question.evidence))
         text = f'{question.text}\n({error})' + (f'\n{seen}' if seen else '')
     return printable(text, MAX_QUESTION)
-
-
-def names_for(
-    question: Question, facts: Callable[[], Mapping[str, Any]], journal: Journal | None
-) -> dict[str, Any]:
-    """Return the names available in a question's template, with their values."""
-    return {
-        **question.names, 'flow': question.flow_id, 'action': question.action_id,
-        'evidence': list(question.evidence),
-        'facts': known_facts(question.evidence, facts()),
-        'history': _history(question, journal)}
 
 
 def known_facts(evidence: Sequence[Evidence], now: Mapping[str, Any]) -> dict[str, Any]:
