@@ -31,35 +31,25 @@ LAST_SNAPSHOT = f"""(SELECT max(seq) FROM (
 
 _OPENS = f"final = 0 AND kind NOT IN ('note', '{SNAPSHOT}')"
 
-_REMOVABLE = f"""
+REMOVABLE = f"""
 WITH open AS MATERIALIZED (
     SELECT seq, kind, flow_id, action_id FROM entry
     WHERE {_OPENS} AND seq IN ({LAST_OF_EACH})
 )
 SELECT seq, flow_id, action_id FROM entry
-WHERE seq <= ?
+WHERE seq <= :synced_to
 AND seq NOT IN (SELECT seq FROM open)
 AND (flow_id, action_id) NOT IN (SELECT flow_id, action_id FROM open WHERE action_id <> '')
 AND flow_id NOT IN (SELECT flow_id FROM open WHERE kind = 'flow')
-ORDER BY seq LIMIT ?
+ORDER BY seq LIMIT :limit
 """
 
 
 class Removal(NamedTuple):
-    """Rows to remove (seq, flow_id, action_id), planned when `last_seq` was the last row."""
+    """Rows to remove (seq, flow_id, action_id), planned after `last_seq` was the last row."""
 
     rows: list[tuple[int, str, str]]
     last_seq: int
-
-
-def plan_removal(reader: sqlite3.Connection, synced_to: int, limit: int) -> Removal:
-    """Return the first `limit` rows up to `synced_to` that can be removed."""
-    reader.execute('BEGIN')
-    try:
-        last_seq: int = reader.execute('SELECT ifnull(max(seq), 0) FROM entry').fetchone()[0]
-        return Removal(reader.execute(_REMOVABLE, (synced_to, limit)).fetchall(), last_seq)
-    finally:
-        reader.execute('ROLLBACK')
 
 
 def remove(

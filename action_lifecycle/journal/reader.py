@@ -18,8 +18,9 @@ import threading
 from typing import Any, NamedTuple, TYPE_CHECKING
 from urllib.parse import quote
 
-from .compaction import LAST_SNAPSHOT, plan_removal, Removal, SNAPSHOT
-from .row import damaged, JournalError, Row
+from .compaction import LAST_SNAPSHOT, REMOVABLE, Removal, SNAPSHOT
+from .row import ALTERED, damaged, JournalError, Row
+from .sqlite.files import identity
 from .sqlite.schema import (
     COLUMNS,
     LAST_INDEXED,
@@ -89,7 +90,7 @@ class JournalReader:
         try:
             with journal_errors(self.path):
                 require_current(self._connection, self.path)
-                self._identity = self._file_identity()
+                self._identity = identity(self.path)
         except BaseException:
             self._connection.close()
             raise
@@ -97,13 +98,9 @@ class JournalReader:
     def is_elsewhere(self) -> bool:
         """Whether the path no longer leads to the open file; then open it again."""
         try:
-            return self._file_identity() != self._identity
+            return identity(self.path) != self._identity
         except OSError:
             return True
-
-    def _file_identity(self) -> tuple[int, int]:
-        found = os.stat(self.path)
-        return found.st_dev, found.st_ino
 
     def last_seq(self) -> int:
         """Return the sequence number of the last row, 0 if there is none."""
@@ -120,17 +117,15 @@ class JournalReader:
         The rows are not verified; use `Row.intact` or `checked_rows` for that. Raises JournalError
         at a row with a field of a wrong type.
         """
-        for row in self._matching(flow_id, action_id, kind, after, limit):
-            if not row.intact() and (what := row.ill_formed()):
-                raise damaged(self.path, f'row {row.seq} {what}')
+        for row, fault in self.checked_rows(
+                flow_id=flow_id, action_id=action_id, kind=kind, after=after, limit=limit):
+            if fault not in ('', ALTERED):
+                raise damaged(self.path, f'row {row.seq} {fault}')
             yield row
 
     def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
-        """Yield the rows above `after`, in order; raises JournalError at one that is damaged."""
-        for row, fault in self.checked_rows(after=after, limit=limit):
-            if fault:
-                raise damaged(self.path, f'row {row.seq} {fault}')
-            yield row
+        """Return the rows above `after`, in order; raises JournalError at one that is damaged."""
+        return map(self._intact, self.checked_rows(after=after, limit=limit))
 
     def checked_rows(
         self, *, flow_id: str | None = None, action_id: str | None = None,
@@ -142,13 +137,6 @@ class JournalReader:
         Missing or replaced rows are only found in the chain of all rows, see `verify_journal`.
         Raises JournalError if SQLite can't continue.
         """
-        for row in self._matching(flow_id, action_id, kind, after, limit):
-            yield CheckedRow(row, row.fault())
-
-    def _matching(
-        self, flow_id: str | None, action_id: str | None, kind: str | None, after: int,
-        limit: int | None,
-    ) -> Iterator[Row]:
         wanted = {name: value for name, value in (
             ('flow_id', flow_id), ('action_id', action_id), ('kind', kind)) if value is not None}
         where = ''.join(f' AND {name} = :{name}' for name in wanted)
@@ -166,7 +154,7 @@ class JournalReader:
                 if row.seq <= after:
                     raise damaged(self.path, f'row {row.seq} follows row {after}')
                 after = row.seq
-                yield row
+                yield CheckedRow(row, row.fault())
             if len(found) < page:
                 return
             if limit is not None:
@@ -186,7 +174,7 @@ class JournalReader:
 
         Raises JournalError if one of them is damaged.
         """
-        return [self._intact(row) for row, _ in self.checked_open_rows(kind)]
+        return [self._intact(found) for found in self.checked_open_rows(kind)]
 
     def checked_open_rows(self, kind: str) -> list[CheckedRow]:
         """Return the same rows as `open_rows`, each with its fault."""
@@ -202,22 +190,22 @@ class JournalReader:
         Rows up to `through` in its data may have gaps; the ledger had all of them. A ledger with
         fewer rows copies the remaining rows and continues after `through`.
         """
-        for row, fault in self._last_snapshot():
-            if fault:
-                raise damaged(self.path, f'row {row.seq} {fault}')
-            return row
+        for found in self._last_snapshot():
+            return self._intact(found)
         return None
 
-    def require_intact(self, first: int, last: int) -> None:
-        """Raise JournalError if one of the rows from `first` to `last` is damaged."""
-        for row in self.intact_rows(after=first - 1):
-            if row.seq >= last:
-                return
-
     def plan_removal(self, synced_to: int, limit: int) -> Removal:
-        """Return the first `limit` rows up to `synced_to` that no open subject needs."""
-        with self._lock, journal_errors(self.path):
-            return plan_removal(self._connection, synced_to, limit)
+        """
+        Return the first `limit` rows up to `synced_to` that no open subject needs.
+
+        Raises JournalError if a row between them is damaged.
+        """
+        last_seq = self.last_seq()  # first, so that `remove` checks all rows that come after it
+        rows = self._ask(REMOVABLE, {'synced_to': synced_to, 'limit': limit})
+        for row in self.intact_rows(after=rows[0][0] - 1) if rows else ():
+            if row.seq >= rows[-1][0]:
+                break
+        return Removal(rows, last_seq)
 
     def close(self) -> None:
         """Close the file."""
@@ -231,8 +219,18 @@ class JournalReader:
         self.close()
 
     def _ask(self, sql: str, values: Mapping[str, Any] = {}) -> list[tuple[Any, ...]]:
+        """Return the result of a query; invalid UTF-8 in strings becomes U+FFFD."""
         with self._lock, journal_errors(self.path):
-            return ask(self._connection, sql, values)
+            try:
+                return self._connection.execute(sql, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if 'Could not decode' not in str(error):
+                    raise
+            self._connection.text_factory = lambda raw: raw.decode(errors='replace')
+            try:
+                return self._connection.execute(sql, values).fetchall()
+            finally:
+                self._connection.text_factory = str
 
     def _last_snapshot(self) -> list[CheckedRow]:
         found = map(Row._make, self._ask(
@@ -241,23 +239,8 @@ class JournalReader:
             '' if row.kind == SNAPSHOT else f"is of kind '{row.kind}', but the index has it as a "
             'snapshot')) for row in found]
 
-    def _intact(self, row: Row) -> Row:
-        if fault := row.fault():
+    def _intact(self, found: CheckedRow) -> Row:
+        row, fault = found
+        if fault:
             raise damaged(self.path, f'row {row.seq} {fault}')
         return row
-
-
-def ask(
-    connection: sqlite3.Connection, sql: str, values: Mapping[str, Any] = {}
-) -> list[tuple[Any, ...]]:
-    """Return the result of a query; invalid UTF-8 in strings becomes U+FFFD."""
-    try:
-        return connection.execute(sql, values).fetchall()
-    except sqlite3.OperationalError as error:
-        if 'Could not decode' not in str(error):
-            raise
-    connection.text_factory = lambda raw: raw.decode(errors='replace')
-    try:
-        return connection.execute(sql, values).fetchall()
-    finally:
-        connection.text_factory = str

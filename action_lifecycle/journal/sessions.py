@@ -31,7 +31,6 @@ from ..lifecycle.states import ActionOutcome, ActionState, ErrorCode, LedgerTask
 _LOG = logging.getLogger(__name__)
 
 RESTORED_AS = {
-    LedgerTaskStatus.PENDING: ActionState.ASSIGNED,
     LedgerTaskStatus.IN_PROGRESS: ActionState.IN_PROGRESS,
     LedgerTaskStatus.VALIDATING: ActionState.STATUS_VERIFICATION_REQUESTED,
     LedgerTaskStatus.BLOCKED: ActionState.PENDING,
@@ -128,20 +127,17 @@ class Sessions:
         if state == action.state:
             return
         step = transition_to(action.machine, state)
-        data: dict[str, Any] = {'cause': reason}
-        if step.event in ('execute', 'repeat_motion'):
-            data['goal_id'] = ''
-        elif step.event == 'motion_done':
-            data['ended'] = 0.0
-        elif step.event == 'confirmed':
-            data['evidence'] = evidence or []
-        elif step.event == 'receive_fallback':
-            data |= {'strategy': '', 'next_fallback': action.next_fallback}
-        elif step.event == 'receive_recipe':
-            data['fragment'] = {}
-        elif step.event == 'fail':
-            data |= {'error_code': error_code.name, 'error_msg': reason}
-        elif step.event == 'terminate':
+        details: dict[str, dict[str, Any]] = {
+            'execute': {'goal_id': ''},
+            'repeat_motion': {'goal_id': ''},
+            'motion_done': {'ended': 0.0},
+            'confirmed': {'evidence': evidence or []},
+            'receive_fallback': {'strategy': '', 'next_fallback': action.next_fallback},
+            'receive_recipe': {'fragment': {}},
+            'fail': {'error_code': error_code.name, 'error_msg': reason},
+        }
+        data = {'cause': reason, **details.get(step.event, {})}
+        if step.event == 'terminate':
             data['outcome'] = _outcome(action, step, outcome)
         try:
             action.machine.fire(step.event, expect=step.source, **data)

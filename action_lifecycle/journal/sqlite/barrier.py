@@ -106,24 +106,21 @@ class BarrierThread:
             self._safe = last
             self._delay = FIRST_DELAY
         except OSError as error:
-            self._fail(str(error))
-            self._try_again_later()
+            self._fail(error)
 
     def _recover(self) -> None:
         """Write all unsafe rows again; if that succeeds, syncs are valid again."""
         try:
             self._write_again(self._safe)
         except JournalError as error:
-            self._fail(str(error))
-            self._try_again_later()
+            self._fail(error)
         else:
             _log.warning('%s: all rows were written again after a failed sync', self._path)
             self._failure = None
 
-    def _try_again_later(self) -> None:
+    def _fail(self, error: Exception) -> None:
+        """Refuse barriers, and try again later."""
+        self._failure = JournalError(
+            f'{self._path}: rows from {self._safe + 1} on may not survive a power loss: {error}')
         self._again_at = time.monotonic() + self._delay
         self._delay = min(2 * self._delay, LONGEST_DELAY)
-
-    def _fail(self, reason: str) -> None:
-        self._failure = JournalError(
-            f'{self._path}: rows from {self._safe + 1} on may not survive a power loss: {reason}')

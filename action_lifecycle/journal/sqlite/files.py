@@ -16,6 +16,12 @@ WHAT_TO_DO = ('nothing is recorded any more; end this process, put the files bac
               'moved, then start it again')
 
 
+def identity(path: str) -> tuple[int, int]:
+    """Return device and inode of the file at `path`."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
 class JournalFiles:
     """
     Detects that the database or its WAL was deleted, renamed or replaced; sets `lost`.
@@ -28,7 +34,7 @@ class JournalFiles:
         self.lost = ''  #: what happened and what to do
         self._path = path
         self._wal = path + '-wal'
-        self._database = self._identity()
+        self._database = identity(path)
         self.wal = os.open(self._wal, os.O_RDWR | os.O_CLOEXEC)  #: a descriptor of the WAL file
         self._link = f'/proc/self/fd/{self.wal}'
         self._name = self._name_of_wal()
@@ -45,7 +51,7 @@ class JournalFiles:
 
     def _what_is_lost(self) -> str:
         try:
-            if self._identity() != self._database:
+            if identity(self._path) != self._database:
                 return f'{self._path}: the file was replaced by another one while in use'
             name = self._name_of_wal()
         except OSError as error:
@@ -54,10 +60,6 @@ class JournalFiles:
         if name != self._name:
             return f'{self._wal}: the file was deleted, renamed or replaced while in use'
         return ''
-
-    def _identity(self) -> tuple[int, int]:
-        found = os.stat(self._path)
-        return found.st_dev, found.st_ino
 
     def _name_of_wal(self) -> str:
         """

@@ -10,7 +10,6 @@ import threading
 import time
 
 from action_lifecycle.journal import Entry, Journal, JournalError, JournalReader, verify_journal
-from action_lifecycle.journal import reader as reader_module
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
@@ -106,7 +105,7 @@ def test_batches_remove_the_same_as_one_go(tmp_path, walk):
 def test_action_that_was_taken_up_again_during_compaction_keeps_its_rows(
         journal, path, walk, monkeypatch):
     rows = journal.append_many([*walk('again'), *walk('closed')])
-    plan = reader_module.plan_removal
+    plan = JournalReader.plan_removal
 
     def planned(*arguments):
         found = plan(*arguments)
@@ -115,7 +114,7 @@ def test_action_that_was_taken_up_again_during_compaction_keeps_its_rows(
             Entry('transition', 'flow', 'again', 2, 'reassign', 'terminated', 'assigned'))
         return found
 
-    monkeypatch.setattr('action_lifecycle.journal.reader.plan_removal', planned)
+    monkeypatch.setattr(JournalReader, 'plan_removal', planned)
     journal.compact(synced_to=journal.last_seq())
     assert [row.seq for row in journal.rows(action_id='again')] == [
         *(row.seq for row in rows[:6]), 13]
@@ -128,7 +127,7 @@ def test_appends_go_on_during_compaction(journal, path, walk, monkeypatch):
         journal.append_many(walk(f'action-{number}'))
     done = threading.Event()
     synced = journal.last_seq()
-    plan = reader_module.plan_removal
+    plan = JournalReader.plan_removal
 
     def planned(*arguments):
         before, deadline = journal.last_seq(), time.monotonic() + 30
@@ -143,7 +142,7 @@ def test_appends_go_on_during_compaction(journal, path, walk, monkeypatch):
         finally:
             done.set()
 
-    monkeypatch.setattr('action_lifecycle.journal.reader.plan_removal', planned)
+    monkeypatch.setattr(JournalReader, 'plan_removal', planned)
     thread = threading.Thread(target=compact)
     thread.start()
     during = 0
