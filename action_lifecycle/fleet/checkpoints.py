@@ -31,8 +31,6 @@ MAX_CHECKPOINT = 16 * 1024 * 1024
 FIELDS = ('schema_version', 'timestamp', 'payload_compressed', 'original_size')
 """The fields that `unpack` needs."""
 
-_LEVEL = 6
-
 
 class Checkpoint(NamedTuple):
     """The saved content, and when it was saved (s since 1970)."""
@@ -54,7 +52,7 @@ def pack(content: Mapping[str, Any]) -> dict[str, Any]:
     if len(text) > MAX_CHECKPOINT:
         raise CheckpointError(
             f'checkpoint: {len(text)} bytes of JSON, at most {MAX_CHECKPOINT} are allowed')
-    compressed = zlib.compress(text, _LEVEL)
+    compressed = zlib.compress(text)
     return {'schema_version': CHECKPOINT_SCHEMA_VERSION, 'timestamp': repr(time.time()),
             'payload_compressed': compressed, 'original_size': len(text),
             'compressed_size': len(compressed)}

@@ -27,6 +27,7 @@ from .loop_thread import end
 from .operation import Lost, Operation, OperationRequest
 from .operation_states import OperationState as State
 from ..documents.errors import LifecycleError
+from ..graphs.packaged import packaged_graph
 
 _LOG = logging.getLogger(__name__)
 
@@ -35,15 +36,6 @@ MIN_IDLE = 60.0
 """Time (s) without a renewal after which a worker counts as lost."""
 
 AGAIN = 1.0  # delay (s) after a server failure; polling period while not ready
-
-_TO_CLAIMED = {
-    State.RECEIVED: (State.QUEUED, State.CLAIMED),
-    State.PREPROCESSING: (State.QUEUED, State.CLAIMED),
-    State.QUEUED: (State.CLAIMED,),
-    State.ERRORED: (State.RETRYING, State.QUEUED, State.CLAIMED),
-    State.RETRYING: (State.QUEUED, State.CLAIMED),
-    State.RECLAIMED: (State.CLAIMED,),
-}
 
 
 class OperationWork(Protocol):
@@ -185,7 +177,7 @@ class OperationConsumer:
             return
         operation = Operation(self._operations, request, f'{self.name}:{request.tries}',
                               held_until=now + self._min_idle, moved=moved)
-        for target in _TO_CLAIMED.get(state, (State.RECLAIMED, State.CLAIMED)):
+        for target in _states_to_claimed(state):
             if not await self._operations.move(request.trace_id, target, {
                     **metadata, 'msg_id': request.message_id, 'fence': operation.fence,
                     'worker': self.name, 'attempt': request.tries}):
@@ -267,6 +259,12 @@ class OperationConsumer:
             'original_stream': self._stream, 'original_id': request.message_id,
             'trace_id': request.trace_id, 'error': error, 'attempt': request.tries,
             'data': json.dumps(dict(request.data)), 'time': repr(time.time())})
+
+
+def _states_to_claimed(state: State) -> list[State]:
+    """Return the states through which a worker claims an operation in `state`."""
+    path = packaged_graph('operation').path(state.value.lower(), 'claimed')
+    return [State(step.target.upper()) for step in path or ()] or [State.RECLAIMED, State.CLAIMED]
 
 
 async def submit(

@@ -237,6 +237,9 @@ class _Reader(Rows):
                  and action_id in (None, row.action_id) and kind in (None, row.kind)]
         yield from found[:limit]
 
+    def close(self) -> None:
+        """Do nothing; the storage stays."""
+
 
 class _Operations:
 
