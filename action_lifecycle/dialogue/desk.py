@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 import logging
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 import uuid
 
 from .questions import said_by_person, worded
@@ -72,16 +72,6 @@ class Listener:
         """Handle the withdrawal of a question."""
 
 
-class Listeners(Protocol):
-    """The listeners by flow."""
-
-    def of(self, flow_id: str) -> Listener | None:
-        """Return the listener of a flow; None if there is none."""
-
-    def read_back(self, row: Row) -> None:
-        """Restore the records of a listener from a note of its flow."""
-
-
 class OperatorDesk:
     """
     Keeps the open questions; calls `changed()` when one is added or closed.
@@ -98,7 +88,9 @@ class OperatorDesk:
         self.journal = journal
         self.facts = facts
         self.open: dict[str, OpenRequest] = {}
-        self.listeners: Listeners | None = None
+        self.listeners: Mapping[str, Listener] = {}  #: by flow
+        self.note_read: Callable[[Row], None] = lambda row: None
+        """Gets each note of a flow that is restored."""
         self.log = logging.getLogger('action_lifecycle')
         self._timers: dict[str, Handle] = {}
         self._closed: dict[str, tuple[ErrorCode, str]] = {}
@@ -192,8 +184,7 @@ class OperatorDesk:
             self._listener(request).withdrawn(request)
 
     def _listener(self, request: OpenRequest) -> Listener:
-        found = self.listeners.of(request.question.flow_id) if self.listeners is not None else None
-        return found or Listener()
+        return self.listeners.get(request.question.flow_id) or Listener()
 
     def _close(self, request: OpenRequest, how: tuple[ErrorCode, str]) -> None:
         self.open.pop(request.id)
@@ -220,8 +211,7 @@ class OperatorDesk:
 
     def read_back(self, row: Row) -> None:
         """Restore a note of a flow from a journal row; invalid rows are logged and skipped."""
-        if self.listeners is not None:
-            self.listeners.read_back(row)
+        self.note_read(row)
         if not row.event.startswith('question_'):
             return
         try:

@@ -144,7 +144,8 @@ class FlowDialogues(Extension):
         self._clock = clock
         self._open: dict[str, FlowDialogue] = {}
         self._read: dict[str, deque[DialogueEntry]] = {}  #: entries of restored flows
-        desk.listeners = self
+        desk.listeners = self._open
+        desk.note_read = self._read_back
 
     def began(self, run: FlowRun) -> None:
         """Start the dialogue of a flow, or resume it after a restart."""
@@ -154,11 +155,7 @@ class FlowDialogues(Extension):
         if not entries:
             talk.fire('begin', run.origin.get('request'))
 
-    def of(self, flow_id: str) -> FlowDialogue | None:
-        """Return the dialogue of a running flow."""
-        return self._open.get(flow_id)
-
-    def read_back(self, row: Row) -> None:
+    def _read_back(self, row: Row) -> None:
         """Restore an entry of a flow's dialogue."""
         if row.event == EVENT:
             self._read.setdefault(row.flow_id, deque(maxlen=MAX_ENTRIES)).extend(entries_of([row]))
