@@ -58,14 +58,9 @@ def beyond_limits(node: Node, facts: FactSet, step: MotionStep, goal: Any) -> It
             yield from limit_faults(goal, limits)
 
 
-def action_servers(node: Node) -> dict[str, list[str]]:
-    """Return the types of all visible action servers by full name."""
-    return dict(get_action_names_and_types(node))
-
-
 def missing_servers(node: Node, steps: Collection[MotionStep]) -> set[str]:
     """Return the servers of these steps that are not visible yet."""
-    seen = action_servers(node)
+    seen = dict(get_action_names_and_types(node))
     return {step.server for step in steps  # step_faults reports invalid names
             if TOPIC.match(step.server) and full_name(node, step.server) not in seen}
 
@@ -87,7 +82,7 @@ def step_faults(
     except ValueError as error:
         yield fault('server', f"server '{step.server}': {error}")
         return
-    seen = action_servers(node)
+    seen = dict(get_action_names_and_types(node))
     if name not in seen:
         yield fault('server', f"no action server '{step.server}'"
                     + nearest(name, seen) + f" (seen: {', '.join(sorted(seen)) or 'none'})")

@@ -29,7 +29,7 @@ from ...ros.conversions.motion import (
     steps_from,
 )
 from ...ros.node.lifecycle_node import ManagedNode
-from ...ros.node.timers import sleep
+from ...ros.node.timers import settle, sleep
 from ...world.condition import WatchOutcome, WatchResult
 from ...world.evidence import Evidence
 from ...world.watches import combined, Watch
@@ -50,15 +50,15 @@ class ConditionServer:
         self._unpublished: set[str] = set()  #: unpublished topics that were logged
         self._open: dict[bytes, Any] = {}
         node.add_action_server(
-            ConfirmOutcome, '~/confirm_outcome', self._confirm, accept=facts.timed,
-            cancel=self._cancel)
+            ConfirmOutcome, '~/confirm_outcome', self._confirm,
+            accept=lambda goal: node.timed(), cancel=self._cancel)
         node.add_service(Evaluate, '~/evaluate', self._evaluate)
         node.add_service(Check, '~/check', self._check)
 
     def cancel_all(self) -> None:
         """Interrupt all open confirmations."""
         for answered in list(self._open.values()):
-            _once(answered, None)
+            settle(answered)
 
     async def _confirm(self, handle: Any) -> ConfirmOutcome.Result:
         answered: Any = Future()
@@ -70,14 +70,14 @@ class ConditionServer:
             release = self._facts.hold(
                 self._facts.model.topics(request.conditions, request.parameters))
             watch = self._facts.model.confirm(
-                request.conditions, self._node.now(), lambda result: _once(answered, result),
+                request.conditions, self._node.now(), lambda result: settle(answered, result),
                 after=request.after or -1.0, names=request.parameters,
                 on_update=lambda watch: feedback.changed() if feedback is not None else None)
             self._facts.changed()
             feedback = GoalFeedback(
                 self._node, handle, self._open, lambda: self._feedback_of(watch))
             if handle.is_cancel_requested:
-                _once(answered, None)
+                settle(answered)
             result: WatchResult | None = await answered
             watch.cancel()
         except LifecycleError as error:
@@ -118,12 +118,12 @@ class ConditionServer:
     def _cancel(self, handle: Any) -> None:
         answered = self._open.get(bytes(handle.goal_id.uuid))
         if answered is not None:
-            _once(answered, None)
+            settle(answered)
 
     async def _evaluate(
         self, request: Evaluate.Request, response: Evaluate.Response
     ) -> Evaluate.Response:
-        if not self._facts.timed():
+        if not self._node.timed():
             response.error_code = int(ErrorCode.NOT_READY)
             response.error_msg = 'there is no time yet: nothing has come on /clock'
             return response
@@ -139,8 +139,8 @@ class ConditionServer:
         release = self._facts.hold(model.topics(conditions, parameters))
         answered: Any = Future()
         try:
-            model.until_known(conditions, self._node.now(), lambda result: _once(
-                answered, result), names=parameters)
+            model.until_known(
+                conditions, self._node.now(), answered.set_result, names=parameters)
             self._facts.changed()
             result: WatchResult = await answered
         finally:
@@ -173,8 +173,3 @@ class ConditionServer:
                 f"a flow needs topic '{topic}', and nobody publishes it yet")
         self._unpublished |= topics.unpublished
         return response
-
-
-def _once(future: Any, result: Any) -> None:
-    if not future.done():
-        future.set_result(result)

@@ -35,10 +35,7 @@ LATE = 0.05  #: maximum delay (s) of a due evaluation of a hold; a later one res
 class Facts:
     """Passes messages to the model when they arrive, and the time when a deadline is due."""
 
-    def __init__(
-        self, node: ManagedNode, facts: FactSet, *, rate: float, linger: float,
-        on_trouble: Callable[[], None],
-    ) -> None:
+    def __init__(self, node: ManagedNode, facts: FactSet) -> None:
         # steps of simulated time may be longer than LATE
         simulated = node.get_parameter('use_sim_time').value
         self.model = WorldModel(facts, late=math.inf if simulated else LATE)
@@ -47,14 +44,13 @@ class Facts:
             keep_memory()
         self._alarm = Alarm(node, self._advance, ros_time=True)
         self.subscriptions = Subscriptions(
-            node, self._needs(facts), linger=linger, on_trouble=on_trouble)
+            node, self._needs(facts), linger=lambda: node.parameter('linger'))
         readers = self.subscriptions.readers
         self.names = Topics({topic: reader.name for topic, reader in readers.items()},
                             lambda topic: readers[topic].why_silent() if topic in readers else '')
         self._publisher = node.add_publisher(msg.WorldState, '~/facts', state_qos())
         self._declared = node.add_publisher(msg.WorldState, '~/declared_facts', state_qos())
         self._last: list[msg.Fact] = []
-        self.set_rate(rate)
         self._timer: Timeout | None = None
         self.hold(facts.topics(name for name, fact in facts.items() if fact.spec.always))
 
@@ -68,10 +64,6 @@ class Facts:
             yield TopicNeed(topic, type_name, qos, functools.partial(self._take, topic),
                             max_rate=max(rates, default=0.0) if all(rates) else 0.0)
 
-    def set_rate(self, rate: float) -> None:
-        """Publish ~/facts at most at `rate` (Hz)."""
-        self._period = 1.0 / rate
-
     def declare(self) -> None:
         """Publish all facts of the file on ~/declared_facts, with the JSON Schema of each."""
         facts = self.model.facts
@@ -80,10 +72,6 @@ class Facts:
                      value_json=json.dumps(schema_of_kind(facts.kinds[name])))
             for name, fact in facts.items()
             for topic in [fact.topic if isinstance(fact, TopicFact) else '']]))
-
-    def timed(self, goal: Any = None) -> bool:
-        """Return whether ROS time is known; before, no goal is accepted."""
-        return self._node.timed()
 
     def changed(self) -> None:
         """Set the alarm to the next deadline; to be called after a new watch or sample."""
@@ -136,7 +124,8 @@ class Facts:
         """Publish ~/facts periodically while a topic is subscribed."""
         read = self._read()
         self._publish(read)
-        self._timer = Timeout(self._node, self._period, self._publish_regularly) if read else None
+        period = 1.0 / self._node.parameter('facts_rate')
+        self._timer = Timeout(self._node, period, self._publish_regularly) if read else None
 
     def _read(self) -> set[str]:
         """Return the subscribed topics."""

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 import uuid
 
 from rclpy.task import Future
 from rosidl_runtime_py.convert import message_to_ordereddict
 
 from .check import beyond_limits
-from .unmet_conditions import Topics, unmet_text
+from .facts import Facts
+from .safety_guard import SafetyGuard
+from .unmet_conditions import unmet_text
 from ...documents.errors import DocumentError, LifecycleError
 from ...lifecycle.ports import Condition, MotionRequest, MotionResult, MotionStep
 from ...lifecycle.states import ErrorCode
@@ -26,33 +28,12 @@ from ...ros.calls.motion_client import GoalEnd, MotionClient, MotionGoal
 from ...ros.interfaces.message_fields import fill, LATER, resolve
 from ...ros.interfaces.types import action_class
 from ...ros.node.lifecycle_node import ManagedNode
-from ...ros.node.timers import sleep, Timeout
+from ...ros.node.timers import settle, sleep, Timeout
 from ...world.condition import WatchOutcome, WatchResult
 from ...world.evidence import Evidence, TruthValue
-from ...world.model import WorldModel
-from ...world.safety.safety import Safety, SafetyStatus
+from ...world.safety.safety import Safety
 
 POLL = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal
-
-
-class Bridge(Protocol):
-    """What a motion needs from the node."""
-
-    node: ManagedNode
-    model: WorldModel
-    topics: Topics
-
-    def client(self, server: str, type_name: str) -> MotionClient:
-        """Return the client of a server."""
-
-    def model_changed(self) -> None:
-        """Set the alarm for the model's next deadline."""
-
-    def safety_trouble(self) -> SafetyStatus | None:
-        """Return why no motion may start; None if one may."""
-
-    def note_motion(self) -> None:
-        """Record that something may move from now on."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +56,16 @@ class MotionProgress:
 class BridgeMotion:
     """A running motion; `done` is a future of its MotionResult."""
 
-    def __init__(self, bridge: Bridge, request: MotionRequest) -> None:
+    def __init__(
+        self, node: ManagedNode, facts: Facts, guard: SafetyGuard, request: MotionRequest
+    ) -> None:
         self.request = request
         self.done: Any = Future()
         self.progress = MotionProgress()
         self.on_progress: list[Callable[..., None]] = []  #: called with at_once=True or False
-        self._bridge = bridge
+        self._node = node
+        self._facts = facts
+        self._guard = guard
         self._goal: MotionGoal | None = None
         self._stop: _Stop | None = None
         self._sent = False
@@ -102,14 +87,14 @@ class BridgeMotion:
                 self._guard_resumed()
             await self._until_known()
             if self._stop is None and self.request.maintain:
-                maintain = self._bridge.model.maintain(
-                    self.request.maintain, self._bridge.node.now(), self._violated,
+                maintain = self._facts.model.maintain(
+                    self.request.maintain, self._node.now(), self._violated,
                     names=self.request.parameters)
-                self._bridge.model_changed()
+                self._facts.changed()
             if resume:
                 await self._follow()
             else:
-                await self._steps(0)
+                await self._steps()
             if self._stop is not None or not self._result.stopped:
                 await self._confirm_stop()
         except LifecycleError as error:
@@ -125,7 +110,7 @@ class BridgeMotion:
             for timeout in (self._deadline, self._unguarded):
                 if timeout is not None:
                     timeout.cancel()
-            self._result.ended = self._result.ended or self._bridge.node.now()
+            self._result.ended = self._result.ended or self._node.now()
             self.done.set_result(self._result)
         return self._result
 
@@ -133,37 +118,35 @@ class BridgeMotion:
         """Stop the motion; only the first call has an effect."""
         if self._stop is not None or self.done.done():
             return
-        self._stop = _Stop(code, message, self._bridge.node.now(), evidence)
-        self._deadline = Timeout(
-            self._bridge.node, self.request.stop_timeout, self._stop_time_is_up)
-        _once(self._known, None)
+        self._stop = _Stop(code, message, self._node.now(), evidence)
+        self._deadline = Timeout(self._node, self.request.stop_timeout, self._stop_time_is_up)
+        settle(self._known)
         if self._goal is not None:
             self._goal.cancel()
 
     # -- the steps
 
-    async def _steps(self, first: int) -> None:
-        for index in range(first, len(self.request.steps)):
-            step = self.request.steps[index]
-            limit = self._bridge.node.steady() + step.server_timeout
+    async def _steps(self) -> None:
+        for index, step in enumerate(self.request.steps):
+            limit = self._node.steady() + step.server_timeout
             goal = None
-            while goal is None or self._bridge.safety_trouble() is not None:
+            while goal is None or self._guard.trouble() is not None:
                 if not await self._until_ready(index, limit):
                     return
                 self._set_progress(index, 'waiting_for_server')
                 goal = await self._filled(step)
                 if goal is None or self._stop is not None:
                     return
-            self._bridge.note_motion()
+            self._guard.note_motion(True)
             if not self._record_end(await self._run_step(index, step, goal)):
                 return
         self._result.outcome = 'executed'
 
     async def _until_ready(self, index: int, limit: float) -> bool:
         """Wait for safety to be READY until `limit` (steady time, s); returns whether it is."""
-        node = self._bridge.node
+        node = self._node
         while self._stop is None:
-            trouble = self._bridge.safety_trouble()
+            trouble = self._guard.trouble()
             if trouble is None:
                 return True
             if trouble.state is Safety.STOPPED or node.steady() >= limit:
@@ -178,9 +161,12 @@ class BridgeMotion:
 
     async def _run_step(self, index: int, step: MotionStep, goal: Any | None) -> GoalEnd:
         """Send the goal of a step (None: follow the one already sent) and await its end."""
-        client = self._bridge.client(step.server, step.type)
+        node = self._node
+        client: MotionClient = node.keep(  # so that discovery happens once
+            ('motion', step.server, step.type),
+            lambda: MotionClient(node, step.server, step.type))
         motion = MotionGoal(
-            self._bridge.node, client, uuid.uuid5(self._goal_id, str(index)),
+            node, client, uuid.uuid5(self._goal_id, str(index)),
             server_timeout=step.server_timeout,
             on_state=lambda state: self._entered(index, step, state, goal),
             on_feedback=lambda feedback: self._set_progress(index, self.progress.state, feedback))
@@ -202,7 +188,7 @@ class BridgeMotion:
         """Publish a state of the step, with the goal when sent; starts the step's timeout."""
         if self._limit is None and step.timeout > 0 and state in ('sent', 'executing'):
             self._limit = Timeout(
-                self._bridge.node, step.timeout, lambda: self.stop(
+                self._node, step.timeout, lambda: self.stop(
                     ErrorCode.MOTION_TIMEOUT, f"server '{step.server}' gave no result within "
                     f'{step.timeout:g} s'), ros_time=True)
         self._set_progress(index, state, goal if state == 'sent' else None)
@@ -224,7 +210,7 @@ class BridgeMotion:
 
     async def _filled(self, step: MotionStep) -> Any | None:
         """Return the goal message with the current facts filled in; None if it can't be sent."""
-        node, model = self._bridge.node, self._bridge.model
+        node, model = self._node, self._facts.model
         limit = node.steady() + max(step.server_timeout, POLL)
         while True:
             missing: list[str] = []
@@ -265,17 +251,17 @@ class BridgeMotion:
         A bridge that has just started has not received its safety topics yet.
         """
         def stop_unless_ready() -> None:
-            trouble = self._bridge.safety_trouble()
+            trouble = self._guard.trouble()
             if trouble is not None:
                 self.stop(trouble.code, trouble.message)
 
-        self._bridge.note_motion()
-        trouble = self._bridge.safety_trouble()
+        self._guard.note_motion(True)
+        trouble = self._guard.trouble()
         if trouble is not None and trouble.state is Safety.STOPPED:
             self.stop(trouble.code, trouble.message)
         elif trouble is not None:
             patience = max(step.server_timeout for step in self.request.steps)
-            self._unguarded = Timeout(self._bridge.node, patience, stop_unless_ready)
+            self._unguarded = Timeout(self._node, patience, stop_unless_ready)
 
     async def _follow(self) -> None:
         """
@@ -306,22 +292,22 @@ class BridgeMotion:
     async def _until_known(self) -> None:
         """Wait until the `maintain` conditions are known, at most their time limit."""
         if self.request.maintain:
-            watch = self._bridge.model.until_known(
-                self.request.maintain, self._bridge.node.now(),
-                lambda result: _once(self._known, result), names=self.request.parameters)
-            self._bridge.model_changed()
+            watch = self._facts.model.until_known(
+                self.request.maintain, self._node.now(),
+                lambda result: settle(self._known, result), names=self.request.parameters)
+            self._facts.changed()
             await self._known
             watch.cancel()
 
     def _violated(self, result: WatchResult) -> None:
         broken = [entry for entry in result.evidence if entry.verdict is not TruthValue.TRUE]
         self.stop(ErrorCode.MAINTAIN_VIOLATED,
-                  'not maintained: ' + unmet_text(broken, self._bridge.topics), result.evidence)
+                  'not maintained: ' + unmet_text(broken, self._facts.names), result.evidence)
 
     # -- stopping
 
     def _stop_time_is_up(self) -> None:
-        _once(self._too_late, None)
+        settle(self._too_late)
         if self._goal is not None:
             self._goal.give_up()
 
@@ -339,9 +325,9 @@ class BridgeMotion:
         if self.request.stopped is not None and not self._too_late.done():
             if self._deadline is None:
                 self._deadline = Timeout(
-                    self._bridge.node, self.request.stop_timeout, self._stop_time_is_up)
+                    self._node, self.request.stop_timeout, self._stop_time_is_up)
             result.stopped, why = await self._sensors_confirm_stop(
-                self.request.stopped, self._bridge.node.now() if stop is None else stop.asked)
+                self.request.stopped, self._node.now() if stop is None else stop.asked)
         else:
             why = 'the server gave no word'
         if not result.stopped:
@@ -350,20 +336,20 @@ class BridgeMotion:
                 result.error_code = ErrorCode.STOP_UNCONFIRMED
 
     async def _sensors_confirm_stop(self, condition: Condition, after: float) -> tuple[bool, str]:
-        model, node = self._bridge.model, self._bridge.node
+        model, node = self._facts.model, self._node
         judged: Any = Future()
         patient = Condition('stopped', condition.expression, condition.hold,
                             condition.hold + 3600.0, condition.max_age)
-        watch = model.confirm([patient], node.now(), lambda result: _once(judged, result),
+        watch = model.confirm([patient], node.now(), lambda result: settle(judged, result),
                               after=after, names=self.request.parameters)
-        self._bridge.model_changed()
-        self._too_late.add_done_callback(lambda future: _once(judged, None))
+        self._facts.changed()
+        self._too_late.add_done_callback(lambda future: settle(judged))
         result = await judged
         watch.cancel()
         if result is None:
-            return False, unmet_text(watch.evidence(node.now()), self._bridge.topics)
+            return False, unmet_text(watch.evidence(node.now()), self._facts.names)
         return result.outcome is WatchOutcome.CONFIRMED, unmet_text(
-            result.evidence, self._bridge.topics)
+            result.evidence, self._facts.names)
 
     # -- helpers
 
@@ -378,8 +364,3 @@ class BridgeMotion:
             self.progress = MotionProgress(step, state, feedback)
             for publish in self.on_progress:
                 publish(at_once=new)
-
-
-def _once(future: Any, result: Any) -> None:
-    if not future.done():
-        future.set_result(result)

@@ -18,18 +18,15 @@ from ..shared.heartbeat import GoalFeedback
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import MotionRequest, MotionResult
 from ...lifecycle.states import ErrorCode
-from ...ros.calls.motion_client import MotionClient
 from ...ros.conversions.basic import from_uuid, to_json
 from ...ros.conversions.motion import motion_request_from, motion_result_to
 from ...ros.interfaces.message_fields import LATER, resolve
 from ...ros.node.diagnostics import Health, OK
 from ...ros.node.lifecycle_node import ManagedNode
-from ...world.condition import compile_condition, compile_over, condition_faults
+from ...world.condition import compile_over, condition_faults
 from ...world.expressions.constant_values import ConditionParameters
 from ...world.facts.facts import FactSet
 from ...world.facts.facts_file import TOPIC
-from ...world.model import WorldModel
-from ...world.safety.safety import SafetyStatus
 
 REMEMBERED = 100  #: number of ended motions whose result a goal with `resume` still gets
 STOP_TIMEOUT = 3.0  #: s, if the request gives none
@@ -39,36 +36,14 @@ class MotionServer:
     """The running motions and those that ended last, by the caller's goal id."""
 
     def __init__(self, node: ManagedNode, facts: Facts, guard: SafetyGuard) -> None:
-        self.node = node
-        self.model: WorldModel = facts.model
-        self.topics = facts.names
+        self._node = node
         self._facts = facts
         self._guard = guard
         self._motions: OrderedDict[str, BridgeMotion] = OrderedDict()
         self._handles: dict[bytes, BridgeMotion] = {}
         node.add_action_server(
-            ExecuteMotion, '~/execute_motion', self._execute, accept=facts.timed,
+            ExecuteMotion, '~/execute_motion', self._execute, accept=lambda goal: node.timed(),
             cancel=self._cancel)
-
-    # -- used by motions (motion.Bridge)
-
-    def client(self, server: str, type_name: str) -> MotionClient:
-        """Return the client of a server; it is kept, so that discovery happens once."""
-        client: MotionClient = self.node.keep(
-            ('motion', server, type_name), lambda: MotionClient(self.node, server, type_name))
-        return client
-
-    def model_changed(self) -> None:
-        """Set the alarm for the model's next deadline."""
-        self._facts.changed()
-
-    def safety_trouble(self) -> SafetyStatus | None:
-        """Return why no motion may start; None if one may."""
-        return self._guard.trouble()
-
-    def note_motion(self) -> None:
-        """Record that something may move: from now on a stale safety topic latches a stop."""
-        self._guard.note_motion(True)
 
     # -- called by the node
 
@@ -105,7 +80,7 @@ class MotionServer:
                     f'goal id {goal_id} was used before; it is not executed again')
         except LifecycleError as error:
             result = MotionResult(
-                'failed', self.node.now(), stopped=not goal.resume,
+                'failed', self._node.now(), stopped=not goal.resume,
                 error_code=ErrorCode.INVALID_REQUEST, error_msg=str(error))
         finally:
             self._handles.pop(bytes(handle.goal_id.uuid), None)
@@ -115,12 +90,12 @@ class MotionServer:
             handle.canceled()
         else:
             handle.abort()
-        return motion_result_to(result, self.topics)
+        return motion_result_to(result, self._facts.names)
 
     async def _run(self, handle: Any, goal: ExecuteMotion.Goal) -> MotionResult:
-        request = checked_request(goal, self.model.facts)
+        request = checked_request(goal, self._facts.model.facts)
         topics = self._topics(request)
-        motion = BridgeMotion(self, request)
+        motion = BridgeMotion(self._node, self._facts, self._guard, request)
         self._motions[request.goal_id] = motion
         while len(self._motions) > REMEMBERED:
             oldest, ended = next(iter(self._motions.items()))
@@ -152,7 +127,7 @@ class MotionServer:
         if handle.is_cancel_requested:
             motion.stop(ErrorCode.CANCELED, 'canceled')
         feedback = GoalFeedback(
-            self.node, handle, self._handles, lambda: _feedback_of(motion.progress))
+            self._node, handle, self._handles, lambda: _feedback_of(motion.progress))
         motion.on_progress.append(feedback.changed)
         return feedback
 
@@ -163,21 +138,19 @@ class MotionServer:
 
     def _topics(self, request: MotionRequest) -> set[str]:
         """Return the topics that the motion and its later confirmation need."""
-        facts = self.model.facts
+        model = self._facts.model
+        parameters = ConditionParameters.of(request.parameters)
         needed: set[str] = set()
 
         def note(text: str, path: str) -> Any:
-            parameters = ConditionParameters.of(request.parameters)
-            needed.update(compile_over(text, facts, parameters).names)
+            needed.update(compile_over(text, model.facts, parameters).names)
             return LATER
 
         for step in request.steps:
             resolve(step.goal, note)
         stopped = [request.stopped] if request.stopped else []
-        for condition in (*request.maintain, *request.confirm, *stopped):
-            needed.update(compile_condition(
-                condition.expression, facts, request.parameters).names)
-        return facts.topics(needed)
+        return model.facts.topics(needed.intersection(model.facts)) | model.topics(
+            [*request.maintain, *request.confirm, *stopped], parameters)
 
 
 def _feedback_of(progress: MotionProgress) -> ExecuteMotion.Feedback:

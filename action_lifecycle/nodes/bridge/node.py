@@ -60,9 +60,9 @@ class WorldModelBridge(ManagedNode):
         self.declare('stop_file', '', 'File that keeps a latched stop over a restart; empty: '
                      'none.')
         self.declare('facts_rate', 2.0, 'Maximum rate (Hz) of ~/facts.',
-                     dynamic=True, limits=(0.01, 100.0), changed=self._set_facts_rate)
+                     dynamic=True, limits=(0.01, 100.0))
         self.declare('linger', 10.0, 'Time (s) a topic stays subscribed after its last use.',
-                     dynamic=True, limits=(0.0, 3600.0), changed=self._set_linger)
+                     dynamic=True, limits=(0.0, 3600.0))
         self._motions: MotionServer | None = None
 
     def configure(self) -> None:
@@ -72,9 +72,8 @@ class WorldModelBridge(ManagedNode):
             raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
         self.claim_name()
         facts = load_facts(path, field_kind)
-        self._guard = SafetyGuard(self, facts, self._stop, self.parameter('stop_file'))
-        self._facts = Facts(self, facts, rate=self.parameter('facts_rate'),
-                            linger=self.parameter('linger'), on_trouble=self._report_trouble)
+        self._guard = SafetyGuard(self, facts, self._stop)
+        self._facts = Facts(self, facts)
         self._motions = MotionServer(self, self._facts, self._guard)
         self._questions = ConditionServer(self, self._facts)
         self.add_service(srv.ClearStop, '~/clear_stop', self._clear_stop)
@@ -105,14 +104,6 @@ class WorldModelBridge(ManagedNode):
             self._guard.destroy()
             self._motions = None
 
-    def _set_facts_rate(self, rate: float) -> None:
-        if self._motions is not None:
-            self._facts.set_rate(rate)
-
-    def _set_linger(self, seconds: float) -> None:
-        if self._motions is not None:
-            self._facts.subscriptions.linger = seconds
-
     def _stop(self, status: SafetyStatus) -> None:
         """Stop all motions, as safety has become STOPPED."""
         if self._motions is not None:
@@ -134,15 +125,7 @@ class WorldModelBridge(ManagedNode):
             self.get_logger().info(f'stop cleared by {request.actor}: {request.reason}')
         return response
 
-    def _report_trouble(self) -> None:
-        for trouble in self._facts.subscriptions.trouble():
-            self.get_logger().error(trouble)
-
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until a signal."""
     return run(WorldModelBridge, args=args)
-
-
-if __name__ == '__main__':
-    raise SystemExit(main())

@@ -34,14 +34,14 @@ class SafetyGuard:
     """
     Monitors the safety topics by steady time; calls `on_stop` when safety becomes STOPPED.
 
-    A latched stop is kept in the file `stop_file` (empty: none) until it is cleared. If the file
-    has a stop, the monitor starts as STOPPED.
+    A latched stop is kept in the file of the parameter `stop_file` until it is cleared. If the
+    file has a stop, the monitor starts as STOPPED.
     """
 
     def __init__(
-        self, node: ManagedNode, facts: FactSet, on_stop: Callable[[SafetyStatus], None],
-        stop_file: str = '',
+        self, node: ManagedNode, facts: FactSet, on_stop: Callable[[SafetyStatus], None]
     ) -> None:
+        stop_file = node.parameter('stop_file')
         self._node = node
         self._on_stop = on_stop
         self._file = StopFile(stop_file) if stop_file else None
@@ -59,8 +59,7 @@ class SafetyGuard:
             need = TopicNeed(spec.topic, spec.type, spec.qos,
                              node.guarded(functools.partial(self._take, spec),
                                           what=f'topic {spec.topic}'))
-            subscriptions = Subscriptions(
-                node, [need], linger=0.0, on_trouble=self._report_trouble)
+            subscriptions = Subscriptions(node, [need], linger=lambda: 0.0)
             subscriptions.hold([spec.topic])
             self._subscriptions.append(subscriptions)
             self._readers.append((spec, subscriptions.readers[spec.topic]))
@@ -99,7 +98,8 @@ class SafetyGuard:
 
     def health(self) -> Health:
         """Return the state for the diagnostics."""
-        status, troubles = self.status, self._troubles()
+        status = self.status
+        troubles = [reader.trouble for _, reader in self._readers if reader.trouble]
         level, message = _LEVELS[status.state], status.message or status.state.name.lower()
         message += self._why_unseen()
         if troubles and level == OK:
@@ -199,10 +199,3 @@ class SafetyGuard:
             return ': nobody publishes it'
         unseen = self.monitor.unseen(self.status.topic)
         return ': it has a publisher, but no message was received' if unseen else ''
-
-    def _report_trouble(self) -> None:
-        for trouble in self._troubles():
-            self._node.get_logger().error(trouble)
-
-    def _troubles(self) -> list[str]:
-        return [trouble for reader in self._subscriptions for trouble in reader.trouble()]

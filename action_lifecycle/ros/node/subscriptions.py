@@ -196,13 +196,11 @@ class Subscriptions:
     """All topics of the facts file; each is subscribed while it is held."""
 
     def __init__(
-        self, node: ManagedNode, needs: Iterable[TopicNeed], *, linger: float,
-        on_trouble: Callable[[], None],
+        self, node: ManagedNode, needs: Iterable[TopicNeed], *, linger: Callable[[], float]
     ) -> None:
         self.readers = {need.topic: TopicReader(node, need) for need in needs}
         self._node = node
-        self.linger = linger
-        self._on_trouble = on_trouble
+        self._linger = linger
         self._lingering: dict[str, Timeout] = {}
         self._looking: Timeout | None = None
 
@@ -237,7 +235,7 @@ class Subscriptions:
             reader.close()
 
     def _release(self, reader: TopicReader) -> None:
-        """Unsubscribe after `linger` s, as the next action often needs the same topics."""
+        """Unsubscribe after `linger()` s, as the next action often needs the same topics."""
         reader.users -= 1
         if reader.users == 0:
             topic = reader.need.topic
@@ -245,7 +243,7 @@ class Subscriptions:
             def close() -> None:
                 self._lingering.pop(topic, None)
                 reader.close()
-            self._lingering[topic] = Timeout(self._node, self.linger, close)
+            self._lingering[topic] = Timeout(self._node, self._linger(), close)
 
     def _poll(self) -> None:
         if self._looking is not None:
@@ -255,7 +253,8 @@ class Subscriptions:
         before = self.trouble()
         found = [reader.discover() for reader in wanted]
         if self.trouble() != before:
-            self._on_trouble()
+            for trouble in self.trouble():
+                self._node.get_logger().error(trouble)
         if wanted:
             self._looking = Timeout(
                 self._node, LOOK if all(found) else LOOK_SOON, self._poll)

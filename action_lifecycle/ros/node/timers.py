@@ -165,8 +165,14 @@ class Timeout:
 def sleep(node: GuardedNode, delay: float) -> Future:
     """Return a future that is done after `delay` s of steady time."""
     future = Future()
-    Timeout(node, delay, lambda: None if future.done() else future.set_result(None))
+    Timeout(node, delay, lambda: settle(future))
     return future
+
+
+def settle(future: Any, result: Any = None) -> None:
+    """Set the result of a future, unless it is done."""
+    if not future.done():
+        future.set_result(result)
 
 
 class Throttle:

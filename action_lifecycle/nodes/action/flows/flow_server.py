@@ -30,7 +30,7 @@ from ....lifecycle.states import ErrorCode
 from ....ros.conversions.basic import to_time
 from ....ros.conversions.status import flow_to
 from ....ros.node.lifecycle_node import ManagedNode
-from ....ros.node.timers import Throttle
+from ....ros.node.timers import settle, Throttle
 
 FEEDBACK_PERIOD = 0.2
 """Minimum time (s) between two feedback messages of one flow."""
@@ -90,7 +90,7 @@ class FlowServer:
         self.planner.halt()
         self.jobs.halt()
         for waiting in self._waiting.values():
-            _done(waiting.ended)
+            settle(waiting.ended)
 
     # Callbacks of the orchestrator and the planner
 
@@ -109,7 +109,7 @@ class FlowServer:
         else:
             waiting.feedback.call_soon()
         if run.ended:
-            _done(waiting.ended)
+            settle(waiting.ended)
 
     def _publish_feedback(self, waiting: _WaitingGoals, run: FlowRun) -> None:
         if self.orchestrator is not None and not waiting.ended.done():
@@ -179,7 +179,7 @@ class FlowServer:
         waiting = self._waiting.get(asked.flow_id)
         if waiting is not None and not isinstance(begun, FlowRun):
             waiting.outcome = begun or planned
-            _done(waiting.ended)
+            settle(waiting.ended)
 
     def _start_job(self, run: JobRun, refused: Any) -> None:
         self._task(self._begin_job, run, refused)
@@ -372,11 +372,6 @@ class FlowServer:
             handle.abort()
         return _without_run(self._status(
             handle.request.flow_id, FlowStatus.FAIL, FlowStatus.FAILED, code, message))
-
-
-def _done(future: Any) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 def _without_run(
