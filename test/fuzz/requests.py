@@ -78,7 +78,7 @@ class Requests(Case):
     # Events
 
     def _make_event(self, rng: random.Random) -> Any:
-        event = rng.choice(tuple(self.send_event.OUTSIDE))
+        event = rng.choice(self.send_event.FROM_OUTSIDE)
         data: Any = {}
         if event == 'receive_fallback' or rng.random() < 0.1:
             data = {'parameters': {rng.choice(('force', 'x')): rng.choice((

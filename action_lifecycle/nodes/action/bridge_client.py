@@ -18,7 +18,6 @@ import uuid
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.srv import Evaluate
 
-from ..shared.clock import NodeClock
 from ..shared.heartbeat import PERIOD
 from ...lifecycle.ports import Confirmation, ConfirmRequest, Handle, MotionRequest, MotionResult
 from ...lifecycle.spec import has_gaps
@@ -50,9 +49,8 @@ ANSWER = 3.0
 class BridgeClient:
     """Client of the bridge `name` (relative to the node's namespace); `timeout` in s."""
 
-    def __init__(self, node: ManagedNode, clock: NodeClock, name: str, timeout: float) -> None:
+    def __init__(self, node: ManagedNode, name: str, timeout: float) -> None:
         self.node = node
-        self.clock = clock
         self.guarded = node.guarded
         self.timeout = timeout
         self.safety_known = False  #: whether the bridge has received all its safety topics
@@ -76,11 +74,13 @@ class BridgeClient:
         self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
     ) -> Handle:
         """Evaluate conditions with the current facts; see `lifecycle.ports.World`."""
+        return self.call_evaluate(request, wait).on_done(lambda done: result(_judged(done)))
+
+    def call_evaluate(self, request: ConfirmRequest, wait: float) -> ServiceCall:
+        """Call the service `evaluate`."""
         question = evaluation_to(request, wait)
-        return ServiceCall(
-            self.node, self.evaluation, lambda: question,
-            RetryPolicy.tries(self.timeout, wait + ANSWER),
-        ).on_done(lambda done: result(_judged(done)))
+        return ServiceCall(self.node, self.evaluation, lambda: question,
+                           RetryPolicy.tries(self.timeout, wait + ANSWER))
 
     def heard(self) -> float:
         """Return the steady time (s) of the last message about a goal."""
@@ -178,7 +178,7 @@ class _Call:
         """
         if (self.resume or not self.canceled) and self._refused_for < self.bridge.timeout:
             self._refused_for += RETRY
-            self.bridge.clock.call_later(RETRY, self.send)
+            self.bridge.node.call_later(RETRY, self.send)
         else:
             self._fail('does not accept goals now')
 
@@ -257,7 +257,7 @@ class _Motion(_Call):
     def failed(self, why: str) -> None:
         sent = self.resume or any(call.sent_at for call in self._calls)
         self.result(MotionResult(
-            'failed', self.bridge.clock.now(), stopped=not sent,
+            'failed', self.bridge.node.now(), stopped=not sent,
             error_code=ErrorCode.NOT_READY, error_msg=why))
 
 

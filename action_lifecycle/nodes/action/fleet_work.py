@@ -24,7 +24,6 @@ from action_lifecycle_msgs.action import ExecuteFlow
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
 
-from ..shared.clock import NodeClock
 from ..shared.paths import find_flow
 from ...dialogue.desk import OperatorDesk
 from ...documents.errors import LifecycleError
@@ -60,23 +59,22 @@ class FleetWork:
     """
     Runs the requests that this robot's worker takes; see fleet.consumer.OperationWork.
 
-    The coroutines run in the network thread, ROS calls in the executor's thread. `patience`: time
-    (s) that the action node may be away before a request fails. `changed` is called in the
-    executor's thread when `leases` has changed.
+    The coroutines run in the network thread, ROS calls in the executor's thread. A request fails
+    if the action node is away for `work_min_idle` s. `changed` is called in the executor's thread
+    when `leases` has changed.
     """
 
     def __init__(
-        self, node: ManagedNode, clock: NodeClock, desk: OperatorDesk,
-        reader: Callable[[], JournalReader | None], changed: Callable[[], None], *,
-        action_node: str, folders: list[str], patience: float,
+        self, node: ManagedNode, desk: OperatorDesk,
+        reader: Callable[[], JournalReader | None], changed: Callable[[], None],
     ) -> None:
+        action_node = node.parameter('action_node')
         self._node = node
-        self._clock = clock
         self._desk = desk
         self._reader = reader
         self._changed = changed
-        self._folders = folders
-        self._patience = patience
+        self._folders = list(node.parameter('flow_folders'))
+        self._patience = float(node.parameter('work_min_idle'))
         self._active_at = -FRESH
         self._claims: dict[str, tuple[str, Operation]] = {}
         self._flows = kept_goal_client(node, ExecuteFlow, f'{action_node}/execute_flow')
@@ -133,7 +131,7 @@ class FleetWork:
             raise
         finally:
             del self._claims[request.trace_id]
-            self._clock.call_soon(self._changed)
+            self._node.call_soon(self._changed)
 
     def can_resume(self, request: OperationRequest) -> bool:
         """Whether the journal of this robot has the flow of a request."""
@@ -153,11 +151,11 @@ class FleetWork:
         def pass_answer(answer: str, actor: str) -> None:
             if not answered.done():  # else another robot has the request now
                 answered.set_result((answer, actor))
-        self._clock.call_soon(lambda: asked.append(self._desk.ask(question, pass_answer)))
+        self._node.call_soon(lambda: asked.append(self._desk.ask(question, pass_answer)))
         try:
             answer, actor = await asyncio.wrap_future(answered)
         finally:
-            self._clock.call_soon(lambda: [one.cancel() for one in asked])
+            self._node.call_soon(lambda: [one.cancel() for one in asked])
         return actor if answer == 'take_over' else ''
 
     # Following a flow
@@ -193,7 +191,7 @@ class FleetWork:
                 seq = row.seq
                 if row.to_state == 'executing_motion' and not operation.moved:
                     await operation.start_motion()
-                    self._clock.call_soon(self._changed)
+                    self._node.call_soon(self._changed)
                 if row.kind == 'flow' and row.final:
                     return self._result(row)
             if end is not None and not seq:

@@ -10,7 +10,6 @@ import time
 
 from action_lifecycle_msgs.msg import Lease, LedgerSync
 
-from ..shared.clock import NodeClock
 from ...documents.stamps import to_seconds
 from ...flow.run.lease_gate import LeaseGate
 from ...journal.compactor import Compactor
@@ -64,10 +63,9 @@ class LedgerLink:
     """
 
     def __init__(
-        self, node: ManagedNode, clock: NodeClock, journal: Journal, world: World,
-        lease_of: Callable[[str], str],
+        self, node: ManagedNode, journal: Journal, world: World, lease_of: Callable[[str], str]
     ) -> None:
-        self.world = LeaseGate(world, clock, node.steady, lease_of)
+        self.world = LeaseGate(world, node, node.steady, lease_of)
         self._steady = node.steady
         keep = int(node.parameter('compact_keep'))
         self._compactor = Compactor(journal, keep) if keep else None

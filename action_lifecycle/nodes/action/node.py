@@ -23,8 +23,6 @@ from .ledger_link import declare_ledger, durability, LedgerLink
 from .safety_relay import SafetyRelay
 from .verifiers.verifiers import NodeVerifier
 from ..shared.background_worker import Apart
-from ..shared.clock import NodeClock
-from ..shared.dialogue_queries import DialogueQueries
 from ..shared.latched_publisher import Latched
 from ..shared.operators import KnownFacts, Operators
 from ..shared.paths import journal_path, recipe_folder
@@ -49,8 +47,6 @@ from ...ros.interfaces.qos import event_qos
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.process import run
 
-PUBLISH_PERIOD = 0.5
-"""Minimum time (s) between two messages of a latched topic."""
 ENDED_FLOWS = 20
 """Number of ended flows that are still published."""
 
@@ -124,46 +120,38 @@ class ActionLifecycleNode(ManagedNode):
         self.claim_name()
         self.get_logger().info(f'journal: {path}')
         log_to(self)
-        self.clock = NodeClock(self)
-        self.recorder = JournalRecorder(
-            self.journal, self.clock, self.clock.call_soon, self._action_changed)
-        bridge = self.parameter('bridge')
-        self.world = BridgeClient(self, self.clock, bridge, self.parameter('bridge_timeout'))
+        self.recorder = JournalRecorder(self.journal, self, self.call_soon, self._action_changed)
+        bridge, wait = self.parameter('bridge'), self.parameter('bridge_timeout')
+        self.world = BridgeClient(self, bridge, wait)
         self.defer(self.world.destroy)
-        self.ledger = LedgerLink(self, self.clock, self.journal, self.world, self._lease_of)
+        self.ledger = LedgerLink(self, self.journal, self.world, self._lease_of)
         self.defer(self.ledger.close)
         self.facts = KnownFacts(self, bridge)
-        self.operators = Operators(self, self.clock, self.journal, self.facts)
+        self.operators = Operators(self, self.journal, self.facts)
         self.desk = self.operators.desk
-        self.apart = Apart(self, self.clock)
+        self.apart = Apart(self)
         self.defer(self.apart.close)
-        folders = list(self.parameter('flow_folders'))
-        wait = self.parameter('bridge_timeout')
         self.recipes = recipe_folder(self, path)
-        self.verifier = NodeVerifier(self, self.desk, self.facts, self.clock.call_soon)
+        self.verifier = NodeVerifier(self, self.desk, self.facts)
         check = FlowCheck(self, bridge, wait, self.verifier)
         check.recipes = self._recipe
-        self.planners = PlanClient(
-            self, self.clock, self.apart, self.parameter('planner'),
-            self.parameter('planner_timeout'), bridge, folders)
+        self.planners = PlanClient(self, self.apart, self.facts)
         self.flows = FlowServer(
-            self, FlowSources(self, check, self.apart, bridge, wait, folders, self.recipes),
+            self, FlowSources(
+                check, self.world, self.apart, self.parameter('flow_folders'), self.recipes),
             self.planners, attach=self.parameter('second_goal') == 'attach')
         self.edits = EditServer(self, check)
         JobServices(self, self.flows)
-        Queries(self, self.journal, packaged_graph('action'))
-        DialogueQueries(self, self.journal)
+        Queries(self, self.journal)
         EventServer(self, self._running)
         self._safety = SafetyRelay(
-            self, bridge, self.world, self.recorder, PUBLISH_PERIOD, self._running,
+            self, self.world, self.recorder, self._running,
             lambda: list(self.orchestrator.resources.locked) if self.orchestrator else [])
         self._changes = self.add_publisher(
             msg.ActionStateChange, '~/state_changes', event_qos())
         self._change = msg.ActionStateChange()  #: filled anew for each change
-        self._actions = Latched(
-            self, msg.ActionStatusArray, '~/actions', PUBLISH_PERIOD, self._actions_message)
-        self._flows = Latched(
-            self, msg.FlowStatusArray, '~/flow', PUBLISH_PERIOD, self._flows_message)
+        self._actions = Latched(self, msg.ActionStatusArray, '~/actions', self._actions_message)
+        self._flows = Latched(self, msg.FlowStatusArray, '~/flow', self._flows_message)
         journal = self.journal
         self.add_diagnostics('journal', lambda: journal_health(journal))
         self.add_diagnostics('actions', lambda: actions_health(
@@ -176,13 +164,13 @@ class ActionLifecycleNode(ManagedNode):
         if self.busy():
             raise LifecycleError('motions from before deactivation are still being stopped')
         self.orchestrator = Orchestrator(
-            packaged_graph('action'), self.recorder, self.ledger.world, self.clock, self.desk,
+            packaged_graph('action'), self.recorder, self.ledger.world, self, self.desk,
             self.verifier, self._flow_changed)
         self.orchestrator.recipes = self._recipe
         self.recipe_maker = RecipeMaker(self.orchestrator, self.recipes, self.apart)
         self.orchestrator.extensions.append(self.recipe_maker)
         self.orchestrator.extensions.append(
-            FlowDialogues(self.recorder.journal, self.clock, self.desk))
+            FlowDialogues(self.recorder.journal, self, self.desk))
         self.edits.activate(self.orchestrator)
         self.orchestrator.steering.planner = self.planners
         self.flows.activate(self.orchestrator, self.apart)

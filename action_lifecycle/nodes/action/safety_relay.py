@@ -34,14 +34,14 @@ class SafetyRelay:
     Offers `~/safety` and `~/clear_stop`; to be created in `configure`.
 
     The bridge's state is published together with the resources that `locked()` returns.
-    `running()` returns the orchestrator, or raises `LifecycleError`. `period`: minimum time (s)
-    between two messages.
+    `running()` returns the orchestrator, or raises `LifecycleError`.
     """
 
     def __init__(
-        self, node: ManagedNode, bridge: str, world: BridgeClient, recorder: JournalRecorder,
-        period: float, running: Callable[[], Orchestrator], locked: Callable[[], list[str]],
+        self, node: ManagedNode, world: BridgeClient, recorder: JournalRecorder,
+        running: Callable[[], Orchestrator], locked: Callable[[], list[str]],
     ) -> None:
+        bridge = node.parameter('bridge')
         self._node = node
         self._world = world
         self._recorder = recorder
@@ -52,7 +52,7 @@ class SafetyRelay:
         self._open: list[Row] = []  #: orders without the bridge's response
         self._source = f'{bridge}/safety'
         self._clear_bridge = node.add_client(ClearStop, f'{bridge}/clear_stop')
-        self.topic = Latched(node, msg.SafetyState, '~/safety', period, self._message)
+        self.topic = Latched(node, msg.SafetyState, '~/safety', self._message)
         node.add_subscription(msg.SafetyState, self._source, self._take, state_qos())
         node.add_service(ClearStop, '~/clear_stop', self._clear_stop)
         node.add_diagnostics('safety', self._health)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from action_lifecycle_msgs.msg import OperatorRequest
 from rclpy.task import Future
 
-from ..shared.clock import NodeClock
 from ...agents.steps import Session
 from ...dialogue.desk import OperatorDesk
 from ...graphs.state_types import Pause
@@ -61,4 +60,4 @@ async def ask_for_authorization(
     try:
         return bool(await in_executor(node, ask) == AUTHORIZED)
     finally:
-        NodeClock(node).call_soon(lambda: [handle.cancel() for handle in handles])
+        node.call_soon(lambda: [handle.cancel() for handle in handles])

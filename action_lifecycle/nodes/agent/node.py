@@ -21,7 +21,6 @@ from action_lifecycle_msgs.srv import ChooseTransition, Plan
 
 from .authorization import run_attended
 from .tools_file import load_tools
-from ..shared.clock import NodeClock
 from ..shared.operators import Operators
 from ...agents.chooser import Choice, first_ready
 from ...agents.handler import StateHandler
@@ -89,7 +88,7 @@ class LanguageModelNode(ManagedNode):
         self.settings = ModelSettings(
             str(self.parameter('base_url')), str(self.parameter('model')),
             float(self.parameter('time_limit')), int(self.parameter('tries'))).resolved()
-        self.operators = Operators(self, NodeClock(self))
+        self.operators = Operators(self)
         self.tools: ToolRegistry | None = None
         self.user = ''
         if path := str(self.parameter('tools_file')):

@@ -18,8 +18,6 @@ from action_lifecycle_msgs.msg import Lease, LedgerSync
 from action_lifecycle_msgs.srv import GetCheckpoint
 
 from ..action.fleet_work import FleetWork, lease_to
-from ..shared.clock import NodeClock
-from ..shared.dialogue_queries import DialogueQueries
 from ..shared.operators import Operators
 from ..shared.paths import journal_path
 from ..shared.queries import Queries
@@ -30,7 +28,7 @@ from ...fleet.errors import LedgerError
 from ...fleet.ledger import check_url, open_ledger, RETENTION
 from ...fleet.loop_thread import LoopThread
 from ...fleet.sync import LONGEST_DELAY, Synchronizer, SyncStatus
-from ...graphs.packaged import config_file, packaged_graph
+from ...graphs.packaged import config_file
 from ...journal.reader import JournalReader
 from ...journal.row import JournalError
 from ...lifecycle.states import ErrorCode
@@ -119,15 +117,11 @@ class LedgerNode(ManagedNode):
 
     def _configure_work(self) -> None:
         """Create what is needed to run requests of a fleet."""
-        clock = NodeClock(self)
-        self.operators = Operators(self, clock)
+        self.operators = Operators(self)
         self.streams = [stream for stream in self.parameter('work_streams') if stream]
         if self.url and self.streams:
             self.work = FleetWork(
-                self, clock, self.operators.desk, lambda: self.reader, self._poll,
-                action_node=str(self.parameter('action_node')),
-                folders=list(self.parameter('flow_folders')),
-                patience=float(self.parameter('work_min_idle')))
+                self, self.operators.desk, lambda: self.reader, self._poll)
 
     def activate(self) -> None:
         """Start the sync, and publish its state at once."""
@@ -209,8 +203,7 @@ class LedgerNode(ManagedNode):
             if self.reader is None:
                 self.reader = JournalReader(self.path)
                 self.defer(self.reader.close)
-                Queries(self, self.reader, packaged_graph('action'))
-                DialogueQueries(self, self.reader)
+                Queries(self, self.reader)
             seq = self.reader.last_seq()
         except JournalError as failed:
             error = str(failed)

@@ -1,4 +1,4 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services, latched topics, feedback, clock, log and file paths that several nodes share."""
+"""Services, latched topics, feedback, log and file paths that several nodes share."""

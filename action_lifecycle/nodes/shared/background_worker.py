@@ -10,7 +10,6 @@ from concurrent.futures import Future as Done
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from .clock import NodeClock
 from ...ros.calls.threads import from_thread
 from ...ros.node.lifecycle_node import ManagedNode
 
@@ -18,9 +17,8 @@ from ...ros.node.lifecycle_node import ManagedNode
 class Apart:
     """One worker thread for files and parsers; results arrive in the executor's thread."""
 
-    def __init__(self, node: ManagedNode, clock: NodeClock) -> None:
+    def __init__(self, node: ManagedNode) -> None:
         self._node = node
-        self._clock = clock
         self._pool = ThreadPoolExecutor(1, thread_name_prefix='apart')
 
     def __call__(
@@ -30,9 +28,9 @@ class Apart:
         def ended(future: Done[Any]) -> None:
             error = future.exception()
             if isinstance(error, Exception):
-                self._clock.call_soon(lambda: done(None, error))
+                self._node.call_soon(lambda: done(None, error))
             else:
-                self._clock.call_soon(lambda: done(future.result(), None))
+                self._node.call_soon(lambda: done(future.result(), None))
 
         self._pool.submit(work).add_done_callback(ended)
 

@@ -21,7 +21,8 @@ class Latched:
     """
 
     def __init__(
-        self, node: ManagedNode, kind: type, name: str, period: float, message: Callable[[], Any]
+        self, node: ManagedNode, kind: type, name: str, message: Callable[[], Any],
+        period: float = 0.5,
     ) -> None:
         publisher = node.add_publisher(kind, name, state_qos())
         throttle = Throttle(node, period, lambda: publisher.publish(message()))

@@ -10,7 +10,6 @@ from typing import Any
 from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.srv import Respond
 
-from .clock import NodeClock
 from .latched_publisher import Latched
 from ...dialogue.desk import AnswerRefused, OperatorDesk
 from ...journal.journal import Journal
@@ -32,12 +31,12 @@ class Operators:
     """
 
     def __init__(
-        self, node: ManagedNode, clock: NodeClock, journal: Journal | None = None,
+        self, node: ManagedNode, journal: Journal | None = None,
         facts: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         self.topic = Latched(
-            node, msg.OperatorRequestArray, '~/operator_requests', PERIOD, self._message)
-        self.desk = OperatorDesk(clock, self._changed, journal, facts)
+            node, msg.OperatorRequestArray, '~/operator_requests', self._message, PERIOD)
+        self.desk = OperatorDesk(node, self._changed, journal, facts)
         self._node = node
         self._logged: set[str] = set()
         node.add_service(Respond, '~/respond', self._respond)
@@ -68,12 +67,12 @@ class KnownFacts:
     """The facts that the bridge last published, for the templates of questions."""
 
     def __init__(self, node: ManagedNode, bridge: str) -> None:
-        self._state = msg.WorldState()
+        self.state = msg.WorldState()
         node.add_subscription(msg.WorldState, f'{bridge}/facts', self._take, state_qos())
 
     def _take(self, state: msg.WorldState) -> None:
-        self._state = state
+        self.state = state
 
     def __call__(self) -> Mapping[str, Any]:
         """Return the values by name; None for a fact never seen."""
-        return {fact.name: fact_value(fact) for fact in self._state.facts}
+        return {fact.name: fact_value(fact) for fact in self.state.facts}

@@ -1,19 +1,22 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The query services about actions; the action node and the ledger node offer them."""
+"""The services that read the journal; the action node and the ledger node offer them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from action_lifecycle_msgs.srv import GetAction, GetHistory, ListActions
+from action_lifecycle_msgs import msg
+from action_lifecycle_msgs.srv import GetAction, GetDialogue, GetHistory, ListActions
 
-from ...graphs.graph import Graph
+from ...dialogue.flow_dialogue import dialogue_rows, entries_of
+from ...graphs.packaged import packaged_graph
 from ...journal.projection import Projection
 from ...journal.reader import JournalReader
 from ...journal.row import Row
 from ...lifecycle.states import ErrorCode
+from ...ros.conversions.basic import to_time
 from ...ros.conversions.status import change_to, status_to
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.timers import sleep
@@ -25,19 +28,20 @@ SLICE = 50  #: rows or actions processed at once; takes a few ms
 
 class Queries:
     """
-    Offers `~/get_action`, `~/list_actions` and `~/get_history` from a journal.
+    Offers `~/get_action`, `~/list_actions`, `~/get_history`, `~/get_dialogue` from a journal.
 
     Responses are made in slices, between which other callbacks run, since the first query after a
     start reads the whole journal.
     """
 
-    def __init__(self, node: ManagedNode, reader: JournalReader, graph: Graph) -> None:
+    def __init__(self, node: ManagedNode, reader: JournalReader) -> None:
         self.node = node
         self.reader = reader
-        self.projection = Projection(reader, graph)
+        self.projection = Projection(reader, packaged_graph('action'))
         node.add_service(GetAction, '~/get_action', self.get_action)
         node.add_service(ListActions, '~/list_actions', self.list_actions)
         node.add_service(GetHistory, '~/get_history', self.get_history)
+        node.add_service(GetDialogue, '~/get_dialogue', self.get_dialogue)
 
     async def get_action(self, request: Any, response: Any) -> Any:
         """Fill the response with the state of an action in the journal."""
@@ -85,6 +89,22 @@ class Queries:
             response.changes.append(change_to(row))
             if len(response.changes) % SLICE == 0:
                 await sleep(self.node, 0.0)
+        return response
+
+    def get_dialogue(self, request: Any, response: Any) -> Any:
+        """Fill the response with a page of the entries of a flow's dialogue."""
+        rows = dialogue_rows(self.reader, request.flow_id) if request.flow_id else []
+        if not rows and (not request.flow_id or next(self.reader.rows(
+                flow_id=request.flow_id, limit=1), None) is None):
+            response.error_code = int(ErrorCode.NOT_FOUND)
+            response.error_msg = f"the journal has no flow '{request.flow_id}'"
+            return response
+        response.total = len(rows)
+        page = rows[request.offset:request.offset + _limit(request.limit)]
+        for entry in entries_of(page):
+            response.entries.append(msg.DialogueEntry(
+                stamp=to_time(entry.stamp), flow_id=request.flow_id, state=entry.state,
+                actor=entry.actor, persistence=entry.persistence.value, text=entry.text))
         return response
 
     async def _catch_up(self) -> None:

@@ -51,7 +51,7 @@ from .guarded_node import GuardedNode
 from .name_claim import claim_name
 from .parameters import NodeParameters
 from .rclpy_internals import drop_late_responses
-from .timers import TimerQueue
+from .timers import Timeout, TimerQueue
 from .watchdog import LIMIT
 from ..interfaces.limits import message_fault
 from ..interfaces.qos import action_qos
@@ -117,6 +117,19 @@ class ManagedNode(GuardedNode):
     def timed(self) -> bool:
         """Return whether ROS time is known; simulated time is 0 before the first /clock."""
         return self.now() > 0.0
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> Timeout:
+        """Call back once after `delay` s of steady time, in the executor's thread."""
+        return Timeout(self, delay, callback)
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Call back in the executor's thread; may be called from any thread."""
+        self.spawn(self.guarded(callback))
+
+    def spawn(self, work: Callable[..., Any], *arguments: Any) -> None:
+        """Run a function or a coroutine function in the executor's thread, if it is there."""
+        if self.executor is not None:
+            self.executor.create_task(work, *arguments)
 
     def _set_slow_callback(self, seconds: float) -> None:
         self.watchdog.limit = seconds

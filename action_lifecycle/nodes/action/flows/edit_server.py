@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from action_lifecycle_msgs.srv import EditFlow
@@ -33,13 +34,9 @@ class EditServer:
     def activate(self, orchestrator: Orchestrator) -> None:
         """Serve edits of this orchestrator's flows."""
         self._orchestrator = orchestrator
-        orchestrator.editor.check = self._check_soon
+        orchestrator.editor.check = partial(self._node.spawn, self._check_added)
 
-    def _check_soon(self, flow: Flow, done: Callable[[LifecycleError | None], None]) -> None:
-        if self._node.executor is not None:
-            self._node.executor.create_task(self._check_apart, flow, done)
-
-    async def _check_apart(
+    async def _check_added(
         self, flow: Flow, done: Callable[[LifecycleError | None], None]
     ) -> None:
         error: LifecycleError | None = None

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 import json
 import time
 from typing import Any, Union
@@ -76,9 +77,9 @@ class FlowServer:
         """Accept flows for this orchestrator; resume open flows, requests and jobs."""
         self.orchestrator = orchestrator
         self.planner = Planner(
-            self._planners, self._check, apart, orchestrator.recorder, self._planned,
-            self._planning)
-        self.jobs = Jobs(orchestrator, time.time, self._start_job)
+            self._planners, partial(self.node.spawn, self._check), apart, orchestrator.recorder,
+            partial(self.node.spawn, self._begin_planned), self._planning)
+        self.jobs = Jobs(orchestrator, time.time, partial(self.node.spawn, self._begin_job))
         for restored in orchestrator.restore():
             self.node.get_logger().info(f'goes on with flow {restored.flow_id}')
         self.jobs.restore()
@@ -140,19 +141,13 @@ class FlowServer:
             handle.publish_feedback(
                 ExecuteFlow.Feedback(status=status, progress=waiting.progress))
 
-    def _check(self, flow: Any, done: Any) -> None:
-        self._task(self._check_apart, flow, done)
-
-    async def _check_apart(self, flow: Any, done: Any) -> None:
+    async def _check(self, flow: Any, done: Any) -> None:
         try:
             await self.sources.check(flow)
         except Exception as error:
             done(self._code(error), str(error).splitlines())
         else:
             done(ErrorCode.NONE, [])
-
-    def _planned(self, planned: Planned) -> None:
-        self._task(self._begin_planned, planned)
 
     async def _begin_planned(self, planned: Planned) -> None:
         """Run the flow that a planner has made, or report why there is none."""
@@ -181,9 +176,6 @@ class FlowServer:
             waiting.outcome = begun or planned
             settle(waiting.ended)
 
-    def _start_job(self, run: JobRun, refused: Any) -> None:
-        self._task(self._begin_job, run, refused)
-
     async def _begin_job(self, run: JobRun, refused: Any) -> None:
         """Check a scheduled flow again and run it once."""
         try:
@@ -196,11 +188,6 @@ class FlowServer:
             self._code(error)
             if self.orchestrator is not None:
                 refused(str(error))
-
-    def _task(self, work: Any, *arguments: Any) -> None:
-        executor = self.node.executor
-        if executor is not None:
-            executor.create_task(work, *arguments)
 
     # Goals
 

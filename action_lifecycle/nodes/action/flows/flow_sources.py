@@ -10,9 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from action_lifecycle_msgs.srv import Evaluate
-
 from .flow_check import FlowCheck, FlowRefused
+from ..bridge_client import BridgeClient
 from ...shared.background_worker import Apart
 from ...shared.paths import find_flow
 from ....documents.errors import LifecycleError
@@ -23,15 +22,12 @@ from ....flow.recipes.recipe import Recipe
 from ....flow.recipes.recipe_world import facts_of_goals, knows, world_then
 from ....lifecycle.ports import Condition, ConfirmRequest, Evidence
 from ....lifecycle.states import ErrorCode
-from ....ros.calls.service_call import NoAnswer, RetryPolicy, ServiceCall
-from ....ros.conversions.motion import evaluation_from, evaluation_to
-from ....ros.node.lifecycle_node import ManagedNode
+from ....ros.calls.service_call import NoAnswer
+from ....ros.conversions.motion import evaluation_from
 
 KINDS = ('file', 'yaml', 'recipe', 'request')
 FACTS = 2.0
 """Maximum time (s) to wait for facts that are not known yet."""
-ANSWER = 3.0
-"""Time (s) for the bridge's response, in addition to `FACTS`."""
 
 
 @dataclass(frozen=True)
@@ -74,16 +70,14 @@ class FlowSources:
     """Reads and checks flows; `recipes` is the folder of the recipes."""
 
     def __init__(
-        self, node: ManagedNode, check: FlowCheck, apart: Apart, bridge: str, wait: float,
-        folders: Sequence[str], recipes: Path,
+        self, check: FlowCheck, world: BridgeClient, apart: Apart, folders: Sequence[str],
+        recipes: Path,
     ) -> None:
         self.recipes = recipes
-        self._node = node
-        self._check = check
+        self.check = check.check
+        self._world = world
         self._apart = apart
-        self._wait = wait
         self._folders = list(folders)
-        self._evaluate = node.add_client(Evaluate, f'{bridge}/evaluate')
 
     async def load(
         self, order: FlowOrder, progress: Callable[[str], None] = lambda text: None
@@ -98,10 +92,6 @@ class FlowSources:
         flow, file = await self._apart.do(lambda: self._read(order))
         await self.check(flow, progress)
         return await self.noted(flow, order, {'kind': order.kind, 'file': file})
-
-    async def check(self, flow: Flow, progress: Callable[[str], None] = lambda text: None) -> None:
-        """Have the bridge check a flow; raises `FlowRefused` with all faults."""
-        await self._check.check(flow, progress)
 
     async def noted(
         self, flow: Flow, order: FlowOrder, origin: Mapping[str, Any]
@@ -155,13 +145,10 @@ class FlowSources:
         """Have the bridge evaluate (name, condition) pairs with the current facts."""
         if not questions:
             return []
-        request = evaluation_to(ConfirmRequest(
-            '', '', 0, [Condition(*question) for question in questions],
-            parameters=parameters), FACTS)
+        request = ConfirmRequest('', '', 0, [Condition(*question) for question in questions],
+                                 parameters=parameters)
         try:
-            response = await ServiceCall(
-                self._node, self._evaluate, lambda: request,
-                RetryPolicy.tries(self._wait, FACTS + ANSWER)).done
+            response = await self._world.call_evaluate(request, FACTS).done
         except NoAnswer as error:
             raise FlowRefused(
                 ErrorCode.NOT_READY, f'the facts can not be read: {error}') from error

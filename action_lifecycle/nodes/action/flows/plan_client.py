@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from action_lifecycle_msgs.srv import Plan
 from rclpy.action import get_action_names_and_types
 
 from ...shared.background_worker import Apart
-from ...shared.clock import NodeClock
+from ...shared.operators import KnownFacts
 from ....documents.errors import LifecycleError
 from ....flow.files.loader import load_flow
 from ....flow.planning.asker import PlanReply, Reply
@@ -37,35 +38,27 @@ OWN = ('execute_motion', 'confirm_outcome', 'execute_flow')
 
 class PlanClient:
     """
-    Calls the planner service `name`, with at most `timeout` s for a response.
+    Calls the service of the parameter `planner`, with at most `planner_timeout` s for a response.
 
     The request has all facts of the bridge, with values for those it reads now, and one line for
     each action server, `SERVER TYPE resources: …; confirm: …`. Resources and conditions are those
-    with which the flows in `folders` use the server.
+    with which the flows in `flow_folders` use the server.
     """
 
-    def __init__(
-        self, node: ManagedNode, clock: NodeClock, apart: Apart, name: str, timeout: float,
-        bridge: str, folders: Sequence[str],
-    ) -> None:
+    def __init__(self, node: ManagedNode, apart: Apart, facts: KnownFacts) -> None:
         self.node = node
-        self.clock = clock
-        self.name = name
-        self.timeout = timeout
-        self._apart = apart
-        self._folders = folders
+        self.name = str(node.parameter('planner'))
+        self.timeout = float(node.parameter('planner_timeout'))
+        self._facts = facts
         self._uses: dict[str, str] | None = None  #: not known yet
-        self._facts = msg.WorldState()
         self._declared: msg.WorldState | None = None
-        if name:
-            self.client = node.add_client(Plan, name)
-            node.add_subscription(msg.WorldState, f'{bridge}/facts', self._take_facts, state_qos())
+        if self.name:
+            self.client = node.add_client(Plan, self.name)
             node.add_subscription(
-                msg.WorldState, f'{bridge}/declared_facts', self._heard_declared, state_qos())
+                msg.WorldState, f"{node.parameter('bridge')}/declared_facts",
+                self._heard_declared, state_qos())
+            folders = list(node.parameter('flow_folders'))
             apart(lambda: _uses(folders), self._known)
-
-    def _take_facts(self, message: msg.WorldState) -> None:
-        self._facts = message
 
     def _heard_declared(self, message: msg.WorldState) -> None:
         self._declared = message
@@ -94,7 +87,7 @@ class PlanClient:
         self, fields: Mapping[str, Any], reply: Reply, read: Callable[[Any], PlanReply]
     ) -> Handle:
         if not self.name:
-            return self.clock.call_later(0.0, lambda: reply(
+            return self.node.call_later(0.0, lambda: reply(
                 PlanReply(unreachable="the parameter 'planner' names no service")))
         began = self.node.steady()
         return ServiceCall(
@@ -107,11 +100,11 @@ class PlanClient:
 
     def _request(self, fields: Mapping[str, Any]) -> Plan.Request:
         """Return the request with the current facts and capabilities."""
-        facts = {fact.name: fact for fact in self._facts.facts}
+        facts = {fact.name: copy(fact) for fact in self._facts.state.facts}
         for declared in () if self._declared is None else self._declared.facts:
             facts[declared.name] = planned_fact(declared, facts.get(declared.name))
         return Plan.Request(
-            facts=msg.WorldState(stamp=self._facts.stamp, facts=list(facts.values())),
+            facts=msg.WorldState(stamp=self._facts.state.stamp, facts=list(facts.values())),
             capabilities=self._capabilities(), **fields)
 
     def _ready(self, waited: float) -> bool:

@@ -14,18 +14,10 @@ from action_lifecycle_msgs.srv import SendEvent
 from ....documents.errors import LifecycleError, TransitionNotAllowed
 from ....documents.json_text import read_object
 from ....documents.suggestions import nearest
-from ....flow.orchestrator import Orchestrator
+from ....flow.orchestrator import FROM_OUTSIDE, Orchestrator
 from ....lifecycle.action import Action
 from ....lifecycle.states import ActionOutcome, ErrorCode
 from ....ros.node.lifecycle_node import ManagedNode
-
-OUTSIDE = {
-    'cancel': (), 'verified': (), 'postpone': (), 'ask_again': (),
-    'resume': (), 'retry': (), 'request_fallback': (),
-    'receive_fallback': ('parameters',), 'apply_fallback': (), 'repeat_motion': (),
-    'terminate': (),
-}
-"""Events that may be sent from outside, with the allowed keys of their data."""
 
 
 class EventServer:
@@ -63,9 +55,10 @@ class EventServer:
 def event_data(request: Any, action: Action) -> dict[str, Any]:
     """Return the event data of a SendEvent request; raises `LifecycleError` if not valid."""
     event = request.event
-    if event not in OUTSIDE:
+    if event not in FROM_OUTSIDE:
         raise LifecycleError(f"event: '{event}' can not be sent from outside"
-                             + nearest(event, OUTSIDE) + f" (known: {', '.join(OUTSIDE)})")
+                             + nearest(event, FROM_OUTSIDE)
+                             + f" (known: {', '.join(FROM_OUTSIDE)})")
     if not request.actor:
         raise LifecycleError('actor: must say who sends the event')
     state = action.state.value
@@ -75,10 +68,11 @@ def event_data(request: Any, action: Action) -> dict[str, Any]:
     given = read_object(request.data_json, 'data_json')
     if not isinstance(given.get('parameters', {}), dict):
         raise LifecycleError('data_json: parameters: expected an object')
+    allowed = ('parameters',) if event == 'receive_fallback' else ()
     for name in given:
-        if name not in OUTSIDE[event]:
+        if name not in allowed:
             raise LifecycleError(f"data_json: '{event}' takes no '{name}'"
-                                 + nearest(name, OUTSIDE[event]))
+                                 + nearest(name, allowed))
     return {**_own(event, action), **given, 'actor': request.actor, 'cause': request.reason}
 
 

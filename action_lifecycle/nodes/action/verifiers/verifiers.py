@@ -28,14 +28,10 @@ POLICY = RetryPolicy(repeat=5.0, growth=2.0)
 class NodeVerifier:
     """The functions of the action node for verifiers; see `lifecycle.verifiers.Verifier`."""
 
-    def __init__(
-        self, node: ManagedNode, operator: Operator, facts: KnownFacts,
-        call_soon: Callable[[Callable[[], None]], None],
-    ) -> None:
+    def __init__(self, node: ManagedNode, operator: Operator, facts: KnownFacts) -> None:
         self.node = node
         self.operator = operator
         self._facts = facts
-        self._call_soon = call_soon
         self._clients: dict[tuple[str, str], Any] = {}
         self.service_faults = service_faults
 
@@ -43,7 +39,7 @@ class NodeVerifier:
         self, name: str, check: Callable[[], Verdict], verdict: Callable[[Verdict], None]
     ) -> Handle:
         """Call a function in a separate thread."""
-        return InThread(name, check, verdict, self._call_soon)
+        return InThread(name, check, verdict, self.node.call_soon)
 
     def call_service(
         self, spec: ServiceVerify, request: VerifyRequest, verdict: Callable[[Verdict], None]
