@@ -8,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 import dataclasses
 import json
-from typing import Any, Union
+from typing import Any
 
 from action_lifecycle_msgs.srv import Check
 
 from ...documents.templates.template import parts_read, texts
 from ...flow.files.checks import RESULT_NAMES
+from ...flow.files.edit_provenance import Path
 from ...flow.files.flow import Flow
 from ...lifecycle.ports import Condition, conditions_of, MotionStep, steps_of
 from ...lifecycle.spec import ActionSpec, WhenSpec
 from ...ros.conversions.motion import condition_to, step_to
-
-Path = tuple[Union[str, int], ...]
 
 
 def check_request(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from action_lifecycle_msgs import msg
@@ -140,7 +141,7 @@ class ActionLifecycleNode(ManagedNode):
             self, FlowSources(
                 check, self.world, self.apart, self.parameter('flow_folders'), self.recipes),
             self.planners, attach=self.parameter('second_goal') == 'attach')
-        self.edits = EditServer(self, check)
+        self.edits = EditServer(self, check, self._running)
         JobServices(self, self.flows)
         Queries(self, self.journal)
         EventServer(self, self._running)
@@ -171,7 +172,7 @@ class ActionLifecycleNode(ManagedNode):
         self.orchestrator.extensions.append(self.recipe_maker)
         self.orchestrator.extensions.append(
             FlowDialogues(self.recorder.journal, self, self.desk))
-        self.edits.activate(self.orchestrator)
+        self.orchestrator.editor.check = partial(self.spawn, self.edits.check)
         self.orchestrator.steering.planner = self.planners
         self.flows.activate(self.orchestrator, self.apart)
         self._safety.activate()

@@ -46,10 +46,9 @@ LOOK_ALONE = 1.0
 """Polling period (s) of the journal if no ledger is configured."""
 
 
-_LEVELS = {LedgerSync.DISABLED: OK, LedgerSync.CONNECTED: OK, LedgerSync.DISCONNECTED: WARN,
-           LedgerSync.REFUSED: ERROR}
-_WORDS = {LedgerSync.DISABLED: 'no ledger is configured', LedgerSync.CONNECTED: 'connected',
-          LedgerSync.DISCONNECTED: 'disconnected', LedgerSync.REFUSED: 'refused'}
+_HEALTH = {
+    LedgerSync.DISABLED: (OK, 'no ledger is configured'), LedgerSync.CONNECTED: (OK, 'connected'),
+    LedgerSync.DISCONNECTED: (WARN, 'disconnected'), LedgerSync.REFUSED: (ERROR, 'refused')}
 
 
 class LedgerNode(ManagedNode):
@@ -217,13 +216,12 @@ class LedgerNode(ManagedNode):
                 backlog=max(seq, status.journal_seq) - status.ledger_seq,
                 lag=status.lag, last_error=status.last_error or error,
                 leases=self._leases())
-        if self._published is None or message != self._published:
+        if self._published is not None:
+            message.stamp = self._published.stamp  # which counts for no change
+        if message != self._published:
+            message.stamp = to_time(self.now())
             self._published = message
-            self.sync.publish(LedgerSync(
-                stamp=to_time(self.now()),
-                **{name: getattr(message, name) for name in (
-                    'state', 'journal_seq', 'ledger_seq', 'backlog', 'lag', 'last_error',
-                    'leases')}))
+            self.sync.publish(message)
 
     def _leases(self) -> list[Lease]:
         """Return the claims that the flows of this robot need."""
@@ -234,7 +232,8 @@ class LedgerNode(ManagedNode):
         message = self._published
         if message is None:
             return Health(WARN, 'nothing is known yet')
-        return Health(_LEVELS[message.state], message.last_error or _WORDS[message.state], {
+        level, word = _HEALTH[message.state]
+        return Health(level, message.last_error or word, {
             'journal_seq': message.journal_seq, 'ledger_seq': message.ledger_seq,
             'backlog': message.backlog, 'lag (s)': f'{message.lag:.1f}',
             'refilled': self.status.refilled, 'work held': len(message.leases)})

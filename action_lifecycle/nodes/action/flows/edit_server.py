@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from action_lifecycle_msgs.srv import EditFlow
@@ -23,22 +22,22 @@ from ....ros.node.lifecycle_node import ManagedNode
 
 
 class EditServer:
-    """Receives edits of running flows; added actions are checked like those of a new flow."""
+    """
+    Receives edits of running flows; added actions are checked like those of a new flow.
 
-    def __init__(self, node: ManagedNode, check: FlowCheck) -> None:
+    `running()` returns the orchestrator, or raises `LifecycleError`.
+    """
+
+    def __init__(
+        self, node: ManagedNode, check: FlowCheck, running: Callable[[], Orchestrator]
+    ) -> None:
         self._node = node
         self._check = check
-        self._orchestrator: Orchestrator | None = None
+        self._running = running
         node.add_service(EditFlow, '~/edit_flow', self._edit)
 
-    def activate(self, orchestrator: Orchestrator) -> None:
-        """Serve edits of this orchestrator's flows."""
-        self._orchestrator = orchestrator
-        orchestrator.editor.check = partial(self._node.spawn, self._check_added)
-
-    async def _check_added(
-        self, flow: Flow, done: Callable[[LifecycleError | None], None]
-    ) -> None:
+    async def check(self, flow: Flow, done: Callable[[LifecycleError | None], None]) -> None:
+        """Check the actions that an edit adds, then call `done` with their faults."""
         error: LifecycleError | None = None
         try:
             await self._check.check(flow)
@@ -47,11 +46,10 @@ class EditServer:
         self._node.guarded(done)(error)
 
     async def _edit(self, request: Any, response: Any) -> Any:
-        if self._orchestrator is None:
-            raise LifecycleError('the node is not active')
+        orchestrator = self._running()
         if not request.author:
             raise LifecycleError('author: must say who edits')
-        if request.flow_id not in self._orchestrator.runs:
+        if request.flow_id not in orchestrator.runs:
             response.error_code = int(ErrorCode.NOT_FOUND)
             response.error_msg = f"there is no flow '{request.flow_id}'"
             return response
@@ -62,7 +60,7 @@ class EditServer:
             response.error_code = int(ErrorCode.EDIT_REFUSED)
             response.error_msg = str(error)
             return response
-        self._orchestrator.propose(
+        orchestrator.propose(
             request.flow_id, edit, request.author, request.reason, request.base_seq,
             answered.set_result)
         result: EditResult | LifecycleError = await answered

@@ -16,6 +16,7 @@ from ..check_request import check_request
 from ....dialogue.hooks import find_hooks
 from ....documents.errors import DocumentError, Fault, LifecycleError
 from ....flow.files.alternatives import alternative_specs, no_recipes, Recipes
+from ....flow.files.edit_provenance import Path
 from ....flow.files.flow import Flow
 from ....lifecycle.ports import Verifier
 from ....lifecycle.spec import ActionSpec
@@ -25,8 +26,6 @@ from ....ros.conversions.basic import to_code
 from ....ros.interfaces.names import name_fault
 from ....ros.node.lifecycle_node import ManagedNode
 from ....ros.node.timers import sleep
-
-Path = tuple['str | int', ...]
 
 LONGEST = 60.0
 """Maximum time (s) that the bridge waits for servers."""
