@@ -107,10 +107,9 @@ class FlowServer:
                 self.node, FEEDBACK_PERIOD, lambda: self._publish_feedback(waiting, run))
         if run.ended:
             waiting.feedback.call()
+            settle(waiting.ended)
         else:
             waiting.feedback.call_soon()
-        if run.ended:
-            settle(waiting.ended)
 
     def _publish_feedback(self, waiting: _WaitingGoals, run: FlowRun) -> None:
         if self.orchestrator is not None and not waiting.ended.done():
@@ -121,15 +120,12 @@ class FlowServer:
         self.node.get_logger().info(f'{order.flow_id}: {text}')
         waiting = self._waiting.get(order.flow_id)
         if waiting is not None:
-            self._feed_back(waiting, self._starting(order.flow_id, PLANNING, text))
-
-    def _starting(self, flow_id: str, stage: str, text: str) -> FlowStatus:
-        return self._status(flow_id, FlowStatus.START, FlowStatus.CREATED, message=text,
-                            stage=stage)
+            self._feed_back(waiting, self._status(order.flow_id, message=text, stage=PLANNING))
 
     def _status(
-        self, flow_id: str, state: str, constellation_state: str,
-        code: ErrorCode = ErrorCode.NONE, message: str = '', stage: str = '',
+        self, flow_id: str, state: str = FlowStatus.START,
+        constellation_state: str = FlowStatus.CREATED, code: ErrorCode = ErrorCode.NONE,
+        message: str = '', stage: str = '',
     ) -> FlowStatus:
         """Return the status of a flow without a run in this process."""
         return FlowStatus(
@@ -264,7 +260,7 @@ class FlowServer:
         try:
             waiting = _WaitingGoals(None, [handle])
             checked = await self.sources.load(order, lambda text: self._feed_back(
-                waiting, self._starting(wanted, 'dependency_analysis', text)))
+                waiting, self._status(wanted, message=text, stage='dependency_analysis')))
         finally:
             canceled = not self._leave_check(wanted, handle)
         run = orchestrator.runs.get(wanted)
@@ -334,10 +330,9 @@ class FlowServer:
                 'the node stops; the flow goes on when it is active again'), flow_id)
         if isinstance(outcome, ScheduledJob):
             handle.succeed()
-            return _without_run(
-                self._status(flow_id, FlowStatus.START, FlowStatus.CREATED), flow_id, {'job': {
-                    'id': outcome.job_id, 'schedule': outcome.spec.in_words(),
-                    'clock': outcome.spec.clock, 'next': outcome.next}})
+            return _without_run(self._status(flow_id), flow_id, {'job': {
+                'id': outcome.job_id, 'schedule': outcome.spec.in_words(),
+                'clock': outcome.spec.clock, 'next': outcome.next}})
         if isinstance(outcome, Planned):
             return self._refuse(handle, outcome.error_code, outcome.error_msg)
         if outcome.state == 'FINISH':

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import functools
 import threading
 from typing import Any
 
@@ -32,7 +33,8 @@ class NodeVerifier:
         self.node = node
         self.operator = operator
         self._facts = facts
-        self._clients: dict[tuple[str, str], Any] = {}
+        self._client = functools.cache(
+            lambda kind, service: node.add_client(service_class(kind), service))
         self.service_faults = service_faults
 
     def in_thread(
@@ -46,16 +48,10 @@ class NodeVerifier:
     ) -> Handle:
         """Call a service; waits for a missing one until the caller cancels."""
         facts = known_facts(request.evidence, self._facts())
-        client = self._client(spec)
+        client = self._client(spec.type, spec.service)
         return ServiceCall(
             self.node, client, lambda: _message(spec, request, facts), POLICY,
         ).on_done(lambda done: verdict(_verdict(spec, request, done, client.srv_name)))
-
-    def _client(self, spec: ServiceVerify) -> Any:
-        key = spec.type, spec.service
-        if key not in self._clients:
-            self._clients[key] = self.node.add_client(service_class(spec.type), spec.service)
-        return self._clients[key]
 
 
 def _message(spec: ServiceVerify, request: VerifyRequest, facts: dict[str, Any]) -> Any:
