@@ -16,6 +16,7 @@ from rclpy.task import Future
 from .goal_call import GoalCall
 from .service_call import RetryPolicy, ServiceCall
 from ..node.lifecycle_node import ManagedNode
+from ..node.timers import settle
 from ...documents.errors import LifecycleError
 
 
@@ -26,22 +27,13 @@ def from_thread(node: ManagedNode, future: ThreadFuture[Any]) -> Future:
     It is done, without a result, when `future`, of another thread, is done.
     """
     done: Any = Future(executor=node.executor)
-
-    def settle() -> None:
-        if not done.done():
-            done.set_result(None)
-
-    def ended(_: Any) -> None:
-        if node.executor is not None:
-            node.executor.create_task(settle)
-
-    future.add_done_callback(ended)
+    future.add_done_callback(lambda _: node.spawn(settle, done))
     return done
 
 
 def pass_on(future: Any, answered: asyncio.Future[Any]) -> asyncio.Future[Any]:
     """Pass the outcome of an rclpy future to `answered`, in its asyncio loop; returns it."""
-    def settle() -> None:
+    def copy_outcome() -> None:
         if answered.done():
             return
         if future.exception() is not None:
@@ -51,7 +43,7 @@ def pass_on(future: Any, answered: asyncio.Future[Any]) -> asyncio.Future[Any]:
 
     def ended(_: Any) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed
-            answered.get_loop().call_soon_threadsafe(settle)
+            answered.get_loop().call_soon_threadsafe(copy_outcome)
 
     future.add_done_callback(ended)
     return answered
@@ -91,8 +83,7 @@ def start_call(
         return calls[0].done
 
     def cancel() -> None:
-        if node.executor is not None:
-            node.executor.create_task(node.guarded(lambda: [call.cancel() for call in calls]))
+        node.call_soon(lambda: [call.cancel() for call in calls])
     return cancel, asyncio.ensure_future(in_executor(node, start))
 
 
