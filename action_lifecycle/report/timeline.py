@@ -14,11 +14,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-import operator
 from pathlib import Path
 from typing import Any
 
+from ..documents.errors import DocumentError
 from ..journal.journal import Row
+from ..world.expressions.expression import compile_expression
 
 Samples = Mapping[str, Sequence[tuple[float, Sequence[float]]]]
 """Stamps (s of ROS time) and numbers by fact, in order."""
@@ -31,8 +32,6 @@ SHOWN = {'in_progress': 'preparing', 'executing_motion': 'the controller moves',
          'to be verified', 'error': 'error, fallback'}
 ENDS = {'succeeded': ('✓', '#2f8f4e'), 'failed': ('✗', '#d64545'), 'canceled': ('–', '#70757d')}
 SIGNS = {ast.Lt: '<', ast.LtE: '<=', ast.Gt: '>', ast.GtE: '>=', ast.Eq: '==', ast.NotEq: '!='}
-SUMS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-        ast.Div: operator.truediv}
 
 
 @dataclass
@@ -119,17 +118,12 @@ def comparisons(expression: str) -> list[Comparison]:
 
 
 def _constant(node: ast.expr) -> float | None:
-    """Return the value of an expression without names, else None."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return node.value
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _constant(node.operand)
-        return None if value is None else -value
-    if isinstance(node, ast.BinOp) and type(node.op) in SUMS:
-        left, right = _constant(node.left), _constant(node.right)
-        if left is not None and right is not None and (right or not isinstance(node.op, ast.Div)):
-            return float(SUMS[type(node.op)](left, right))
-    return None
+    """Return the value of an expression without names, None if it has none or is no number."""
+    try:
+        value = compile_expression(ast.unparse(node), ()).evaluate(())
+    except DocumentError:
+        return None
+    return value if type(value) in (int, float) else None
 
 
 def draw(rows: Iterable[Row], samples: Samples, path: Path) -> None:
