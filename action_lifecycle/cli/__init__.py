@@ -4,7 +4,8 @@
 """
 The console command `action_lifecycle`.
 
-verbs: a module for each verb; running: display of running flows; operators: answers to questions.
+parser: the arguments of all verbs; verbs: the short ones; running: display of running flows;
+operators: answers to questions.
 """
 
 from .main import main

@@ -1,14 +1,17 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The ROS node of a command: service calls and latched topics, each with a time limit."""
+"""The ROS node of a command: service calls and latched topics, with one time limit for each."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterator
 import contextlib
+import getpass
 import math
 import os
+import socket
 import sys
 import time
 from typing import Any
@@ -24,11 +27,12 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from .arguments import NODE
 from .exits import NotThere
 from ..documents.errors import LifecycleError
 from ..ros.interfaces.qos import state_qos
 
+NODE = 'action_lifecycle'
+"""Name of the action node."""
 TELL = 3.0
 """Wait (s) after which a message says what the command waits for."""
 AGAIN, SELDOM = 0.1, 1.0
@@ -42,10 +46,15 @@ LAST_DOMAIN = 232
 
 
 class Client:
-    """A node with an executor that spins only while the command waits."""
+    """
+    A node with an executor that spins only while the command waits.
 
-    def __init__(self, node: Node) -> None:
+    `wait`: seconds that it waits for each answer, message or server.
+    """
+
+    def __init__(self, node: Node, wait: float) -> None:
         self.node = node
+        self.wait = wait
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(node)
         self._clients: dict[str, Any] = {}
@@ -57,21 +66,19 @@ class Client:
             self.executor.spin_once(timeout_sec=min(left, 0.05))
         return bool(found)
 
-    def until(
-        self, done: Callable[[], Any], seconds: float, what: str, name: str = '',
-    ) -> None:
+    def until(self, done: Callable[[], Any], what: str, name: str = '') -> None:
         """
-        Run callbacks until `done()`; raises `NotThere` with the message `what` after `seconds`.
+        Run callbacks until `done()`; raises `NotThere` with the message `what` after `wait` s.
 
         `name`: the awaited service, topic or action with its namespace. If given, the error lists
         the namespaces that offer it.
         """
-        if self.spin(min(TELL, seconds), done):
+        if self.spin(min(TELL, self.wait), done):
             return
-        if seconds > TELL:
-            print(f'waiting for up to {seconds:g} s: {what} yet', file=sys.stderr)
-        if not self.spin(seconds - TELL, done):
-            raise NotThere(f'{what} after {seconds:g} s' + self._elsewhere(name))
+        if self.wait > TELL:
+            print(f'waiting for up to {self.wait:g} s: {what} yet', file=sys.stderr)
+        if not self.spin(self.wait - TELL, done):
+            raise NotThere(f'{what} after {self.wait:g} s' + self._elsewhere(name))
 
     def _elsewhere(self, name: str) -> str:
         """
@@ -92,26 +99,27 @@ class Client:
         return f' on the ROS domain {self.node.context.get_domain_id()}; there is ' + (
             ', '.join(found) or 'no such thing in any namespace')
 
-    def service(self, kind: type, name: str, wait: float | None = None) -> Any:
-        """Return the client of a service; `wait`: seconds for the service to appear."""
+    def service(self, kind: type, name: str) -> Any:
+        """Return the client of a service."""
         if name not in self._clients:
             self._clients[name] = self.node.create_client(kind, name)
-        if wait is not None:
-            full = self.node.resolve_service_name(name)
-            self.until(self._clients[name].service_is_ready, wait,
-                       f"service '{full}' is not there", full)
         return self._clients[name]
 
-    def call(
-        self, service: type, name: str, request: Any, wait: float, *, again: bool = True,
-    ) -> Any:
+    def _until_there(self, kind: type, name: str) -> Any:
+        """Wait for a service and return its client."""
+        client = self.service(kind, name)
+        full = self.node.resolve_service_name(name)
+        self.until(client.service_is_ready, f"service '{full}' is not there", full)
+        return client
+
+    def call(self, service: type, name: str, request: Any, *, again: bool = True) -> Any:
         """
         Call a service and return its response.
 
         `again`: the request may be repeated, since a server's response is lost if it has not
-        discovered this client yet. Raises `NotThere` after `wait` seconds.
+        discovered this client yet.
         """
-        client = self.service(service, name, wait)
+        client = self._until_there(service, name)
         asked: list[Any] = []
         interval, ask_at = AGAIN if again else math.inf, time.monotonic()
 
@@ -123,69 +131,76 @@ class Client:
                 asked.append(client.call_async(request))
             return any(future.done() for future in asked)
 
-        self.until(
-            answered, wait, f"service '{self.node.resolve_service_name(name)}' does not answer")
+        self.until(answered, f"service '{self.node.resolve_service_name(name)}' does not answer")
         return next(future.result() for future in asked if future.done())
 
-    def order(
-        self, service: type, name: str, request: Any, wait: float, *, check: bool = True,
-    ) -> Any:
-        """
-        Call a service that changes something once, and return its response.
+    def order(self, service: type, name: str, request: Any) -> Any:
+        """Call a service of the action node that changes something once; returns its response."""
+        name = f'{NODE}/{name}'
+        self._until_there(service, name)
+        self.until_heard(NODE)
+        return self.call(service, name, request, again=False)
 
-        `name` is NODE/SERVICE of a managed node. `check`: raise an error if the response has an
-        error code.
-        """
-        self.service(service, name, wait)
-        self.until_heard(name.rpartition('/')[0], wait)
-        answer = self.call(service, name, request, wait, again=False)
-        return accepted(answer) if check else answer
-
-    def flow_action(self, wait: float) -> ActionClient:
+    def flow_action(self) -> ActionClient:
         """Return a client of the action node's `execute_flow` once both are discovered."""
         action = ActionClient(self.node, ExecuteFlow, f'{NODE}/execute_flow')
         name = self.node.resolve_service_name(f'{NODE}/execute_flow')
-        self.until(action.server_is_ready, wait, f"the action '{name}' is not there", name)
-        self.until_heard(NODE, wait)
+        self.until(action.server_is_ready, f"the action '{name}' is not there", name)
+        self.until_heard(NODE)
         return action
 
-    def send(self, action: ActionClient, goal: Any, wait: float, *feedback: Any) -> Any:
+    def send(self, action: ActionClient, goal: Any, *feedback: Any) -> Any:
         """Send a goal and return its handle, which may be that of a rejected goal."""
         sent = action.send_goal_async(goal, *feedback)
-        self.until(sent.done, wait, 'the goal was not answered')
+        self.until(sent.done, 'the goal was not answered')
         return sent.result()
 
-    def history(
-        self, node: str, wait: float, flow_id: str, action_id: str = '', after: int = 0,
-    ) -> Iterator[Any]:
+    def history(self, node: str, flow_id: str, action_id: str = '') -> Iterator[Any]:
         """Yield the state changes in a node's journal, oldest first; an empty id matches all."""
+        after = 0
         while True:
             page = accepted(self.call(GetHistory, f'{node}/get_history', GetHistory.Request(
-                flow_id=flow_id, action_id=action_id, after_seq=after, limit=PAGE), wait))
+                flow_id=flow_id, action_id=action_id, after_seq=after, limit=PAGE)))
             yield from page.changes
             if not page.more:
                 return
             after = page.changes[-1].seq
 
-    def latched(self, message: type, name: str, wait: float) -> Any:
+    def latched(self, message: type, name: str) -> Any:
         """Return the current message of a latched topic."""
         told: list[Any] = []
         full = self.node.resolve_topic_name(name)
         subscription = self.node.create_subscription(message, name, told.append, state_qos())
-        self.until(lambda: told or self.node.count_publishers(name), wait,
+        self.until(lambda: told or self.node.count_publishers(name),
                    f"nobody publishes '{full}'", full)
-        self.until(lambda: told, wait, f"'{full}' tells nothing, its node is not active")
+        self.until(lambda: told, f"'{full}' tells nothing, its node is not active")
         self.node.destroy_subscription(subscription)
         return told[-1]
 
-    def until_heard(self, node: str, wait: float) -> None:
+    def until_heard(self, node: str) -> None:
         """
         Wait until a managed node has discovered this node's service clients.
 
         A node discovers endpoints in the order of their creation, so a response to the newest
         client shows that the earlier ones are known, too.
         """
-        self.call(GetState, f'{node}/get_state', GetState.Request(), wait)
+        self.call(GetState, f'{node}/get_state', GetState.Request())
+
+
+def publishers(node: Node, topic: str) -> set[str]:
+    """Return the DDS ids of a topic's publishers; each start of a node has others."""
+    return {str(list(endpoint.endpoint_gid))
+            for endpoint in node.get_publishers_info_by_topic(topic)}
+
+
+def who(options: argparse.Namespace) -> str:
+    """Return the name that is recorded for the person who gives an order."""
+    return options.actor or requester()
+
+
+def requester() -> str:
+    """Return the user of this process as USER@HOST."""
+    return f'{getpass.getuser()}@{socket.gethostname()}'
 
 
 def accepted(answer: Any) -> Any:
@@ -199,8 +214,12 @@ def accepted(answer: Any) -> Any:
 
 
 @contextlib.contextmanager
-def connect(namespace: str) -> Iterator[Client]:
-    """Create a node for one command; rclpy does not handle SIGINT, the command does."""
+def connect(namespace: str, wait: float) -> Iterator[Client]:
+    """
+    Create a node for one command; `wait`: see `Client`.
+
+    rclpy does not handle SIGINT, the command does.
+    """
     domain = os.environ.get('ROS_DOMAIN_ID', '')
     if domain and not (domain.isascii() and domain.isdecimal() and int(domain) <= LAST_DOMAIN):
         raise LifecycleError(
@@ -215,7 +234,7 @@ def connect(namespace: str) -> Iterator[Client]:
             raise LifecycleError(f"--namespace '{namespace}': expected names of letters, digits "
                                  "and _, with '/' between them") from error
         try:
-            yield Client(node)
+            yield Client(node, wait)
         finally:
             node.destroy_node()
     finally:

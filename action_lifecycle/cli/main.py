@@ -1,23 +1,19 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parser and exit codes of the console command; the verbs are in `verbs`."""
+"""Runs the verbs of the console command; returns their exit codes."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 import importlib
-from importlib.metadata import PackageNotFoundError, version
 import os
 import sys
 
 from .exits import BAD_INPUT, DONE, INTERRUPTED, NOT_THERE, NotThere
+from .parser import build_parser
 from ..documents.errors import DocumentError, LifecycleError
-
-MODULES = ('run', 'status', 'orders', 'edit', 'operator', 'safety', 'jobs', 'records',
-           'dialogue', 'journal', 'ledger', 'files')
-"""The modules with an `add_parser` function, in the order in which `--help` lists their verbs."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _complete(parser)
     options = parser.parse_args(arguments)
     try:
-        code: int = options.command(options)
+        module, _, function = options.function.rpartition('.')
+        code: int = getattr(importlib.import_module(f'.{module}', __package__), function)(options)
     except NotThere as error:
         print(f'action_lifecycle: {error}', file=sys.stderr)
         return NOT_THERE
@@ -46,27 +43,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return DONE
     return code
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser with all verbs."""
-    parser = argparse.ArgumentParser(
-        prog='action_lifecycle', description='Verified, journaled robot actions.',
-        epilog='Exit codes: 0 done, 1 the flow failed, 2 bad input or refused, 3 the system or '
-        'what was asked for is not there, 130 interrupted. `action_lifecycle COMMAND --help` '
-        'shows the options of a command and an example.')
-    parser.add_argument('--version', action='version', version=_version())
-    commands = parser.add_subparsers(required=True, metavar='COMMAND')
-    for name in MODULES:
-        importlib.import_module(f'.verbs.{name}', __package__).add_parser(commands)
-    return parser
-
-
-def _version() -> str:
-    try:
-        return f"action_lifecycle {version('action_lifecycle')}"
-    except PackageNotFoundError:
-        return 'action_lifecycle (not installed)'
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:

@@ -17,8 +17,7 @@ from action_lifecycle_msgs.msg import (
     SafetyState,
 )
 
-from .arguments import NODE
-from .client import Client
+from .client import Client, NODE
 from ..documents.stamps import to_seconds
 from ..lifecycle.states import ErrorCode
 from ..lifecycle.text_format import printable
@@ -30,10 +29,9 @@ SYNC = {LedgerSync.DISABLED: 'DISABLED', LedgerSync.CONNECTED: 'CONNECTED',
         LedgerSync.DISCONNECTED: 'DISCONNECTED', LedgerSync.REFUSED: 'REFUSED'}
 
 
-def newest_safety(client: Client, wait: float) -> SafetyState:
-    """Return the safety state that the action node publishes."""
-    state: SafetyState = client.latched(SafetyState, f'{NODE}/safety', wait)
-    return state
+def newest_safety(client: Client) -> dict[str, Any]:
+    """Return the safety state that the action node publishes, as plain data."""
+    return safety_data(client.latched(SafetyState, f'{NODE}/safety'))
 
 
 def safety_data(state: SafetyState) -> dict[str, Any]:
@@ -61,20 +59,12 @@ def sync_data(sync: LedgerSync) -> dict[str, Any]:
 
 def job_data(job: Job) -> dict[str, Any]:
     """Return a Job as plain data; times in s of the job's clock, null: none."""
-    return {'id': job.id, 'flow_id': job.flow_id, 'action_id': job.action_id, 'flow': job.flow,
-            'schedule': job.schedule, 'clock': job.clock, 'missed': job.missed,
-            'next': _time(job.next), 'last': _time(job.last), 'runs': job.runs,
-            'missed_runs': job.missed_runs, 'last_flow_id': job.last_flow_id,
-            'last_result': job.last_result}
+    return {**_plain_fields(job), 'next': _time(job.next), 'last': _time(job.last)}
 
 
 def flow_data(flow: FlowStatus) -> dict[str, Any]:
     """Return a FlowStatus without its actions as plain data."""
-    return {'flow_id': flow.flow_id, 'name': flow.name, 'state': flow.state, 'stage': flow.stage,
-            'constellation_state': flow.constellation_state, 'total': flow.total,
-            'done': flow.done, 'running': flow.running, 'succeeded': flow.succeeded,
-            'failed': flow.failed, 'skipped': flow.skipped, 'canceled': flow.canceled,
-            'error_code': _code(flow.error_code), 'error_msg': flow.error_msg}
+    return {**_plain_fields(flow), 'error_code': _code(flow.error_code)}
 
 
 def action_data(action: ActionStatus) -> dict[str, Any]:
@@ -101,6 +91,12 @@ def question_data(asker: str, request: OperatorRequest, left: float | None) -> d
             'action_id': request.action_id, 'question': request.question,
             'options': list(request.options), 'default': request.default_answer,
             'deadline': to_seconds(request.deadline), 'left': left, 'link': request.link}
+
+
+def _plain_fields(message: Any) -> dict[str, Any]:
+    """Return the fields of a message that are not messages themselves."""
+    return {name: getattr(message, name)
+            for name, kind in message.get_fields_and_field_types().items() if '/' not in kind}
 
 
 def _time(stamp: Any) -> float | None:

@@ -15,8 +15,7 @@ from action_lifecycle_msgs.msg import OperatorRequestArray, SafetyState, WorldSt
 from rclpy.qos import QoSProfile
 from rich.text import Text
 
-from .arguments import NODE
-from .client import Client
+from .client import Client, NODE, publishers
 from .node_data import safety_data, safety_line
 from .table import fact_text
 from ..lifecycle.text_format import printable
@@ -37,8 +36,8 @@ class Observer:
 
     def __init__(self, client: Client) -> None:
         self.node = client.node
-        self.safety: SafetyState | None = None
-        self.asked: list[Any] = []  #: open questions of all flows
+        self._safety: dict[str, Any] | None = None
+        self._asked: list[Any] = []  #: open questions of all flows
         self.steps: Mapping[str, int] = {}
         self._facts: list[Any] = []
         self._motions: dict[bytes, Any] = {}
@@ -54,10 +53,10 @@ class Observer:
             self._take_feedback, QoSProfile(depth=10))
 
     def _take_safety(self, state: SafetyState) -> None:
-        self.safety = state
+        self._safety = safety_data(state)
 
     def _take_questions(self, message: OperatorRequestArray) -> None:
-        self.asked = list(message.requests)
+        self._asked = list(message.requests)
 
     def _take_facts(self, state: WorldState) -> None:
         self._facts = list(state.facts)
@@ -67,13 +66,11 @@ class Observer:
 
     def safety_words(self) -> str:
         """Return the safety state as a line; '' before the first message."""
-        return '' if self.safety is None else f'safety {safety_line(safety_data(self.safety))}'
+        return '' if self._safety is None else f'safety {safety_line(self._safety)}'
 
     def bridge_words(self) -> str:
         """Return a line if the bridge has gone or restarted since the last call; '' otherwise."""
-        found = {str(list(endpoint.endpoint_gid)) for endpoint in
-                 self.node.get_publishers_info_by_topic(
-                     self.node.resolve_topic_name(f'{BRIDGE}/safety'))}
+        found = publishers(self.node, f'{BRIDGE}/safety')
         at = time.strftime('%X')
         if not found and self._bridges and self._bridge_there:
             self._bridge_there = False
@@ -99,14 +96,14 @@ class Observer:
 
     def questions(self, flow_id: str = '') -> Iterator[str]:
         """Yield one line for each open question of a flow; '': of all flows."""
-        for request in self.asked:
+        for request in self._asked:
             if flow_id in ('', request.flow_id):
                 yield asked_in_words(request)
 
     def below(self, flow_id: str = '') -> Iterator[Text]:
         """Yield the lines below the table of a flow; '': of all flows."""
-        if self.safety is not None:
-            yield Text(self.safety_words(), STYLES.get(safety_data(self.safety)['state'], ''))
+        if self._safety is not None:
+            yield Text(self.safety_words(), STYLES.get(self._safety['state'], ''))
         if self._facts:
             more = len(self._facts) - FACTS_SHOWN
             yield Text('facts ' + ', '.join(

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 import json
 import os
 import sys
 import time
-from typing import Any, Protocol
+from typing import Any
 
 from rich.box import Box, HEAVY_HEAD
 from rich.console import Console
@@ -92,15 +92,14 @@ def at_clock(seconds: float | None, clock: str = 'wall') -> str:
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec='seconds')
 
 
-class Motions(Protocol):
-    """Describes the motion of an action, see `Observer`."""
+def live_table(
+    flow: Any, motion_words: Callable[[Any], str] = lambda action: '', age: float = 0.0,
+) -> Table:
+    """
+    Return a table of the actions of a FlowStatus; `age`: s since it was received.
 
-    def motion_words(self, action: Any) -> str:
-        """Return the current motion step of an ActionStatus and its feedback."""
-
-
-def live_table(flow: Any, motions: Motions | None = None, age: float = 0.0) -> Table:
-    """Return a table of the actions of a FlowStatus; `age`: s since it was received."""
+    `motion_words` describes the current motion step of an ActionStatus.
+    """
     name = f'{flow.name} ({flow.flow_id})' if flow.name else flow.flow_id
     table = Table(title=f'{name}: {flow.done} of {flow.total} done, {flow.constellation_state}',
                   title_justify='left', expand=False)
@@ -113,8 +112,7 @@ def live_table(flow: Any, motions: Motions | None = None, age: float = 0.0) -> T
             action.action_id, Text(state, _STYLES.get(state, '')),
             str(action.attempt or ''), spent(flow, action, age), Text(action.controller_said),
             Text(action.sensors_said, _SENSORS.get(action.sensors_said, 'yellow')),
-            Text(waits_for(action) or (motions.motion_words(action) if motions else '')
-                 or evidence_text(action.evidence)
+            Text(waits_for(action) or motion_words(action) or evidence_text(action.evidence)
                  or (action.error_msg if state in ('error', 'failed') else '')))
     return table
 

@@ -152,17 +152,17 @@ def losing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Losing]:
 
 
 def test_a_command_asks_again_and_waits_until_it_is_heard(losing: Losing) -> None:
-    with connect('') as client:
-        client.until_heard('losing', 20.0)
+    with connect('', 20.0) as client:
+        client.until_heard('losing')
         assert losing.asked >= 3
-        answer = client.call(GetState, 'losing/get_state', GetState.Request(), 20.0)
+        answer = client.call(GetState, 'losing/get_state', GetState.Request())
         assert answer.current_state.label == 'here'
 
 
 def test_what_may_be_asked_but_once_is(losing: Losing) -> None:
-    with connect('') as client:
+    with connect('', 2.0) as client:
         with pytest.raises(NotThere, match='does not answer'):
-            client.call(GetState, 'losing/get_state', GetState.Request(), 2.0, again=False)
+            client.call(GetState, 'losing/get_state', GetState.Request(), again=False)
         assert losing.asked == 1
 
 

@@ -14,8 +14,7 @@ from action_lifecycle_msgs.msg import OperatorRequest, OperatorRequestArray
 from action_lifecycle_msgs.srv import Respond
 from rclpy.parameter import Parameter
 
-from ..arguments import who
-from ..client import accepted, Client, connect
+from ..client import accepted, Client, connect, who
 from ..exits import DONE, NotThere
 from ..node_data import question_data
 from ..table import is_simulated, print_json, print_rows
@@ -24,8 +23,6 @@ from ...ros.interfaces.qos import state_qos
 
 TOPIC_TYPE = 'action_lifecycle_msgs/msg/OperatorRequestArray'
 TOPIC, SERVICE = '/operator_requests', '/respond'
-LOOK = 0.2
-"""Interval (s) at which the graph is searched for nodes that ask."""
 
 
 class OpenQuestion(NamedTuple):
@@ -43,13 +40,9 @@ class Questions:
         self._prefix = f"/{namespace.strip('/')}/" if namespace.strip('/') else '/'
         self._topics: dict[str, Any] = {}
         self._open: dict[str, list[OperatorRequest]] = {}
-        self._looked = -LOOK
 
     def poll(self) -> None:
         """Subscribe to the topics of new nodes; drop the questions of nodes that have gone."""
-        if time.monotonic() - self._looked < LOOK:
-            return
-        self._looked = time.monotonic()
         for name, types in self.client.node.get_topic_names_and_types():
             if TOPIC_TYPE in types and name.endswith(TOPIC) and name not in self._topics \
                     and name.startswith(self._prefix):
@@ -87,13 +80,10 @@ class Questions:
         now = float(node.get_clock().now().nanoseconds) * 1e-9
         return deadline - now if now else None
 
-    def answer(
-        self, question: OpenQuestion, answer: str, actor: str, comment: str, wait: float
-    ) -> Any:
+    def answer(self, question: OpenQuestion, answer: str, actor: str, comment: str) -> Any:
         """Send an answer; returns the response of the node that asked."""
         return self.client.call(Respond, question.asker + SERVICE, Respond.Request(
-            id=question.request.id, answer=answer, actor=actor, comment=comment), wait,
-            again=False)
+            id=question.request.id, answer=answer, actor=actor, comment=comment), again=False)
 
     def fitting(self, options: argparse.Namespace) -> list[OpenQuestion]:
         """Return the open questions that match --id, --flow and --action, the oldest first."""
@@ -121,7 +111,7 @@ class Questions:
 
 def respond(options: argparse.Namespace) -> int:
     """Answer the oldest matching question; without ANSWER, list the questions."""
-    with connect('') as client:
+    with connect('', options.wait) as client:
         questions = Questions(client, options.namespace)
         if options.answer is None:
             return list_questions(questions, options)
@@ -152,7 +142,7 @@ def answer_one(questions: Questions, options: argparse.Namespace, actor: str) ->
     answer, behind = split_answer(options.answer, found[0].request.options)
     if behind:  # --comment gives the comment, so ANSWER has none
         answer = options.answer
-    accepted(questions.answer(found[0], answer, actor, options.comment, options.wait))
+    accepted(questions.answer(found[0], answer, actor, options.comment))
     print(f'{found[0].request.id} {answer}')
     return DONE
 

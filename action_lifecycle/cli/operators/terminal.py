@@ -18,21 +18,18 @@ from rich.panel import Panel
 from rich.text import Text
 
 from .answering import answer_one, list_questions, OpenQuestion, Questions, split_answer
-from ..arguments import who
-from ..client import connect
+from ..client import connect, who
 from ..exits import DONE, NotThere
-from ..table import console, evidence_text
+from ..table import console, evidence_text, LONGEST
 from ...lifecycle.text_format import printable
 
-LONGEST = 4096
-"""Maximum number of characters shown of a question."""
 WARN_AT = (60.0, 10.0)
 """Remaining times (s) at which the terminal warns the person."""
 
 
 def operator(options: argparse.Namespace) -> int:
     """Answer questions interactively, or one question with `--answer`, or list them."""
-    with connect('') as client:
+    with connect('', options.wait) as client:
         questions = Questions(client, options.namespace)
         try:
             if options.list:
@@ -172,8 +169,7 @@ class Terminal:
             return False
         answer, comment = split_answer(line, question.request.options)
         try:
-            response = self.questions.answer(
-                question, answer, self.actor, comment, self.options.wait)
+            response = self.questions.answer(question, answer, self.actor, comment)
         except NotThere as error:
             self._print(str(error), 'red')
             return False

@@ -25,8 +25,7 @@ from rich.text import Text
 
 from .progress import ChangeLines
 from .summary import from_actions, sum_up
-from ..arguments import NODE, requester
-from ..client import Client, connect
+from ..client import Client, connect, NODE, publishers, requester
 from ..exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from ..observer import Observer
 from ..table import console, live_table, waits_for
@@ -45,10 +44,11 @@ def run(options: argparse.Namespace) -> int:
     """Run a flow; Ctrl-C cancels it and waits until everything has stopped."""
     goal, steps = _goal(options)
     out = console()
-    with connect(options.namespace) as client:
+    with connect(options.namespace, options.wait) as client:
         following = _Following(client, out, options)
         result = following.follow(goal, steps)
-        sum_up(out, options, result, following.finish(result))
+        changes = following.fetch() if result.flow_id else []
+        sum_up(out, options, result, changes)
     if result.error_code == ErrorCode.NONE:
         return DONE
     if result.error_code in (ErrorCode.FLOW_INVALID, ErrorCode.FLOW_CYCLE,
@@ -100,7 +100,6 @@ class _Following:
     def __init__(self, client: Client, out: Console, options: argparse.Namespace) -> None:
         self.client = client
         self.console = out
-        self.wait = options.wait
         self.plain = options.plain or not out.is_terminal
         self.action: Any = None
         self.observer = Observer(client)
@@ -109,8 +108,7 @@ class _Following:
         self.flow_id = options.flow_id
         self.status: Any = None
         self.status_at = 0.0  #: monotonic time (s) of the last status
-        self.said: set[str] = set()
-        self.last_said: dict[str, str] = {}
+        self.said: dict[str, str] = {}  #: the last message by subject
         self.interrupts = 0
         self.live: Live | None = None
         client.node.create_subscription(
@@ -119,7 +117,7 @@ class _Following:
     def follow(self, goal: ExecuteFlow.Goal, steps: Mapping[str, int]) -> ExecuteFlow.Result:
         """Send the goal and return its result; `steps`: number of motion steps by action id."""
         self.observer.steps = steps
-        self.action = self.client.flow_action(self.wait)
+        self.action = self.client.flow_action()
         old = signal.signal(signal.SIGINT, self._interrupted)
         try:
             with contextlib.ExitStack() as stack:
@@ -131,22 +129,23 @@ class _Following:
             signal.signal(signal.SIGINT, old)
 
     def _until_result(self, goal: ExecuteFlow.Goal) -> ExecuteFlow.Result:
-        handle = self.client.send(self.action, goal, self.wait, self._feedback)
+        handle = self.client.send(self.action, goal, self._feedback)
         if not handle.accepted:
             return ExecuteFlow.Result(
                 error_code=ErrorCode.NOT_READY,
                 error_msg='the goal was rejected: the node is not active')
-        while True:
-            result = self._spin(handle)
-            if result is None:
-                handle = self._follow_anew()
-                if isinstance(handle, ExecuteFlow.Result):
-                    result = handle
-            if result is not None:
-                self.status = result.status if result.status.flow_id else self.status
-                self.flow_id = result.flow_id or self.flow_id
-                self._show()
-                return result
+        anew = False
+        while (result := self._spin(handle)) is None:
+            handle = self._follow_anew()
+            anew = True
+        if anew and result.error_code == ErrorCode.NOT_FOUND:  # ended before the node was back
+            result = from_actions(self.flow_id, self.client.call(
+                ListActions, f'{NODE}/list_actions', ListActions.Request(
+                    flow_id=self.flow_id, limit=1000)).actions)
+        self.status = result.status if result.status.flow_id else self.status
+        self.flow_id = result.flow_id or self.flow_id
+        self._show()
+        return result
 
     def _spin(self, handle: Any) -> ExecuteFlow.Result | None:
         """Show the progress until there is a result; None if the node goes away before."""
@@ -176,14 +175,13 @@ class _Following:
         Wait for the node to come back and follow the flow with a new goal.
 
         The first goal is lost with the node; the restarted node resumes the flow. Returns the
-        handle of the new goal, or a result if the flow has ended. Raises `NotThere` after `--wait`
-        seconds.
+        handle of the new goal. Raises `NotThere` after `--wait` seconds.
         """
         if not self.flow_id:
             raise NotThere(f'{NODE} has gone before it has told the id of the flow')
         self._say(f'{NODE} has gone; waiting for it to go on with the flow {self.flow_id}')
         goal = ExecuteFlow.Goal(flow_id=self.flow_id, requester=requester())
-        back = time.monotonic() + self.wait
+        back = time.monotonic() + self.client.wait
         while time.monotonic() < back:
             if self.interrupts:
                 raise NotThere(f'interrupted; {NODE} goes on with the flow {self.flow_id} when '
@@ -195,29 +193,16 @@ class _Following:
             sent = self.action.send_goal_async(goal, self._feedback)
             if not self.client.spin(ANSWER, sent.done) or not sent.result().accepted:
                 continue  # the response may be lost, or the node is not active yet
-            self._fetch()
+            self.fetch()
             self._say(f'{NODE} is back and goes on with the flow {self.flow_id}')
-            ended = self._ended_meanwhile(sent.result())
-            return sent.result() if ended is None else ended
-        raise NotThere(f'{NODE} tells nothing of the flow {self.flow_id} for {self.wait:g} s; '
+            return sent.result()
+        raise NotThere(f'{NODE} tells nothing of the flow {self.flow_id} for '
+                       f'{self.client.wait:g} s; '
                        f'`list --flow {self.flow_id}` shows what the journal has of it')
-
-    def _ended_meanwhile(self, handle: Any) -> ExecuteFlow.Result | None:
-        """Return the flow's result from the journal if it ended before the node came back."""
-        refused = handle.get_result_async()
-        asked_at = time.monotonic()  # feedback after it: the flow runs
-        self.client.spin(ANSWER, lambda: refused.done() or self.status_at > asked_at)
-        if not refused.done() or refused.result().result.error_code != ErrorCode.NOT_FOUND:
-            return None
-        actions = self.client.call(ListActions, f'{NODE}/list_actions', ListActions.Request(
-            flow_id=self.flow_id, limit=1000), self.wait).actions
-        return from_actions(self.flow_id, actions)
 
     def _servers(self) -> set[str]:
         """Return the DDS ids of the server's endpoints; they change when the server restarts."""
-        found = self.client.node.get_publishers_info_by_topic(
-            self.client.node.resolve_topic_name(f'{NODE}/execute_flow') + '/_action/status')
-        return {str(list(endpoint.endpoint_gid)) for endpoint in found}
+        return publishers(self.client.node, f'{NODE}/execute_flow/_action/status')
 
     # Output
 
@@ -229,7 +214,8 @@ class _Following:
             self._say(words)
         if self.live is not None and self.status is not None:
             self.live.update(Group(
-                live_table(self.status, self.observer, time.monotonic() - self.status_at),
+                live_table(self.status, self.observer.motion_words,
+                           time.monotonic() - self.status_at),
                 *self.observer.below(self.flow_id)))
         elif self.plain and self.status is not None:
             self._print_beside()
@@ -240,13 +226,13 @@ class _Following:
             if change.flow_id != self.flow_id:
                 continue
             if self.progress.misses(change):
-                self._fetch()
+                self.fetch()
             self._print(change)
 
-    def _fetch(self) -> list[Any]:
+    def fetch(self) -> list[Any]:
         """Fetch all changes of the flow from the journal, including those not received."""
         try:
-            found = list(self.client.history(NODE, self.wait, self.flow_id))
+            found = list(self.client.history(NODE, self.flow_id))
         except NotThere:
             return []  # fetched again when the node is back
         for change in found:
@@ -264,27 +250,17 @@ class _Following:
         for action in self.status.actions:
             if waits_for(action):
                 self._say(f'{action.action_id} {waits_for(action)}')
-        self._say_if_new('safety', self.observer.safety_words())
+        self._say(self.observer.safety_words(), 'safety', 'dim')
         for action in self.status.actions:
             words = self.observer.motion_words(action, brief=True)
             if self.progress.verbose or 'waits for' in words:
-                self._say_if_new(action.action_id, words and f'{action.action_id:<16} {words}')
+                self._say(words and f'{action.action_id:<16} {words}', action.action_id, 'dim')
 
-    def _say(self, words: str) -> None:
-        """Print a message unless it was printed before."""
-        if words not in self.said:
-            self.said.add(words)
-            self.console.print(Text(words, 'yellow'), soft_wrap=True)
-
-    def _say_if_new(self, subject: str, words: str) -> None:
-        """Print a message unless it is the last one printed for this subject."""
-        if words and words != self.last_said.get(subject, ''):
-            self.last_said[subject] = words
-            self.console.print(Text(words, 'dim'), soft_wrap=True)
-
-    def finish(self, result: ExecuteFlow.Result) -> list[Any]:
-        """Print the changes that were not received; returns all changes of the flow."""
-        return self._fetch() if result.flow_id else []
+    def _say(self, words: str, subject: str = '', style: str = 'yellow') -> None:
+        """Print a message unless it is the last one of its subject; default: the message."""
+        if words and words != self.said.get(subject or words):
+            self.said[subject or words] = words
+            self.console.print(Text(words, style), soft_wrap=True)
 
     def _feedback(self, message: Any) -> None:
         self.status = message.feedback.status

@@ -14,8 +14,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from ..arguments import NODE
-from ..client import connect
+from ..client import Client, connect, NODE
 from ..exits import DONE
 from ..observer import Observer
 from ..table import console, live_table
@@ -28,10 +27,10 @@ SHOWN = 3
 
 def watch(options: argparse.Namespace) -> int:
     """Show the latched topics, and a line if their publisher has gone."""
-    with connect(options.namespace) as client:
+    with connect(options.namespace, options.wait) as client:
         flows = _Flows(client, options.flow)
         full = client.node.resolve_topic_name(TOPIC)
-        client.until(lambda: client.node.count_publishers(TOPIC) > 0, options.wait,
+        client.until(lambda: client.node.count_publishers(TOPIC) > 0,
                      f"nobody publishes '{full}'", full)
         try:
             with Live(Text('no flow yet'), console=console(), refresh_per_second=4) as live:
@@ -45,7 +44,7 @@ def watch(options: argparse.Namespace) -> int:
 class _Flows:
     """The tables of all flows of a robot, or of one, and the lines below them."""
 
-    def __init__(self, client: Any, flow_id: str) -> None:
+    def __init__(self, client: Client, flow_id: str) -> None:
         self._node = client.node
         self._flow_id = flow_id
         self._observer = Observer(client)
@@ -69,7 +68,8 @@ class _Flows:
         nothing = f'no flow {self._flow_id} yet' if self._flow_id else 'no flow yet'
         age = time.monotonic() - self._updated
         return Group(
-            *(live_table(flow, self._observer, age) for flow in self._latest[-SHOWN:]),
+            *(live_table(flow, self._observer.motion_words, age)
+              for flow in self._latest[-SHOWN:]),
             *self._observer.below(self._flow_id),
             *(Text(words, 'bold red') for words in (self._bridge, self._gone) if words),
             *([] if self._latest else [Text(nothing, 'dim')]))

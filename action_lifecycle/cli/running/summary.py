@@ -17,7 +17,7 @@ from rich.box import ASCII, HEAVY_HEAD
 from rich.console import Console
 from rich.text import Text
 
-from ..arguments import NODE
+from ..client import NODE
 from ..exits import NotThere
 from ..table import at_clock, attempts_table
 from ...flow.run.metrics import metrics_table

@@ -7,35 +7,24 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 import time
-from typing import Any, TYPE_CHECKING
 
-from ..arguments import add_journal, add_json, add_nodes, add_verb
+from rich.text import Text
+
 from ..exits import DONE, NotThere
+from ..table import console, print_json
+from ...dialogue.dialogue import DialogueEntry, Persistence
+from ...dialogue.flow_dialogue import dialogue_rows, entries_of
+from ...documents.stamps import to_seconds
 from ...documents.suggestions import nearest
-
-if TYPE_CHECKING:
-    from ...dialogue.dialogue import DialogueEntry
+from ...journal.reader import JournalReader
+from ...journal.row import JournalError
+from ...lifecycle.text_format import printable
 
 STYLES = {'assistant': 'cyan', 'user': 'green'}
 
 
-def add_parser(commands: Any) -> None:
-    """Add the verb."""
-    dialogue = add_verb(
-        commands, 'dialogue', show_dialogue, help='show what was asked and answered in a flow',
-        example='dialogue pick-1f2e3d4c')
-    dialogue.add_argument('flow', metavar='FLOW_ID', help='the flow')
-    add_json(dialogue)
-    add_nodes(dialogue)
-    add_journal(dialogue)
-
-
 def show_dialogue(options: argparse.Namespace) -> int:
     """Print the entries of a flow's dialogue, in order."""
-    from rich.text import Text
-
-    from ..table import console, print_json
-    from ...lifecycle.text_format import printable
     entries = _from_journal(options) if options.journal else _from_nodes(options)
     if options.json:
         print_json([{'time': entry.stamp, 'state': entry.state, 'actor': entry.actor,
@@ -52,9 +41,6 @@ def show_dialogue(options: argparse.Namespace) -> int:
 
 
 def _from_journal(options: argparse.Namespace) -> Iterator[DialogueEntry]:
-    from ...dialogue.flow_dialogue import dialogue_rows, entries_of
-    from ...journal.reader import JournalReader
-    from ...journal.row import JournalError
     try:
         with JournalReader(options.journal) as reader:
             rows = dialogue_rows(reader, options.flow)
@@ -73,13 +59,11 @@ def _from_nodes(options: argparse.Namespace) -> Iterator[DialogueEntry]:
     from action_lifecycle_msgs.srv import GetDialogue
 
     from ..client import accepted, connect
-    from ...dialogue.dialogue import DialogueEntry, Persistence
-    from ...documents.stamps import to_seconds
     seen = 0
-    with connect(options.namespace) as client:
+    with connect(options.namespace, options.wait) as client:
         while True:
             answer = accepted(client.call(GetDialogue, 'ledger/get_dialogue', GetDialogue.Request(
-                flow_id=options.flow, offset=seen), options.wait))
+                flow_id=options.flow, offset=seen)))
             for entry in answer.entries:
                 yield DialogueEntry(to_seconds(entry.stamp), entry.state, entry.actor,
                                     Persistence(entry.persistence), entry.text)

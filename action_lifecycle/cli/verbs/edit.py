@@ -8,37 +8,19 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 import sys
-from typing import Any
 
-from ..arguments import add_actor, add_nodes, add_verb, NODE, who
+from action_lifecycle_msgs.msg import ErrorCode
+from action_lifecycle_msgs.srv import EditFlow
+
+from ..client import accepted, connect, who
 from ..exits import DONE
 from ...documents.errors import LifecycleError
+from ...documents.yaml_document import read_document
+from ...flow.files.edit import MAX_EDIT_BYTES, parse_edit
 
 
-def add_parser(commands: Any) -> None:
-    """Add the verb."""
-    edit = add_verb(
-        commands, 'edit', edit_flow, help='change a flow while it runs',
-        description='Send an edit to a flow that runs: the whole edit is applied, or nothing.',
-        example='edit pick-1f2e3d4c my_edit.yaml --reason "one more part"\n'
-        'edit pick-1f2e3d4c - < my_edit.yaml')
-    edit.add_argument('flow', metavar='FLOW_ID', help='the flow that is changed')
-    edit.add_argument('file', metavar='FILE', help='an edit file; - reads standard input')
-    edit.add_argument('--base-seq', type=int, default=0, metavar='N', help='newest journal row '
-                      'that you have seen; the edit is refused if the same actions were edited '
-                      'after it (default: not checked)')
-    add_actor(edit)
-    add_nodes(edit)
-
-
-def edit_flow(options: argparse.Namespace) -> int:
+def edit(options: argparse.Namespace) -> int:
     """Check the form of an edit, then send it to the action node."""
-    from action_lifecycle_msgs.msg import ErrorCode
-    from action_lifecycle_msgs.srv import EditFlow
-
-    from ..client import accepted, connect
-    from ...documents.yaml_document import read_document
-    from ...flow.files.edit import MAX_EDIT_BYTES, parse_edit
     if options.file == '-':
         name, text = '<stdin>', sys.stdin.read(MAX_EDIT_BYTES + 1)
     else:
@@ -48,10 +30,10 @@ def edit_flow(options: argparse.Namespace) -> int:
     parse_edit(text, name)
     if options.base_seq < 0:
         raise LifecycleError(f'--base-seq {options.base_seq}: expected 0 or more')
-    with connect(options.namespace) as client:
-        answer = client.order(EditFlow, f'{NODE}/edit_flow', EditFlow.Request(
+    with connect(options.namespace, options.wait) as client:
+        answer = client.order(EditFlow, 'edit_flow', EditFlow.Request(
             flow_id=options.flow, edit_yaml=text, base_seq=options.base_seq,
-            author=who(options), reason=options.reason), options.wait, check=False)
+            author=who(options), reason=options.reason))
     if answer.error_code == ErrorCode.EDIT_REFUSED:
         raise LifecycleError('refused:\n' + '\n'.join(
             f'{name}:{line.removeprefix("edit:")}' if line.startswith('edit:') else line

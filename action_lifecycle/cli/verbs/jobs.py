@@ -6,31 +6,19 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from ..arguments import add_json, add_nodes, add_verb, NODE
+from action_lifecycle_msgs.srv import ListJobs
+
+from ..client import connect, NODE
 from ..exits import DONE
-
-
-def add_parser(commands: Any) -> None:
-    """Add the verb."""
-    jobs = add_verb(
-        commands, 'jobs', list_jobs, help='list scheduled jobs, the next one first',
-        description='List scheduled jobs, the next one first; `cancel --job JOB_ID` removes '
-        'one.', example='jobs --json')
-    add_json(jobs)
-    add_nodes(jobs)
+from ..node_data import job_data
+from ..table import at_clock, print_json, print_rows
 
 
 def list_jobs(options: argparse.Namespace) -> int:
     """Print the scheduled jobs."""
-    from action_lifecycle_msgs.srv import ListJobs
-
-    from ..client import connect
-    from ..node_data import job_data
-    from ..table import at_clock, print_json, print_rows
-    with connect(options.namespace) as client:
-        answer = client.call(ListJobs, f'{NODE}/list_jobs', ListJobs.Request(), options.wait)
+    with connect(options.namespace, options.wait) as client:
+        answer = client.call(ListJobs, f'{NODE}/list_jobs', ListJobs.Request())
     jobs = [job_data(job) for job in answer.jobs]
     if options.json:
         print_json(jobs)

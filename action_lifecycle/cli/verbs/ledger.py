@@ -10,34 +10,13 @@ import asyncio
 from typing import Any
 
 from ..exits import DONE, NotThere
+from ...fleet.errors import LedgerError, LedgerRefused
+from ...fleet.ledger import check_url, open_ledger
+from ...fleet.sync import rebuild
 
 
-def add_parser(commands: Any) -> None:
-    """Add the verb and its subcommands."""
-    ledger = commands.add_parser(
-        'ledger', help='rebuild the ledger of a robot in Redis',
-        description='Rebuild the ledger of a robot in Redis.')
-    parts = ledger.add_subparsers(required=True, metavar='COMMAND')
-    rebuild = parts.add_parser(
-        'rebuild', help='delete the ledger of a robot and fill it again from the journal',
-        description='Remove all keys of a robot in Redis, and fill its ledger from its journal. '
-        'The nodes of the robot may run meanwhile. User and password come from the environment, '
-        'as for the ledger node.',
-        epilog='example:\n  action_lifecycle ledger rebuild ~/.ros/action_lifecycle/robot.journal '
-        '--url redis://localhost:6379/0',
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    rebuild.add_argument('journal', metavar='JOURNAL', help='the journal of the robot')
-    rebuild.add_argument('--url', required=True, metavar='URL',
-                         help='the Redis server, as parameter ledger_url of the ledger node')
-    rebuild.add_argument('--robot', default='robot', metavar='NAME',
-                         help='name of the robot in the ledger (default: robot)')
-    rebuild.set_defaults(command=run_rebuild)
-
-
-def run_rebuild(options: argparse.Namespace) -> int:
+def rebuild_ledger(options: argparse.Namespace) -> int:
     """Rebuild a ledger and print the result."""
-    from ...fleet.errors import LedgerError, LedgerRefused
-    from ...fleet.ledger import check_url
     check_url(options.url)
     try:
         done = asyncio.run(_rebuild(options))
@@ -53,8 +32,6 @@ def run_rebuild(options: argparse.Namespace) -> int:
 
 
 async def _rebuild(options: argparse.Namespace) -> Any:
-    from ...fleet.ledger import open_ledger
-    from ...fleet.sync import rebuild
     ledger = open_ledger(options.url, options.robot, journal=options.journal)
     try:
         return await rebuild(options.journal, ledger)

@@ -9,10 +9,18 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from ..arguments import add_journal, add_json, add_nodes, add_verb
+from rich.text import Text
+
 from ..exits import DONE, NotThere
+from ..table import arrow, console, date_of, print_json, print_rows
 from ...documents.errors import LifecycleError
 from ...documents.suggestions import nearest
+from ...graphs.packaged import packaged_graph
+from ...journal.projection import Projection
+from ...journal.reader import JournalReader
+from ...journal.row import JournalError
+from ...lifecycle.states import ActionState, ErrorCode
+from ...lifecycle.text_format import printable
 
 SHOWN = {'flow': 'flow_id', 'action': 'action_id', 'state': 'state', 'outcome': 'outcome',
          'attempt': 'attempt', 'why': 'why'}
@@ -23,44 +31,13 @@ KNOWN = 500
 """Maximum number of actions whose names are compared with a mistyped name."""
 
 
-def add_parser(commands: Any) -> None:
-    """Add the verbs."""
-    listing = add_verb(
-        commands, 'list', list_actions, help='list actions, the newest change first',
-        example='list --flow pick-1f2e3d4c --open\nlist --journal journal.sqlite --json')
-    listing.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
-    states: Any = listing.add_argument(
-        '--state', action='append', default=[], metavar='STATE',
-        help='only in this state; may be given several times')
-    states.completer = lambda **asked: _states()
-    listing.add_argument('--open', action='store_true', help='only those not terminated')
-    listing.add_argument('--limit', type=int, default=50, metavar='N',
-                         help='maximum number of actions (default: 50)')
-
-    history = add_verb(
-        commands, 'history', show_history, help='show what happened to an action or a flow',
-        example='history grasp\nhistory pick-1f2e3d4c/grasp\nhistory pick-1f2e3d4c --json')
-    history.add_argument('name', metavar='ACTION|FLOW_ID', nargs='?', default='',
-                         help='id of an action, FLOW_ID/ACTION, or id of a flow')
-    history.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
-    for parser in (listing, history):
-        add_json(parser)
-        add_nodes(parser)
-        add_journal(parser)
-
-
-def _states() -> list[str]:
-    from ...lifecycle.states import ActionState
-    return [state.value for state in ActionState]
-
-
 def list_actions(options: argparse.Namespace) -> int:
     """Print the actions that match the filters."""
-    from ..table import print_json, print_rows
+    known = [state.value for state in ActionState]
     for state in options.state:
-        if state not in _states():
+        if state not in known:
             raise LifecycleError(f"--state: '{state}' is no state of an action"
-                                 + nearest(state, _states()) + f" (known: {', '.join(_states())})")
+                                 + nearest(state, known) + f" (known: {', '.join(known)})")
     if options.limit < 1:
         raise LifecycleError(f'--limit {options.limit}: expected 1 or more')
     found = list(_from_journal(options) if options.journal else _from_nodes(options))
@@ -72,9 +49,6 @@ def list_actions(options: argparse.Namespace) -> int:
 
 
 def _from_journal(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    from ...graphs.packaged import packaged_graph
-    from ...journal.projection import Projection
-    from ...lifecycle.states import ErrorCode
     reader = _reader(options.journal)
     found = Projection(reader, packaged_graph('action')).find(
         flow_id=options.flow, states=options.state, open_only=options.open)
@@ -94,14 +68,14 @@ def _from_nodes(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
     from ..client import accepted, connect
     from ..node_data import action_data
-    with connect(options.namespace) as client:
+    with connect(options.namespace, options.wait) as client:
         answer = accepted(client.call(ListActions, 'ledger/list_actions', ListActions.Request(
             flow_id=options.flow, states=options.state, open_only=options.open,
-            limit=options.limit), options.wait))
+            limit=options.limit)))
         for action in answer.actions:
             last = client.call(GetHistory, 'ledger/get_history', GetHistory.Request(
                 flow_id=action.flow_id, action_id=action.action_id, after_seq=action.seq - 1,
-                limit=1), options.wait)
+                limit=1))
             yield _with_reason(action_data(action), last.changes[0].cause if last.changes else '')
 
 
@@ -114,7 +88,6 @@ def _with_reason(row: dict[str, Any], cause: str) -> dict[str, Any]:
 
 def show_history(options: argparse.Namespace) -> int:
     """Print every change of an action, or of all actions of a flow, in order."""
-    from ..table import print_json
     flow_id, _, name = options.name.rpartition('/')
     flow_id = flow_id or options.flow
     if not name and not flow_id:
@@ -133,10 +106,6 @@ def show_history(options: argparse.Namespace) -> int:
 
 
 def _print_changes(changes: list[dict[str, Any]], *, of_flow: bool) -> None:
-    from rich.text import Text
-
-    from ..table import arrow, console, date_of
-    from ...lifecycle.text_format import printable
     out = console()
     for change in changes:
         about = f"{change['flow_id']}/{change['action_id']}" if of_flow else change['flow_id']
@@ -167,9 +136,9 @@ def _known(options: argparse.Namespace, flow_id: str) -> set[tuple[str, str]]:
         from action_lifecycle_msgs.srv import ListActions
 
         from ..client import connect
-        with connect(options.namespace) as client:
+        with connect(options.namespace, options.wait) as client:
             answer = client.call(ListActions, 'ledger/list_actions', ListActions.Request(
-                limit=KNOWN), options.wait)
+                limit=KNOWN))
             found = {(action.flow_id, action.action_id) for action in answer.actions}
     return {pair for pair in found if pair[0] == flow_id} or found
 
@@ -192,8 +161,8 @@ def _changes(
         return
     from ..client import connect
     from ..node_data import change_data
-    with connect(options.namespace) as client:
-        for change in client.history('ledger', options.wait, flow_id, action_id):
+    with connect(options.namespace, options.wait) as client:
+        for change in client.history('ledger', flow_id, action_id):
             yield change_data(change)
 
 
@@ -201,9 +170,7 @@ def _why(cause: str, actor: str) -> str:
     return cause if not actor or actor in cause else f'{cause} [{actor}]'.strip()
 
 
-def _reader(path: str) -> Any:
-    from ...journal.reader import JournalReader
-    from ...journal.row import JournalError
+def _reader(path: str) -> JournalReader:
     try:
         return JournalReader(path)
     except JournalError as error:

@@ -8,8 +8,22 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..arguments import add_json, add_nodes, add_verb, NODE
+from action_lifecycle_msgs.msg import FlowStatusArray, LedgerSync, OperatorRequestArray
+from action_lifecycle_msgs.srv import ListJobs
+from lifecycle_msgs.srv import GetState
+
+from ..client import Client, connect, NODE
 from ..exits import DONE, NotThere
+from ..node_data import (
+    action_data,
+    flow_data,
+    job_data,
+    newest_safety,
+    question_data,
+    safety_line,
+    sync_data,
+)
+from ..table import at_clock, console, live_table, print_json, print_rows
 from ...documents.suggestions import nearest
 
 NODES = ('world_model_bridge', 'ledger', NODE)
@@ -20,40 +34,25 @@ ENDED = 3
 """Number of ended flows shown; the newest ones."""
 
 
-def add_parser(commands: Any) -> None:
-    """Add the verb."""
-    status = add_verb(
-        commands, 'status', show_status, help='show nodes, safety, flows, questions and jobs',
-        description='Show the nodes, safety, flows, open questions and jobs of a robot, or the '
-        'actions of one flow.', example='status\nstatus pick-1f2e3d4c')
-    status.add_argument('flow', metavar='FLOW_ID', nargs='?', default='',
-                        help='show the actions of this flow')
-    add_json(status)
-    add_nodes(status)
-
-
 def show_status(options: argparse.Namespace) -> int:
     """Print the current state of the nodes, or the actions of one flow."""
-    from ..client import connect
-    with connect(options.namespace) as client:
+    with connect(options.namespace, options.wait) as client:
         if options.flow:
             _show_flow(client, options)
             return DONE
-        states = _states(client, options.wait)
-        active = states[NODE] == 'active'
-        data = {'nodes': states, **(_node_data(client, options.wait) if active else {}),
-                **(_sync(client, options.wait) if states['ledger'] == 'active' else {})}
+        states = _states(client)
+        data: dict[str, Any] = {'nodes': states}
+        if states[NODE] == 'active':
+            data |= _node_data(client)
+        if states['ledger'] == 'active':
+            data['ledger'] = sync_data(client.latched(LedgerSync, 'ledger/sync'))
     _print(data, options)
     return DONE
 
 
-def _show_flow(client: Any, options: argparse.Namespace) -> None:
-    from action_lifecycle_msgs.msg import FlowStatusArray
-
-    from ..node_data import action_data, flow_data
-    from ..table import console, live_table, print_json
-    flows = {flow.flow_id: flow for flow in client.latched(
-        FlowStatusArray, f'{NODE}/flow', options.wait).flows}
+def _show_flow(client: Client, options: argparse.Namespace) -> None:
+    latest = client.latched(FlowStatusArray, f'{NODE}/flow')
+    flows = {flow.flow_id: flow for flow in latest.flows}
     if options.flow not in flows:
         raise NotThere(f"no flow '{options.flow}' among those that run and the last that ended"
                        + nearest(options.flow, flows)
@@ -65,49 +64,35 @@ def _show_flow(client: Any, options: argparse.Namespace) -> None:
         console().print(live_table(flow))
 
 
-def _states(client: Any, wait: float) -> dict[str, str]:
+def _states(client: Client) -> dict[str, str]:
     """Return the lifecycle state of each node; waits until at least one is there."""
-    from lifecycle_msgs.srv import GetState
     services = {name: client.service(GetState, f'{name}/get_state') for name in NODES}
 
     def there() -> list[str]:
         return [name for name, service in services.items() if service.service_is_ready()]
 
     full = client.node.resolve_service_name(f'{NODE}/get_state')
-    client.until(there, wait, 'no node is there', full)
-    client.spin(min(wait, GRACE), lambda: len(there()) == len(NODES))
+    client.until(there, 'no node is there', full)
+    client.spin(min(client.wait, GRACE), lambda: len(there()) == len(NODES))
     return {name: client.call(
-        GetState, f'{name}/get_state', GetState.Request(), wait).current_state.label
+        GetState, f'{name}/get_state', GetState.Request()).current_state.label
         if name in there() else ABSENT for name in NODES}
 
 
-def _node_data(client: Any, wait: float) -> dict[str, Any]:
+def _node_data(client: Client) -> dict[str, Any]:
     """Return the safety, flows, questions and jobs that the action node publishes."""
-    from action_lifecycle_msgs.msg import FlowStatusArray, OperatorRequestArray
-    from action_lifecycle_msgs.srv import ListJobs
-
-    from ..node_data import flow_data, job_data, newest_safety, question_data, safety_data
-    flows = client.latched(FlowStatusArray, f'{NODE}/flow', wait).flows
-    asked = client.latched(OperatorRequestArray, f'{NODE}/operator_requests', wait).requests
-    jobs = client.call(ListJobs, f'{NODE}/list_jobs', ListJobs.Request(), wait).jobs
+    flows = client.latched(FlowStatusArray, f'{NODE}/flow').flows
+    asked = client.latched(OperatorRequestArray, f'{NODE}/operator_requests').requests
+    jobs = client.call(ListJobs, f'{NODE}/list_jobs', ListJobs.Request()).jobs
     return {
-        'safety': safety_data(newest_safety(client, wait)),
+        'safety': newest_safety(client),
         'flows': list(map(flow_data, flows)),
         'questions': [question_data(
             client.node.resolve_topic_name(NODE), request, None) for request in asked],
         'jobs': list(map(job_data, jobs))}
 
 
-def _sync(client: Any, wait: float) -> dict[str, Any]:
-    from action_lifecycle_msgs.msg import LedgerSync
-
-    from ..node_data import sync_data
-    return {'ledger': sync_data(client.latched(LedgerSync, 'ledger/sync', wait))}
-
-
 def _print(data: dict[str, Any], options: argparse.Namespace) -> None:
-    from ..node_data import safety_line
-    from ..table import at_clock, print_json, print_rows
     if options.json:
         print_json(data)
         return

@@ -72,8 +72,7 @@ class Asked:
     def left(self, request: Any) -> float | None:
         return self.time_left
 
-    def answer(self, question: OpenQuestion, answer: str, actor: str, comment: str, wait: float
-               ) -> Any:
+    def answer(self, question: OpenQuestion, answer: str, actor: str, comment: str) -> Any:
         self.answers.append((question.request.id, answer, comment))
         return Respond.Response(accepted=True)
 

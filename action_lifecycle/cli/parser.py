@@ -1,0 +1,317 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The parser of the console command; its verbs are in the order of `--help`.
+
+It is built for each `--help` and each completion in the shell, and imports nothing heavy. A verb
+names its function as MODULE.FUNCTION below `cli`; `main` imports the module.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib.metadata import PackageNotFoundError, version
+import math
+import textwrap
+from typing import Any
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser with all verbs."""
+    parser = argparse.ArgumentParser(
+        prog='action_lifecycle', description='Verified, journaled robot actions.',
+        epilog='Exit codes: 0 done, 1 the flow failed, 2 bad input or refused, 3 the system or '
+        'what was asked for is not there, 130 interrupted. `action_lifecycle COMMAND --help` '
+        'shows the options of a command and an example.')
+    parser.add_argument('--version', action='version', version=_version())
+    commands = parser.add_subparsers(required=True, metavar='COMMAND')
+    _add_flow_verbs(commands)
+    _add_operator_verbs(commands)
+    _add_record_verbs(commands)
+    _add_file_verbs(commands)
+    return parser
+
+
+def _version() -> str:
+    try:
+        return f"action_lifecycle {version('action_lifecycle')}"
+    except PackageNotFoundError:
+        return 'action_lifecycle (not installed)'
+
+
+def _add_flow_verbs(commands: Any) -> None:
+    run = _add_verb(
+        commands, 'run', 'running.following.run', help='run a flow and show its progress',
+        example='run my_flow.yaml -p force=8.0\nrun --request "put all parts away"')
+    run.add_argument('flow', metavar='FLOW', nargs='?', default='', help='a flow file, or the '
+                     'name of a flow in the flow folders of the node')
+    source = run.add_mutually_exclusive_group()
+    source.add_argument('--reuse', default='', metavar='NAME', help='run this recipe instead')
+    source.add_argument('--request', default='', metavar='WORDS',
+                        help='have the planner of the node make the flow')
+    run.add_argument('-p', '--param', '--set', action='append', default=[], metavar='NAME=VALUE',
+                     help='a parameter of the flow; the value is YAML: 8.0, true, text, [1, 2]')
+    run.add_argument('--recipe', default='', metavar='NAME',
+                     help='save the flow as this recipe if all its actions are verified')
+    run.add_argument('--lease', default='', metavar='NAME',
+                     help='start motions only while this claim is held')
+    run.add_argument('--flow-id', default='', metavar='FLOW_ID',
+                     help='id of the flow (default: made from its name)')
+    run.add_argument('--priority', type=int, default=0, metavar='N',
+                     help='higher goes first (default: 0)')
+    run.add_argument('--plain', action='store_true', help='lines instead of a live table')
+    run.add_argument('-v', '--verbose', action='store_true',
+                     help='with --plain: a line for each change of state')
+    run.add_argument('--json', metavar='FILE', help='write the summary to this file')
+
+    watch = _add_verb(
+        commands, 'watch', 'running.live.watch', help='show flows and actions live',
+        example='watch --namespace robot1\nwatch --flow pick-1f2e3d4c')
+    watch.add_argument('--flow', default='', metavar='FLOW_ID', help='only this flow')
+
+    status = _add_verb(
+        commands, 'status', 'verbs.status.show_status',
+        help='show nodes, safety, flows, questions and jobs',
+        description='Show the nodes, safety, flows, open questions and jobs of a robot, or the '
+        'actions of one flow.', example='status\nstatus pick-1f2e3d4c')
+    status.add_argument('flow', metavar='FLOW_ID', nargs='?', default='',
+                        help='show the actions of this flow')
+    _add_json(status)
+
+    cancel = _add_verb(
+        commands, 'cancel', 'verbs.orders.cancel', help='stop a flow, an action or a job',
+        description='Stop a flow or an action and wait until nothing moves, or remove a '
+        'scheduled job; a run of the job that has started goes on.',
+        example='cancel pick-1f2e3d4c\ncancel pick-1f2e3d4c/grasp --reason "wrong part"\n'
+        'cancel --job nightly')
+    cancel.add_argument('target', metavar='FLOW_ID[/ACTION]', nargs='?', default='',
+                        help='the flow, or an action of it')
+    cancel.add_argument('--job', default='', metavar='JOB_ID', help='a scheduled job instead')
+    _add_actor(cancel, reason='why; recorded with the cancel of an action or a job')
+
+    retry = _add_verb(
+        commands, 'retry', 'verbs.orders.retry', help='try an action again that has failed',
+        description='Start another attempt of an action in the state `error`, without waiting '
+        'for its delay.', example='retry pick-1f2e3d4c/grasp --reason "part is dry now"')
+    retry.add_argument('action', metavar='ACTION', help='its id, or FLOW_ID/ID')
+    retry.add_argument('--flow', default='', metavar='FLOW_ID',
+                       help='its flow (default: the newest that has such an action)')
+    _add_actor(retry)
+
+    edit = _add_verb(
+        commands, 'edit', 'verbs.edit.edit', help='change a flow while it runs',
+        description='Send an edit to a flow that runs: the whole edit is applied, or nothing.',
+        example='edit pick-1f2e3d4c my_edit.yaml --reason "one more part"\n'
+        'edit pick-1f2e3d4c - < my_edit.yaml')
+    edit.add_argument('flow', metavar='FLOW_ID', help='the flow that is changed')
+    edit.add_argument('file', metavar='FILE', help='an edit file; - reads standard input')
+    edit.add_argument('--base-seq', type=int, default=0, metavar='N', help='newest journal row '
+                      'that you have seen; the edit is refused if the same actions were edited '
+                      'after it (default: not checked)')
+    _add_actor(edit)
+    for parser in (run, watch, status, cancel, retry, edit):
+        _add_nodes(parser)
+
+
+def _add_operator_verbs(commands: Any) -> None:
+    operator = _add_verb(
+        commands, 'operator', 'operators.terminal.operator',
+        help='answer the questions of all robots in a terminal', example='operator --actor anna')
+    operator.add_argument('--once', action='store_true', help='end after one answer')
+    operator.add_argument('--list', action='store_true', help='print the open questions as JSON')
+    operator.add_argument('--answer', metavar='OPTION', help='answer the oldest matching '
+                          'question and exit')
+    operator.add_argument('--comment', default='', metavar='TEXT', help='recorded with --answer')
+
+    respond = _add_verb(
+        commands, 'respond', 'operators.answering.respond',
+        help='answer an open question, or list the open questions',
+        description='Answer the oldest matching question. Without ANSWER: list the open '
+        'questions of all robots.',
+        example='respond\nrespond yes --flow pick-1f2e3d4c --action grasp')
+    respond.add_argument('answer', metavar='ANSWER', nargs='?',
+                         help='an option of the question, by name or number, or free text')
+    respond.add_argument('--comment', default='', metavar='TEXT', help='recorded with the answer')
+    _add_json(respond)
+    for parser in (operator, respond):
+        parser.add_argument('--id', default='', metavar='ID',
+                            help='only the question whose id starts with this')
+        parser.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
+        parser.add_argument('--action', default='', metavar='ACTION', help='only of this action')
+        _add_actor(parser, reason='')
+
+    safety = _add_verb(
+        commands, 'safety', 'verbs.safety.show_safety',
+        help='show whether motions may run, and if not, why', example='safety')
+    _add_json(safety)
+    clear = _add_verb(
+        commands, 'clear-stop', 'verbs.safety.clear_stop',
+        help='clear a latched stop and unlock resources, after you have checked the robot',
+        example='clear-stop --reason "hand was in the cell, it is gone"\nclear-stop arm')
+    clear.add_argument('resources', metavar='RESOURCE', nargs='*',
+                       help='resources to unlock (default: all that are locked)')
+    _add_actor(clear)
+    for parser in (operator, respond, safety, clear):
+        _add_nodes(parser)
+
+
+def _add_record_verbs(commands: Any) -> None:
+    jobs = _add_verb(
+        commands, 'jobs', 'verbs.jobs.list_jobs', help='list scheduled jobs, the next one first',
+        description='List scheduled jobs, the next one first; `cancel --job JOB_ID` removes '
+        'one.', example='jobs --json')
+
+    listing = _add_verb(
+        commands, 'list', 'verbs.records.list_actions',
+        help='list actions, the newest change first',
+        example='list --flow pick-1f2e3d4c --open\nlist --journal journal.sqlite --json')
+    listing.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
+    states: Any = listing.add_argument(
+        '--state', action='append', default=[], metavar='STATE',
+        help='only in this state; may be given several times')
+    states.completer = _complete_state
+    listing.add_argument('--open', action='store_true', help='only those not terminated')
+    listing.add_argument('--limit', type=int, default=50, metavar='N',
+                         help='maximum number of actions (default: 50)')
+
+    history = _add_verb(
+        commands, 'history', 'verbs.records.show_history',
+        help='show what happened to an action or a flow',
+        example='history grasp\nhistory pick-1f2e3d4c/grasp\nhistory pick-1f2e3d4c --json')
+    history.add_argument('name', metavar='ACTION|FLOW_ID', nargs='?', default='',
+                         help='id of an action, FLOW_ID/ACTION, or id of a flow')
+    history.add_argument('--flow', default='', metavar='FLOW_ID', help='only of this flow')
+
+    dialogue = _add_verb(
+        commands, 'dialogue', 'verbs.dialogue.show_dialogue',
+        help='show what was asked and answered in a flow', example='dialogue pick-1f2e3d4c')
+    dialogue.add_argument('flow', metavar='FLOW_ID', help='the flow')
+    for parser in (jobs, listing, history, dialogue):
+        _add_json(parser)
+        _add_nodes(parser)
+    for parser in (listing, history, dialogue):
+        parser.add_argument('--journal', metavar='FILE',
+                            help='read this journal instead of asking the nodes')
+
+    journal = _add_group(commands, 'journal', 'check or export a journal file')
+    verify = _add_verb(
+        journal, 'verify', 'verbs.journal.verify',
+        help='check a journal; exit code 2 if it has faults',
+        example='journal verify ~/.ros/action_lifecycle/journal')
+    export = _add_verb(
+        journal, 'export', 'verbs.journal.export', help='write its rows as text',
+        example='journal export ~/.ros/action_lifecycle/journal --format csv --output rows.csv')
+    export.add_argument('--format', choices=('jsonl', 'csv'), default='jsonl',
+                        help='JSON, one row a line, or CSV (default: jsonl)')
+    export.add_argument('--output', default='', metavar='FILE',
+                        help='a new file (default: standard output)')
+    for parser in (verify, export):
+        parser.add_argument('file', metavar='JOURNAL', help='a journal file')
+
+    ledger = _add_group(commands, 'ledger', 'rebuild the ledger of a robot in Redis')
+    rebuild = _add_verb(
+        ledger, 'rebuild', 'verbs.ledger.rebuild_ledger',
+        help='delete the ledger of a robot and fill it again from the journal',
+        description='Remove all keys of a robot in Redis, and fill its ledger from its journal. '
+        'The nodes of the robot may run meanwhile. User and password come from the environment, '
+        'as for the ledger node.',
+        example='ledger rebuild ~/.ros/action_lifecycle/robot.journal '
+        '--url redis://localhost:6379/0')
+    rebuild.add_argument('journal', metavar='JOURNAL', help='the journal of the robot')
+    rebuild.add_argument('--url', required=True, metavar='URL',
+                         help='the Redis server, as parameter ledger_url of the ledger node')
+    rebuild.add_argument('--robot', default='robot', metavar='NAME',
+                         help='name of the robot in the ledger (default: robot)')
+
+
+def _complete_state(**asked: object) -> list[str]:
+    from ..lifecycle.states import ActionState
+    return [state.value for state in ActionState]
+
+
+def _add_file_verbs(commands: Any) -> None:
+    validate = _add_verb(
+        commands, 'validate', 'checking.validate',
+        help='check flow, facts, graph, recipe and edit files',
+        example='validate my_flow.yaml --facts config/facts/cell.yaml\n'
+        'validate my_edit.yaml --flow my_flow.yaml\nvalidate my_graph.yaml --states my_states')
+    validate.add_argument('files', nargs='+', metavar='FILE',
+                          help='file to check; its content tells its kind')
+    validate.add_argument('--facts', metavar='FILE',
+                          help='check fact names against this facts file')
+    validate.add_argument('--flow', metavar='FILE', default='',
+                          help='check edits against this flow')
+
+    graph = _add_verb(
+        commands, 'graph', 'checking.draw', help='draw a graph file or a flow file',
+        example='graph config/graphs/action.yaml --format mermaid\ngraph my_flow.yaml')
+    graph.add_argument('file', metavar='FILE', help='a graph or a flow file')
+    graph.add_argument('--format', choices=('mermaid', 'dot', 'table'), default='table',
+                       help='output format (default: table)')
+    for parser in (validate, graph):
+        parser.add_argument('--states', metavar='FOLDER', action='append', default=[],
+                            help='folder with state types of your own, state_NAME.py')
+
+    schema = _add_verb(
+        commands, 'schema', 'checking.print_schema',
+        help='print the JSON Schema of a kind of file', example='schema flow > flow.schema.json')
+    schema.add_argument('kind', choices=('graph', 'flow', 'edit', 'facts', 'recipe'),
+                        help='what the schema describes')
+
+
+# Shared by several verbs
+
+
+def _add_group(commands: Any, name: str, help: str) -> Any:  # noqa: A002
+    """Add a verb that has verbs of its own."""
+    group = commands.add_parser(name, help=help, description=_sentence(help))
+    return group.add_subparsers(required=True, metavar='COMMAND')
+
+
+def _add_verb(
+    commands: Any, name: str, function: str, *, help: str,  # noqa: A002
+    example: str, description: str = '',
+) -> argparse.ArgumentParser:
+    """Add a verb; `example`: command lines, one per line, without the program name."""
+    lines = (f'  action_lifecycle {line}' for line in example.splitlines())
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=help, description=textwrap.fill(description or _sentence(help), 80),
+        epilog='\n'.join(['example:', *lines]),
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.set_defaults(function=function)
+    return parser
+
+
+def _sentence(help: str) -> str:  # noqa: A002
+    return f'{help[:1].upper()}{help[1:]}.'
+
+
+def _add_nodes(parser: argparse.ArgumentParser) -> None:
+    """Add the options of verbs that communicate with nodes."""
+    parser.add_argument('--namespace', default='', metavar='NS', help='namespace of the robot')
+    parser.add_argument('--wait', type=_seconds, default=10.0, metavar='S',
+                        help='seconds to wait for the nodes (default: 10)')
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json` for verbs that print a table."""
+    parser.add_argument('--json', action='store_true', help='print JSON instead of a table')
+
+
+def _add_actor(parser: argparse.ArgumentParser, *, reason: str = 'why; it is recorded') -> None:
+    """Add `--actor` and `--reason`: who gives an order, and why."""
+    parser.add_argument('--actor', default='', metavar='NAME',
+                        help='who gives the order (default: user@host); it is recorded')
+    if reason:
+        parser.add_argument('--reason', default='', metavar='TEXT', help=reason)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f'{text!r}: expected seconds, 0 or more')
+    return value
