@@ -127,7 +127,7 @@ def _kind(document: Document) -> str:
     return 'graph'
 
 
-def draw(options: argparse.Namespace) -> int:
+def draw(options: argparse.Namespace) -> None:
     """Print a graph or a flow as a mermaid or dot diagram or as a table."""
     document = read_document(options.file)
     kind = _kind(document)
@@ -141,13 +141,11 @@ def draw(options: argparse.Namespace) -> int:
         raise DocumentError([document.fault(
             where, f'this is {"an" if kind == "edit" else "a"} {kind} file; graphs and flows are '
             'drawn')])
-    return DONE
 
 
-def print_schema(options: argparse.Namespace) -> int:
+def print_schema(options: argparse.Namespace) -> None:
     """Print a JSON Schema, with which editors complete and check files."""
     schema = {'graph': graph_schema, 'flow': flow_schema, 'edit': edit_schema,
               'facts': lambda: json_schema(FactsFile),
               'recipe': lambda: json_schema(RecipeSpec)}[options.kind]()
     print(json.dumps({'$schema': SCHEMA_DIALECT, **schema}, indent=2))
-    return DONE

@@ -26,7 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         module, _, function = options.function.rpartition('.')
-        code: int = getattr(importlib.import_module(f'.{module}', __package__), function)(options)
+        verb = getattr(importlib.import_module(f'.{module}', __package__), function)
+        code: int | None = verb(options)
     except NotThere as error:
         print(f'action_lifecycle: {error}', file=sys.stderr)
         return NOT_THERE
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return DONE
-    return code
+    return DONE if code is None else code
 
 
 def _complete(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,8 @@
 The parser of the console command; its verbs are in the order of `--help`.
 
 It is built for each `--help` and each completion in the shell, and imports nothing heavy. A verb
-names its function as MODULE.FUNCTION below `cli`; `main` imports the module.
+names its function as MODULE.FUNCTION below `cli`; `main` imports the module. The function returns
+an exit code, or None for success.
 """
 
 from __future__ import annotations
@@ -120,6 +121,7 @@ def _add_operator_verbs(commands: Any) -> None:
         help='answer the questions of all robots in a terminal', example='operator --actor anna')
     operator.add_argument('--once', action='store_true', help='end after one answer')
     operator.add_argument('--list', action='store_true', help='print the open questions as JSON')
+    operator.set_defaults(json=True)
     operator.add_argument('--answer', metavar='OPTION', help='answer the oldest matching '
                           'question and exit')
     operator.add_argument('--comment', default='', metavar='TEXT', help='recorded with --answer')
@@ -142,11 +144,11 @@ def _add_operator_verbs(commands: Any) -> None:
         _add_actor(parser, reason='')
 
     safety = _add_verb(
-        commands, 'safety', 'verbs.safety.show_safety',
+        commands, 'safety', 'verbs.status.show_safety',
         help='show whether motions may run, and if not, why', example='safety')
     _add_json(safety)
     clear = _add_verb(
-        commands, 'clear-stop', 'verbs.safety.clear_stop',
+        commands, 'clear-stop', 'verbs.orders.clear_stop',
         help='clear a latched stop and unlock resources, after you have checked the robot',
         example='clear-stop --reason "hand was in the cell, it is gone"\nclear-stop arm')
     clear.add_argument('resources', metavar='RESOURCE', nargs='*',
@@ -158,7 +160,7 @@ def _add_operator_verbs(commands: Any) -> None:
 
 def _add_record_verbs(commands: Any) -> None:
     jobs = _add_verb(
-        commands, 'jobs', 'verbs.jobs.list_jobs', help='list scheduled jobs, the next one first',
+        commands, 'jobs', 'verbs.status.list_jobs', help='list scheduled jobs, the next one first',
         description='List scheduled jobs, the next one first; `cancel --job JOB_ID` removes '
         'one.', example='jobs --json')
 

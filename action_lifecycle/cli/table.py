@@ -101,11 +101,9 @@ def live_table(
     `motion_words` describes the current motion step of an ActionStatus.
     """
     name = f'{flow.name} ({flow.flow_id})' if flow.name else flow.flow_id
-    table = Table(title=f'{name}: {flow.done} of {flow.total} done, {flow.constellation_state}',
-                  title_justify='left', expand=False)
-    for name in ('action', 'state', 'attempt', 'time', 'controller', 'sensors', 'what was seen'):
-        table.add_column(name, overflow='fold', no_wrap=name in ('state', 'time'),
-                         justify='right' if name in ('attempt', 'time') else 'left')
+    table = _action_table(
+        f'{name}: {flow.done} of {flow.total} done, {flow.constellation_state}',
+        ('action', 'state', 'attempt', 'time', 'controller', 'sensors', 'what was seen'))
     for action in flow.actions:
         state = action.state.outcome or action.state.value
         table.add_row(
@@ -114,6 +112,14 @@ def live_table(
             Text(action.sensors_said, _SENSORS.get(action.sensors_said, 'yellow')),
             Text(waits_for(action) or motion_words(action) or evidence_text(action.evidence)
                  or (action.error_msg if state in ('error', 'failed') else '')))
+    return table
+
+
+def _action_table(title: str, columns: Iterable[str], box: Box = HEAVY_HEAD) -> Table:
+    table = Table(title=title, title_justify='left', box=box)
+    for name in columns:
+        table.add_column(name, overflow='fold', no_wrap=name in ('state', 'time'),
+                         justify='right' if name in ('attempt', 'time') else 'left')
     return table
 
 
@@ -134,11 +140,10 @@ def waits_for(action: Any) -> str:
 
 def attempts_table(changes: Iterable[Any], box: Box = HEAVY_HEAD) -> Table:
     """Return a table with what controller and sensors reported in each attempt."""
-    table = Table(title='What the controller reported, and what the sensors showed',
-                  title_justify='left', box=box)
-    for name in ('action', 'attempt', 'the controller said', 'the sensors said', 'evidence',
-                 'outcome'):
-        table.add_column(name, overflow='fold', justify='right' if name == 'attempt' else 'left')
+    table = _action_table(
+        'What the controller reported, and what the sensors showed',
+        ('action', 'attempt', 'the controller said', 'the sensors said', 'evidence', 'outcome'),
+        box)
     attempts: dict[str, dict[int, AttemptRow]] = {}
     for change in changes:
         attempts.setdefault(change.action_id, {}).setdefault(

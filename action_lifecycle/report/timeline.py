@@ -134,7 +134,6 @@ def draw(rows: Iterable[Row], samples: Samples, path: Path) -> None:
     ModuleNotFoundError without matplotlib.
     """
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
@@ -146,7 +145,6 @@ def draw(rows: Iterable[Row], samples: Samples, path: Path) -> None:
     actions = list(dict.fromkeys(bar.action for bar in past.bars))
     heights = [0.9 + 0.32 * len(actions), *([1.05] * len(shown))]
     figure = Figure(figsize=(9.6, 0.9 + sum(heights)), dpi=110, layout='constrained')
-    FigureCanvasAgg(figure)
     axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     _draw_actions(axes[0], past, actions)
     attempts = [bar for bar in past.bars if bar.action == past.refuted]

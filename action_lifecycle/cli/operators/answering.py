@@ -15,7 +15,7 @@ from action_lifecycle_msgs.srv import Respond
 from rclpy.parameter import Parameter
 
 from ..client import accepted, Client, connect, who
-from ..exits import DONE, NotThere
+from ..exits import NotThere
 from ..node_data import question_data
 from ..table import is_simulated, print_json, print_rows
 from ...documents.stamps import to_seconds
@@ -93,7 +93,7 @@ class Questions:
 
     def wait_for(self, options: argparse.Namespace) -> list[OpenQuestion]:
         """Wait for matching questions and return them; an empty list after `--wait` seconds."""
-        end = time.monotonic() + options.wait
+        end = time.monotonic() + self.client.wait
         while time.monotonic() < end:
             self.poll()
             self.client.spin(0.1)
@@ -101,50 +101,49 @@ class Questions:
                 return found
         return []
 
-    def nothing(self, options: argparse.Namespace) -> NotThere:
+    def nothing(self) -> NotThere:
         """Return the error for no matching question, or for no node that asks questions."""
         return NotThere(
-            f'no such question within {options.wait:g} s, from {self.askers()} nodes that could '
-            'ask' if self.askers()
-            else f'no node that asks questions is there after {options.wait:g} s')
+            f'no such question within {self.client.wait:g} s, from {self.askers()} nodes that '
+            'could ask' if self.askers()
+            else f'no node that asks questions is there after {self.client.wait:g} s')
 
 
-def respond(options: argparse.Namespace) -> int:
+def respond(options: argparse.Namespace) -> None:
     """Answer the oldest matching question; without ANSWER, list the questions."""
     with connect('', options.wait) as client:
         questions = Questions(client, options.namespace)
         if options.answer is None:
-            return list_questions(questions, options)
-        return answer_one(questions, options, who(options))
+            list_questions(questions, options)
+        else:
+            answer_one(questions, options)
 
 
-def list_questions(questions: Questions, options: argparse.Namespace) -> int:
+def list_questions(questions: Questions, options: argparse.Namespace) -> None:
     """Print the matching open questions; waits for one for at most `--wait` seconds."""
     found = questions.wait_for(options)
     if not questions.askers():
-        raise questions.nothing(options)
+        raise questions.nothing()
     data = [question_data(asker, request, questions.left(request)) for asker, request in found]
     if options.json:
         print_json(data)
-        return DONE
+        return
     print_rows(('id', 'flow', 'action', 'question', 'options', 'left'), (
         (item['id'][:8], item['flow_id'], item['action_id'], item['question'],
          ', '.join(item['options']), '' if item['left'] is None else f"{item['left']:.0f} s")
         for item in data))
-    return DONE
 
 
-def answer_one(questions: Questions, options: argparse.Namespace, actor: str) -> int:
+def answer_one(questions: Questions, options: argparse.Namespace) -> None:
     """Answer the oldest matching question."""
     found = questions.wait_for(options)
     if not found:
-        raise questions.nothing(options)
+        raise questions.nothing()
     answer, behind = split_answer(options.answer, found[0].request.options)
     if behind:  # --comment gives the comment, so ANSWER has none
         answer = options.answer
-    accepted(questions.answer(found[0], answer, actor, options.comment))
+    accepted(questions.answer(found[0], answer, who(options), options.comment))
     print(f'{found[0].request.id} {answer}')
-    return DONE
 
 
 def split_answer(line: str, options: list[str]) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from .answering import answer_one, list_questions, OpenQuestion, Questions, split_answer
 from ..client import connect, who
-from ..exits import DONE, NotThere
+from ..exits import NotThere
 from ..table import console, evidence_text, LONGEST
 from ...lifecycle.text_format import printable
 
@@ -27,20 +27,19 @@ WARN_AT = (60.0, 10.0)
 """Remaining times (s) at which the terminal warns the person."""
 
 
-def operator(options: argparse.Namespace) -> int:
+def operator(options: argparse.Namespace) -> None:
     """Answer questions interactively, or one question with `--answer`, or list them."""
     with connect('', options.wait) as client:
         questions = Questions(client, options.namespace)
         try:
             if options.list:
-                options.json = True
-                return list_questions(questions, options)
-            if options.answer is not None:
-                return answer_one(questions, options, who(options))
-            return Terminal(questions, options, who(options)).run()
+                list_questions(questions, options)
+            elif options.answer is not None:
+                answer_one(questions, options)
+            else:
+                Terminal(questions, options, who(options)).run()
         except KeyboardInterrupt:
             print()
-            return DONE
 
 
 class _Lines:
@@ -85,7 +84,7 @@ class Terminal:
         self.warned = math.inf  #: s left at the last warning
         self._prompted = False
 
-    def run(self) -> int:
+    def run(self) -> None:
         """Show questions until Ctrl-C, `q`, the end of the input, or one answer (`--once`)."""
         started = time.monotonic()
         self._print(f'Questions of all robots, answered as {self.actor}. Ctrl-C ends.', 'dim')
@@ -93,10 +92,10 @@ class Terminal:
             self.questions.poll()
             self.questions.client.spin(0.1)
             if not self.questions.askers() and time.monotonic() - started > self.options.wait:
-                raise self.questions.nothing(self.options)
+                raise self.questions.nothing()
             self.lines.read()
             if self.step():
-                return DONE
+                return
 
     def step(self) -> bool:
         """Show what is new and process one line of input; returns True to end."""

@@ -120,10 +120,8 @@ class _Following:
         self.action = self.client.flow_action()
         old = signal.signal(signal.SIGINT, self._interrupted)
         try:
-            with contextlib.ExitStack() as stack:
-                if not self.plain:
-                    self.live = stack.enter_context(
-                        Live(console=self.console, refresh_per_second=8))
+            with contextlib.nullcontext() if self.plain else Live(
+                    console=self.console, refresh_per_second=8) as self.live:
                 return self._until_result(goal)
         finally:
             signal.signal(signal.SIGINT, old)

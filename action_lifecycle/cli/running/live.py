@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import time
 from typing import Any
 
@@ -15,7 +16,6 @@ from rich.live import Live
 from rich.text import Text
 
 from ..client import Client, connect, NODE
-from ..exits import DONE
 from ..observer import Observer
 from ..table import console, live_table
 from ...ros.interfaces.qos import state_qos
@@ -25,20 +25,18 @@ SHOWN = 3
 """Number of flows shown; the newest ones."""
 
 
-def watch(options: argparse.Namespace) -> int:
+def watch(options: argparse.Namespace) -> None:
     """Show the latched topics, and a line if their publisher has gone."""
     with connect(options.namespace, options.wait) as client:
         flows = _Flows(client, options.flow)
         full = client.node.resolve_topic_name(TOPIC)
         client.until(lambda: client.node.count_publishers(TOPIC) > 0,
                      f"nobody publishes '{full}'", full)
-        try:
-            with Live(Text('no flow yet'), console=console(), refresh_per_second=4) as live:
-                while True:
-                    client.spin(0.25)
-                    live.update(flows.view())
-        except KeyboardInterrupt:
-            return DONE
+        with contextlib.suppress(KeyboardInterrupt), Live(
+                Text('no flow yet'), console=console(), refresh_per_second=4) as live:
+            while True:
+                client.spin(0.25)
+                live.update(flows.view())
 
 
 class _Flows:

@@ -10,7 +10,7 @@ import time
 
 from rich.text import Text
 
-from ..exits import DONE, NotThere
+from ..exits import NotThere
 from ..table import console, print_json
 from ...dialogue.dialogue import DialogueEntry, Persistence
 from ...dialogue.flow_dialogue import dialogue_rows, entries_of
@@ -23,13 +23,13 @@ from ...lifecycle.text_format import printable
 STYLES = {'assistant': 'cyan', 'user': 'green'}
 
 
-def show_dialogue(options: argparse.Namespace) -> int:
+def show_dialogue(options: argparse.Namespace) -> None:
     """Print the entries of a flow's dialogue, in order."""
     entries = _from_journal(options) if options.journal else _from_nodes(options)
     if options.json:
         print_json([{'time': entry.stamp, 'state': entry.state, 'actor': entry.actor,
                      'text': entry.text} for entry in entries])
-        return DONE
+        return
     out = console()
     for entry in entries:
         at = time.strftime('%H:%M:%S', time.localtime(entry.stamp))
@@ -37,7 +37,6 @@ def show_dialogue(options: argparse.Namespace) -> int:
         line.append(f'{entry.actor:<9}  ', STYLES.get(entry.actor, ''))
         line.append(printable(entry.text).replace('\n', '\n' + ' ' * 21))
         out.print(line, soft_wrap=True)
-    return DONE
 
 
 def _from_journal(options: argparse.Namespace) -> Iterator[DialogueEntry]:

@@ -13,13 +13,12 @@ from action_lifecycle_msgs.msg import ErrorCode
 from action_lifecycle_msgs.srv import EditFlow
 
 from ..client import accepted, connect, who
-from ..exits import DONE
 from ...documents.errors import LifecycleError
 from ...documents.yaml_document import read_document
 from ...flow.files.edit import MAX_EDIT_BYTES, parse_edit
 
 
-def edit(options: argparse.Namespace) -> int:
+def edit(options: argparse.Namespace) -> None:
     """Check the form of an edit, then send it to the action node."""
     if options.file == '-':
         name, text = '<stdin>', sys.stdin.read(MAX_EDIT_BYTES + 1)
@@ -43,4 +42,3 @@ def edit(options: argparse.Namespace) -> int:
           else f'flow {options.flow}: nothing to change')
     if answer.error_msg:
         print(answer.error_msg)
-    return DONE

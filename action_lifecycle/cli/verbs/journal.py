@@ -32,7 +32,7 @@ def verify(options: argparse.Namespace) -> int:
     return DONE
 
 
-def export(options: argparse.Namespace) -> int:
+def export(options: argparse.Namespace) -> None:
     """Write all rows in the format of `--format`, to a file or to stdout."""
     with contextlib.ExitStack() as stack:
         stream = sys.stdout
@@ -45,4 +45,3 @@ def export(options: argparse.Namespace) -> int:
         count = export_rows(options.file, options.format, stream)
     if options.output:
         print(f'{options.output}: {count} rows')
-    return DONE

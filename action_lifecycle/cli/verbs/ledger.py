@@ -9,13 +9,13 @@ import argparse
 import asyncio
 from typing import Any
 
-from ..exits import DONE, NotThere
+from ..exits import NotThere
 from ...fleet.errors import LedgerError, LedgerRefused
 from ...fleet.ledger import check_url, open_ledger
 from ...fleet.sync import rebuild
 
 
-def rebuild_ledger(options: argparse.Namespace) -> int:
+def rebuild_ledger(options: argparse.Namespace) -> None:
     """Rebuild a ledger and print the result."""
     check_url(options.url)
     try:
@@ -28,7 +28,6 @@ def rebuild_ledger(options: argparse.Namespace) -> int:
           f'{options.journal} up to row {done.last}')
     if done.compacted:
         print(f'the journal was compacted: it has not all of the rows up to {done.compacted}')
-    return DONE
 
 
 async def _rebuild(options: argparse.Namespace) -> Any:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The verbs that give orders about flows, actions and jobs: cancel, retry."""
+"""The verbs that give orders to the action node: cancel, retry, clear-stop."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import argparse
 
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode
-from action_lifecycle_msgs.srv import CancelJob, GetAction, SendEvent
+from action_lifecycle_msgs.srv import CancelJob, ClearStop, GetAction, SendEvent
 
 from ..client import accepted, Client, connect, NODE, who
-from ..exits import DONE, NotThere
+from ..exits import NotThere
+from ..node_data import newest_safety, safety_line
 from ...documents.errors import LifecycleError
 
 STOPPING = 60.0
 """Maximum time (s) for a canceled flow to stop: the largest valid `stop_timeout`."""
 
 
-def cancel(options: argparse.Namespace) -> int:
+def cancel(options: argparse.Namespace) -> None:
     """Cancel the flow, action or job that the arguments name."""
     if bool(options.target) == bool(options.job):
         raise LifecycleError('cancel: expected either FLOW_ID, FLOW_ID/ACTION or --job JOB_ID')
@@ -35,10 +36,9 @@ def cancel(options: argparse.Namespace) -> int:
             _send_event(client, options, flow_id, action_id, 'cancel')
         else:
             _cancel_flow(client, options, flow_id)
-    return DONE
 
 
-def retry(options: argparse.Namespace) -> int:
+def retry(options: argparse.Namespace) -> None:
     """Start another attempt of an action."""
     flow_id, _, action_id = options.action.rpartition('/')
     flow_id = flow_id or options.flow
@@ -48,7 +48,6 @@ def retry(options: argparse.Namespace) -> int:
                 action_id=action_id)))
             flow_id = found.status.flow_id
         _send_event(client, options, flow_id, action_id, 'retry')
-    return DONE
 
 
 def _send_event(
@@ -80,3 +79,12 @@ def _cancel_flow(client: Client, options: argparse.Namespace, flow_id: str) -> N
                              f'({result.constellation_state})')
     print(f'flow {flow_id} canceled: {result.status.done} of {result.status.total} actions had '
           f'ended, {result.status.succeeded} succeeded')
+
+
+def clear_stop(options: argparse.Namespace) -> None:
+    """Clear a latched stop and print the state before."""
+    with connect(options.namespace, options.wait) as client:
+        before = newest_safety(client)
+        accepted(client.order(ClearStop, 'clear_stop', ClearStop.Request(
+            actor=who(options), reason=options.reason, resources=options.resources)))
+    print(f'cleared: {safety_line(before)}')

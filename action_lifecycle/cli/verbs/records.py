@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.text import Text
 
-from ..exits import DONE, NotThere
+from ..exits import NotThere
 from ..table import arrow, console, date_of, print_json, print_rows
 from ...documents.errors import LifecycleError
 from ...documents.suggestions import nearest
@@ -31,7 +31,7 @@ KNOWN = 500
 """Maximum number of actions whose names are compared with a mistyped name."""
 
 
-def list_actions(options: argparse.Namespace) -> int:
+def list_actions(options: argparse.Namespace) -> None:
     """Print the actions that match the filters."""
     known = [state.value for state in ActionState]
     for state in options.state:
@@ -45,7 +45,6 @@ def list_actions(options: argparse.Namespace) -> int:
         print_json(found)
     else:
         print_rows(SHOWN, ([row[key] for key in SHOWN.values()] for row in found))
-    return DONE
 
 
 def _from_journal(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -86,7 +85,7 @@ def _with_reason(row: dict[str, Any], cause: str) -> dict[str, Any]:
     return {**row, 'why': cause or (row['error_msg'] if failed else row['sensors_said'])}
 
 
-def show_history(options: argparse.Namespace) -> int:
+def show_history(options: argparse.Namespace) -> None:
     """Print every change of an action, or of all actions of a flow, in order."""
     flow_id, _, name = options.name.rpartition('/')
     flow_id = flow_id or options.flow
@@ -102,7 +101,6 @@ def show_history(options: argparse.Namespace) -> int:
         print_json(changes)
     else:
         _print_changes(changes, of_flow=of_flow)
-    return DONE
 
 
 def _print_changes(changes: list[dict[str, Any]], *, of_flow: bool) -> None:

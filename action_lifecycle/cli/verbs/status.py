@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The verb `status`: shows the nodes, flows, questions and jobs of a robot."""
+"""The verbs `status`, `safety` and `jobs`: show what the nodes of a robot report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from action_lifecycle_msgs.srv import ListJobs
 from lifecycle_msgs.srv import GetState
 
 from ..client import Client, connect, NODE
-from ..exits import DONE, NotThere
+from ..exits import NotThere
 from ..node_data import (
     action_data,
     flow_data,
@@ -34,12 +34,12 @@ ENDED = 3
 """Number of ended flows shown; the newest ones."""
 
 
-def show_status(options: argparse.Namespace) -> int:
+def show_status(options: argparse.Namespace) -> None:
     """Print the current state of the nodes, or the actions of one flow."""
     with connect(options.namespace, options.wait) as client:
         if options.flow:
             _show_flow(client, options)
-            return DONE
+            return
         states = _states(client)
         data: dict[str, Any] = {'nodes': states}
         if states[NODE] == 'active':
@@ -47,7 +47,6 @@ def show_status(options: argparse.Namespace) -> int:
         if states['ledger'] == 'active':
             data['ledger'] = sync_data(client.latched(LedgerSync, 'ledger/sync'))
     _print(data, options)
-    return DONE
 
 
 def _show_flow(client: Client, options: argparse.Namespace) -> None:
@@ -118,3 +117,29 @@ def _print(data: dict[str, Any], options: argparse.Namespace) -> None:
         (flow['flow_id'], flow['name'], flow['constellation_state'],
          f"{flow['done']} of {flow['total']}", flow['running'], flow['failed'],
          flow['error_msg']) for flow in [*ended[-ENDED:], *running]))
+
+
+def show_safety(options: argparse.Namespace) -> None:
+    """Print the safety state that the action node publishes."""
+    with connect(options.namespace, options.wait) as client:
+        data = newest_safety(client)
+    if options.json:
+        print_json(data)
+    else:
+        print(safety_line(data))
+
+
+def list_jobs(options: argparse.Namespace) -> None:
+    """Print the scheduled jobs."""
+    with connect(options.namespace, options.wait) as client:
+        answer = client.call(ListJobs, f'{NODE}/list_jobs', ListJobs.Request())
+    jobs = [job_data(job) for job in answer.jobs]
+    if options.json:
+        print_json(jobs)
+        return
+    print_rows(('job', 'of', 'schedule', 'clock', 'next', 'runs', 'missed', 'last flow',
+                'last result'),
+               ((job['id'], '/'.join(filter(None, (job['flow_id'], job['action_id'])))
+                 or job['flow'], job['schedule'], job['clock'],
+                 at_clock(job['next'], job['clock']), job['runs'], job['missed_runs'],
+                 job['last_flow_id'], job['last_result']) for job in jobs))
