@@ -61,12 +61,6 @@ class Questions:
         """Return the number of nodes that publish questions."""
         return len(self._topics)
 
-    def open(self) -> list[OpenQuestion]:  # noqa: A003
-        """Return the open questions, the oldest first."""
-        found = [OpenQuestion(asker, request) for asker, requests in self._open.items()
-                 for request in requests]
-        return sorted(found, key=lambda item: (item.request.stamp.sec, item.request.stamp.nanosec))
-
     def left(self, request: OperatorRequest) -> float | None:
         """Return the time (s) until a question's deadline; None: no deadline, or not known."""
         deadline = to_seconds(request.deadline)
@@ -87,9 +81,11 @@ class Questions:
 
     def fitting(self, options: argparse.Namespace) -> list[OpenQuestion]:
         """Return the open questions that match --id, --flow and --action, the oldest first."""
-        return [question for question in self.open() if question.request.id.startswith(options.id)
-                and options.flow in ('', question.request.flow_id)
-                and options.action in ('', question.request.action_id)]
+        found = [OpenQuestion(asker, request) for asker, requests in self._open.items()
+                 for request in requests if request.id.startswith(options.id)
+                 and options.flow in ('', request.flow_id)
+                 and options.action in ('', request.action_id)]
+        return sorted(found, key=lambda item: (item.request.stamp.sec, item.request.stamp.nanosec))
 
     def wait_for(self, options: argparse.Namespace) -> list[OpenQuestion]:
         """Wait for matching questions and return them; an empty list after `--wait` seconds."""
