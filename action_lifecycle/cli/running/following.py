@@ -191,6 +191,7 @@ class _Following:
             sent = self.action.send_goal_async(goal, self._feedback)
             if not self.client.spin(ANSWER, sent.done) or not sent.result().accepted:
                 continue  # the response may be lost, or the node is not active yet
+            self.client.until_heard(NODE)  # so that the result is not lost
             self.fetch()
             self._say(f'{NODE} is back and goes on with the flow {self.flow_id}')
             return sent.result()
