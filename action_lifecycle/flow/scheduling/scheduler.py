@@ -11,7 +11,7 @@ starves. The run time of a change is proportional to its size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 import heapq
 from typing import NamedTuple, Union
 
@@ -156,30 +156,23 @@ class Resources:
         """Lock resources; `reasons` by name."""
         self.locked.update(reasons)
 
-    def unlock(self, names: Iterable[str]) -> None:
-        """Unlock resources."""
-        for name in names:
-            self.locked.pop(name, None)
-
 
 class Scheduler:
     """
     The waiting claims, in a queue for each resource.
 
     A claim may start if it is the first in the queue of each of its resources, all of them are
-    free, and its flow is below its limit of running actions.
+    free, and its flow is below its limit of running actions. The run time of `next` is proportional
+    to the number of flows.
     """
 
     def __init__(self) -> None:
         self.resources = Resources()
         self.claims: dict[tuple[str, str], Claim] = {}
-        self._alive: set[tuple[float, ...]] = set()  #: ranks of the claims
         self._queues: dict[str, list[Claim]] = {}  #: by resource; ended claims are removed lazily
         self._startable: dict[str, list[Claim]] = {}  #: claims whose resources are free, by flow
         self._at_work: dict[str, set[str]] = {}
         self._limits: dict[str, int] = {}
-        self._flows: list[tuple[tuple[float, ...], str]] = []
-        self._listed: dict[str, tuple[float, ...]] = {}  #: the valid rank of each flow in `_flows`
 
     def limit(self, flow_id: str, limit: int) -> None:
         """Add a flow with its maximum number of running actions."""
@@ -192,39 +185,22 @@ class Scheduler:
         if claim.key in self.claims:
             self.withdraw(*claim.key)
         self.claims[claim.key] = claim
-        self._alive.add(claim.rank)
         for name in claim.resources:
-            queue = self._queues.get(name)
-            if queue is None:
-                self._queues[name] = [claim]
-            else:
-                heapq.heappush(queue, claim)
+            heapq.heappush(self._queues.setdefault(name, []), claim)
         self._offer(claim)
 
     def withdraw(self, flow_id: str, action_id: str) -> None:
         """Remove a claim from the queues."""
         claim = self.claims.pop((flow_id, action_id), None)
         if claim is not None:
-            self._alive.discard(claim.rank)
             self._offer_next(claim.resources)
 
     def next(self) -> Claim | None:  # noqa: A003
         """Return the first claim that may start, without removing it; None if there is none."""
         if EVERYTHING in self.resources.locked:
             return None
-        while self._flows:
-            rank, flow_id = self._flows[0]
-            if self._listed.get(flow_id) != rank:
-                heapq.heappop(self._flows)
-                continue
-            claim = self._first_of(flow_id)
-            if claim is not None and claim.rank == rank:
-                return claim
-            heapq.heappop(self._flows)
-            del self._listed[flow_id]
-            if claim is not None:
-                self._list(claim)
-        return None
+        firsts = map(self._first_of, self._limits)
+        return min((claim for claim in firsts if claim is not None), default=None)
 
     def _first_of(self, flow_id: str) -> Claim | None:
         """Return a flow's first claim that may start; None if there is none or at its limit."""
@@ -233,7 +209,7 @@ class Scheduler:
         heap = self._startable[flow_id]
         while heap:
             claim = heap[0]
-            if claim.rank in self._alive and self._its_turn(claim):
+            if self.claims.get(claim.key) is claim and self._its_turn(claim):
                 return claim
             heapq.heappop(heap)
         return None
@@ -241,7 +217,6 @@ class Scheduler:
     def start(self, claim: Claim) -> None:
         """Remove a claim from the queues and assign its resources to it."""
         del self.claims[claim.key]
-        self._alive.discard(claim.rank)
         self.begin(claim)
 
     def begin(self, claim: Claim) -> None:
@@ -253,15 +228,13 @@ class Scheduler:
         """Process the end of a running action; returns the resources it held."""
         held = self.resources.release(flow_id, action_id)
         self._at_work[flow_id].discard(action_id)
-        if self._startable[flow_id]:
-            self._list(self._startable[flow_id][0])
         self._offer_next(held)
         return held
 
-    def unlock(self, names: Iterable[str]) -> None:
+    def unlock(self, names: Collection[str]) -> None:
         """Unlock resources."""
-        names = list(names)
-        self.resources.unlock(names)
+        for name in names:
+            self.resources.locked.pop(name, None)
         self._offer_next(names)
 
     def forget(self, flow_id: str) -> None:
@@ -269,7 +242,6 @@ class Scheduler:
         self._limits.pop(flow_id, None)
         self._at_work.pop(flow_id, None)
         self._startable.pop(flow_id, None)
-        self._listed.pop(flow_id, None)
 
     def locked_for(self, flow_id: str, action_id: str) -> str:
         """Return the locked resources that an action waits for, with reasons; '' if none."""
@@ -301,7 +273,7 @@ class Scheduler:
         queue = self._queues.get(name)
         while queue:
             claim = queue[0]
-            if claim.rank in self._alive:
+            if self.claims.get(claim.key) is claim:
                 return claim
             heapq.heappop(queue)
         self._queues.pop(name, None)
@@ -318,11 +290,3 @@ class Scheduler:
         """Add a claim to the startable ones, if `_its_turn(claim)`."""
         if self._its_turn(claim):
             heapq.heappush(self._startable[claim.key[0]], claim)
-            self._list(claim)
-
-    def _list(self, claim: Claim) -> None:
-        """Add the flow of a claim to the queue of flows, with the claim's rank."""
-        listed = self._listed.get(claim.key[0])
-        if listed is None or claim.rank < listed:
-            self._listed[claim.key[0]] = claim.rank
-            heapq.heappush(self._flows, (claim.rank, claim.key[0]))
