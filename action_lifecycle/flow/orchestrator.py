@@ -16,12 +16,9 @@ from .planning.steering import Steering
 from .restart.restore import restore_flows
 from .run.flow_run import FlowRun
 from .run.flow_runner import FlowRunner
-from .run.recorder import JournalRecorder
 from .run.summary import why_failed
 from ..documents.errors import LifecycleError, TransitionNotAllowed
-from ..graphs.graph import Graph
 from ..lifecycle.action import Action
-from ..lifecycle.ports import LifecycleClock, Operator, Verifier, World
 
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 
@@ -40,11 +37,8 @@ class Orchestrator(FlowRunner):
     `forget`.
     """
 
-    def __init__(
-        self, graph: Graph, recorder: JournalRecorder, world: World, clock: LifecycleClock,
-        operator: Operator, verifier: Verifier, flow_changed: Callable[[FlowRun], None],
-    ) -> None:
-        super().__init__(graph, recorder, world, clock, operator, verifier, flow_changed)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.editor = Editor(self)
         self.stage, self.edit, self.propose = \
             self.editor.stage, self.editor.edit, self.editor.propose

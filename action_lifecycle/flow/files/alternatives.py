@@ -37,14 +37,14 @@ def no_recipes(name: str, action_id: str) -> Mapping[str, Any]:
 class Alternatives:
     """The specs of one action with its fallbacks applied; see `lifecycle.ports.Specs`."""
 
-    def __init__(self, flow: Callable[[], Flow], action: Action, recipes: Recipes) -> None:
+    def __init__(self, flow: Flow, action: Action, recipes: Recipes) -> None:
         self._flow = flow
         self._action = action
         self._recipes = recipes
 
     def render(self, parameters: Mapping[str, Any], fields: Mapping[str, Any]) -> ActionSpec:
         """Return the spec with these parameters and fields replaced; raises `DocumentError`."""
-        return self._flow().render(
+        return self._flow.render(
             self._action.action_id, parameters, fields, self._action.seen or None)
 
     def fields(self, strategy: StrategySpec) -> Mapping[str, Any]:

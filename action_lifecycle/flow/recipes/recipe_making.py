@@ -75,7 +75,7 @@ class RecipeMaker(Extension):
                 'name': recipe.name, 'file': str(recipe_path(self.folder, recipe.name)),
                 'runs': recipe.spec.runs}
             self._journal(run, recipe)
-        self._orchestrator.proceed(run.flow_id)
+        self._orchestrator.advance_soon(run)
 
     def _journal(self, run: FlowRun, recipe: Recipe) -> None:
         recorder = self._orchestrator.recorder

@@ -14,7 +14,7 @@ from .flow_hooks import Extension
 from .flow_run import FlowRun
 from .recorder import JournalRecorder
 from .start_inputs import Judgment
-from ..scheduling.scheduler import AGING, Claim, Resources, Scheduler
+from ..scheduling.scheduler import AGING, Claim, Scheduler
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import LifecycleClock, World
 from ...lifecycle.running.runner import ActionRunner
@@ -40,6 +40,7 @@ class Dispatcher:
         recorder: JournalRecorder, world: World, clock: LifecycleClock,
     ) -> None:
         self.scheduler = Scheduler()
+        self.resources = self.scheduler.resources
         self.halted = False  #: if set, no action starts
         self._runs = runs
         self._extensions = extensions
@@ -51,11 +52,6 @@ class Dispatcher:
         self._dispatching = False
         self._wanted = False
         self._judging: dict[tuple[str, str], Judgment] = {}
-
-    @property
-    def resources(self) -> Resources:
-        """Return the resources and their holders."""
-        return self.scheduler.resources
 
     def withdraw(self, run: FlowRun, name: str) -> None:
         """Withdraw the claim of an action, so that it does not start."""

@@ -27,7 +27,7 @@ class Extension:
         """Handle a batch of ended actions, or the start of the flow (no names)."""
 
     def is_blocking(self, run: FlowRun) -> bool:
-        """Return whether the flow must not end yet; if so, call `FlowRunner.proceed` later."""
+        """Return whether the flow must not end yet; call `FlowRunner.advance_soon` when it may."""
         return False
 
     def canceled(self, run: FlowRun) -> None:

@@ -11,6 +11,7 @@ change is journaled before it takes effect.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 import logging
 from typing import Any
@@ -20,11 +21,10 @@ from .dispatcher import Dispatcher
 from .flow_hooks import Extension
 from .flow_run import FlowRun
 from .recorder import JournalRecorder
-from .start_inputs import Seen
+from .start_inputs import fetch_seen
 from .summary import summary_of, why_failed
 from ..files.alternatives import Alternatives, no_recipes, Recipes
 from ..files.flow import Flow
-from ..scheduling.scheduler import Resources
 from ...graphs.graph import Graph
 from ...lifecycle.action import Action
 from ...lifecycle.ports import LifecycleClock, Operator, Verifier, World
@@ -34,6 +34,7 @@ from ...lifecycle.states import ErrorCode
 _STATES = ConstellationAgentStateManager()
 
 
+@dataclass(eq=False, repr=False)
 class FlowRunner:
     """
     Runs the flows of one robot; `runs`: flows by id, `extensions`: called in this order.
@@ -45,29 +46,23 @@ class FlowRunner:
     `flow_changed(run)` is called after each change of a flow or of one of its actions.
     """
 
-    def __init__(
-        self, graph: Graph, recorder: JournalRecorder, world: World, clock: LifecycleClock,
-        operator: Operator, verifier: Verifier, flow_changed: Callable[[FlowRun], None],
-    ) -> None:
-        self.graph = graph
-        self.recorder = recorder
-        self.world = world
-        self.clock = clock
-        self.operator = operator
-        self.verifier = verifier
-        self.flow_changed = flow_changed
+    graph: Graph
+    recorder: JournalRecorder
+    world: World
+    clock: LifecycleClock
+    operator: Operator
+    verifier: Verifier
+    flow_changed: Callable[[FlowRun], None]
+
+    def __post_init__(self) -> None:
         self.runs: dict[str, FlowRun] = {}
         self.extensions: list[Extension] = []
         self.recipes: Recipes = no_recipes
         self.log = logging.getLogger('action_lifecycle')
-        self.dispatcher = Dispatcher(self.runs, self.extensions, recorder, world, clock)
+        self.dispatcher = Dispatcher(
+            self.runs, self.extensions, self.recorder, self.world, self.clock)
+        self.resources = self.dispatcher.resources
         self._advancing: set[str] = set()
-        self._seen = Seen(world)
-
-    @property
-    def resources(self) -> Resources:
-        """Return the resources of the robot and their holders."""
-        return self.dispatcher.resources
 
     def new_run(
         self, flow: Flow, flow_id: str, priority: int, recipe: str,
@@ -81,9 +76,9 @@ class FlowRunner:
         action = Action(run.flow_id, name, run.flow.actions[name], self.graph, self.recorder)
         return ActionRunner(
             action, self.world, self.clock, self.operator, self.verifier,
-            Alternatives(lambda: run.flow, action, lambda *names: self.recipes(*names)),
+            Alternatives(run.flow, action, lambda *names: self.recipes(*names)),
             lambda runner: self._ended(run, runner), recipe=bool(run.recipe),
-            fetch=partial(self._seen.fetch, run) if run.flow.late[name] else None)
+            fetch=partial(fetch_seen, self.world, run) if run.flow.late[name] else None)
 
     def open(self, run: FlowRun) -> None:  # noqa: A003
         """Add a flow to the scheduler and the extensions; starts no action yet."""
@@ -171,7 +166,3 @@ class FlowRunner:
         """Start all ready actions of a flow that an extension has delayed."""
         self.dispatcher.claim(run, run.dependencies.ready())
         self.advance_soon(run)
-
-    def proceed(self, flow_id: str) -> None:
-        """Check again whether a flow has ended, after an extension has blocked its end."""
-        self.advance_soon(self.runs[flow_id])

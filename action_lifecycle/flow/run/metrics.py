@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ...lifecycle.action import Action
@@ -73,10 +73,6 @@ class FlowMetrics:
             attempts=attempts,
             retries=attempts - fallbacks - sum(action.attempt > 0 for action in actions),
             fallbacks=fallbacks)
-
-    def data(self) -> dict[str, Any]:
-        """Return the metrics as JSON-compatible data."""
-        return asdict(self)
 
 
 def metrics_table(data: Mapping[str, Any]) -> str:

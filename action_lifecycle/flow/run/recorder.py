@@ -23,8 +23,6 @@ TEXT_PART = 250_000
 CLEAR_STOP = 'clear_stop'
 """Kind of the rows of an order to clear a stop; `action_id` is the id of the order."""
 
-_COLUMNS = ('cause', 'actor')
-
 
 class JournalRecorder:
     """
@@ -81,7 +79,7 @@ class JournalRecorder:
         """
         data = dict(change.data)
         flow = data.pop('flow', None)
-        columns: dict[str, Any] = {name: str(data.pop(name, '')) for name in _COLUMNS}
+        columns: dict[str, Any] = {name: str(data.pop(name, '')) for name in ('cause', 'actor')}
         final = bool(data.pop('final', False))
         now = self.clock.now()
         entry = Entry(
@@ -107,8 +105,7 @@ class JournalRecorder:
         self, what: str, write: Callable[[], Any], again: Callable[[], Any] | None = None
     ) -> bool:
         """Call `write` until it is recorded; see `lifecycle.journal_retry`."""
-        return until_recorded(
-            lambda delay, callback: self.clock.call_later(delay, callback), what, write, again)
+        return until_recorded(self.clock.call_later, what, write, again)
 
     def note(
         self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str

@@ -45,37 +45,35 @@ def facts_in(evidence: Iterable[Evidence]) -> dict[str, Any]:
         if fact.get('validity') == 'valid'}
 
 
-class Seen:
-    """Fetches the facts and results that an action's templates read, when the action starts."""
+def fetch_seen(
+    world: World, run: FlowRun, action: Action, found: Callable[[dict[str, Any]], None],
+    failed: Callable[[ErrorCode, str], None],
+) -> Handle | None:
+    """
+    Fetch the facts and results that an action's templates read, when the action starts.
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    Calls `found` with `facts` and `results`, or `failed` if a fact is unknown.
+    """
+    late = [text for _, text in run.flow.late[action.action_id]]
+    results = {name: result_of(run.runners[name].action) for name in sorted({
+        name for text in late for name, _ in parts_read(text, 'results')})}
+    facts = sorted({name for text in late for name, _ in parts_read(text, 'facts')})
+    if not facts:
+        found({'results': results, 'facts': {}})
+        return None
 
-    def fetch(
-        self, run: FlowRun, action: Action, found: Callable[[dict[str, Any]], None],
-        failed: Callable[[ErrorCode, str], None],
-    ) -> Handle | None:
-        """Call `found` with `facts` and `results`, or `failed` if a fact is unknown."""
-        late = [text for _, text in run.flow.late[action.action_id]]
-        results = {name: result_of(run.runners[name].action) for name in sorted({
-            name for text in late for name, _ in parts_read(text, 'results')})}
-        facts = sorted({name for text in late for name, _ in parts_read(text, 'facts')})
-        if not facts:
-            found({'results': results, 'facts': {}})
-            return None
+    def evaluated(answer: Confirmation) -> None:
+        values = facts_in(answer.evidence)
+        missing = [name for name in facts if name not in values]
+        if missing:
+            failed(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
+                   f"templates read {', '.join(missing)}: {answer_text(answer)}")
+        else:
+            found({'results': results, 'facts': {name: values[name] for name in facts}})
 
-        def evaluated(answer: Confirmation) -> None:
-            values = facts_in(answer.evidence)
-            missing = [name for name in facts if name not in values]
-            if missing:
-                failed(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
-                       f"templates read {', '.join(missing)}: {answer_text(answer)}")
-            else:
-                found({'results': results, 'facts': {name: values[name] for name in facts}})
-
-        return self._world.evaluate(ConfirmRequest(
-            run.flow_id, action.action_id, action.attempt,
-            [Condition('facts', f'{name} == {name}') for name in facts]), ASK_AGAIN, evaluated)
+    return world.evaluate(ConfirmRequest(
+        run.flow_id, action.action_id, action.attempt,
+        [Condition('facts', f'{name} == {name}') for name in facts]), ASK_AGAIN, evaluated)
 
 
 class Judgment:

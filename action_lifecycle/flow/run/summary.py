@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from typing import Any
 
 from .flow_run import FlowRun
@@ -30,13 +30,8 @@ def summary_of(run: FlowRun, now: float) -> dict[str, Any]:
                           for action in actions),
         'edits': len(run.edits),
         'duration': now - run.started_at,
-        'metrics': FlowMetrics.of(actions).data(), **run.notes,
+        'metrics': asdict(FlowMetrics.of(actions)), **run.notes,
     }
-
-
-def summary_json(run: FlowRun) -> str:
-    """Return the summary of an ended flow as JSON."""
-    return json.dumps(run.summary, sort_keys=True)
 
 
 def why_failed(run: FlowRun) -> tuple[ErrorCode, str]:

@@ -26,7 +26,6 @@ from ....flow.orchestrator import Orchestrator
 from ....flow.planning.planning import Planned, Planner, PlanOrder
 from ....flow.recipes.recipe_file import recipe_path
 from ....flow.run.flow_run import FlowRun
-from ....flow.run.summary import summary_json
 from ....lifecycle.states import ErrorCode
 from ....ros.conversions.basic import to_time
 from ....ros.conversions.status import flow_to
@@ -343,7 +342,8 @@ class FlowServer:
             handle.abort()
         return ExecuteFlow.Result(
             flow_id=flow_id, state=outcome.state,
-            constellation_state=outcome.constellation_state(), summary_json=summary_json(outcome),
+            constellation_state=outcome.constellation_state(),
+            summary_json=json.dumps(outcome.summary, sort_keys=True),
             status=flow_to(outcome, self.node.now()), error_code=int(outcome.error_code),
             error_msg=outcome.error_msg)
 
