@@ -39,12 +39,12 @@ class LeaseGate:
         self, world: World, clock: LifecycleClock, steady: Callable[[], float],
         lease_of: Callable[[str], str],
     ) -> None:
-        self._world = world
-        self._clock = clock
+        self.world = world
+        self.clock = clock
+        self.waiting: list[_Waiting] = []
         self._steady = steady
         self._lease_of = lease_of
         self._held: Mapping[tuple[str, str], float] = {}
-        self._waiting: list[_Waiting] = []
 
     def update(self, held: Mapping[tuple[str, str], float]) -> None:
         """
@@ -54,7 +54,7 @@ class LeaseGate:
         claim; 0 until the ledger has recorded that the first motion begins.
         """
         self._held = held
-        for waiting in list(self._waiting):
+        for waiting in list(self.waiting):
             if self._is_open(waiting.request.flow_id, waiting.lease):
                 waiting.let_go()
             elif (waiting.request.flow_id, waiting.lease) in held:
@@ -66,59 +66,57 @@ class LeaseGate:
         """Start a motion when its claim is held; a resumed motion needs no claim."""
         lease = '' if request.resume else self._lease_of(request.flow_id)
         if not lease or self._is_open(request.flow_id, lease):
-            return self._world.execute(request, result)
-        return _Waiting(self._waiting, self._world, self._clock, lease, request, result)
+            return self.world.execute(request, result)
+        return _Waiting(self, lease, request, result)
 
     def confirm(
         self, request: ConfirmRequest, result: Callable[[Confirmation], None]
     ) -> Handle:
         """Confirm conditions; needs no claim."""
-        return self._world.confirm(request, result)
+        return self.world.confirm(request, result)
 
     def evaluate(
         self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
     ) -> Handle:
         """Evaluate conditions with the current facts; needs no claim."""
-        return self._world.evaluate(request, wait, result)
+        return self.world.evaluate(request, wait, result)
 
     def _is_open(self, flow_id: str, lease: str) -> bool:
         return self._steady() < self._held.get((flow_id, lease), 0.0)
 
 
 class _Waiting:
-    """A motion that waits for its claim; meanwhile it is in the list `queue`."""
+    """A motion that waits for its claim; meanwhile it is in the gate's list `waiting`."""
 
     def __init__(
-        self, queue: list[_Waiting], world: World, clock: LifecycleClock, lease: str,
-        request: MotionRequest, result: Callable[[MotionResult], None],
+        self, gate: LeaseGate, lease: str, request: MotionRequest,
+        result: Callable[[MotionResult], None],
     ) -> None:
         self.lease = lease
         self.request = request
-        self._queue = queue
-        self._world = world
-        self._clock = clock
+        self._gate = gate
         self._result = result
         self._motion: Handle | None = None
-        self._limit = clock.call_later(PATIENCE, self._lapsed)
-        queue.append(self)
+        self._limit = gate.clock.call_later(PATIENCE, self._lapsed)
+        gate.waiting.append(self)
 
     def wait_on(self) -> None:
         """Restart the time limit."""
         self._limit.cancel()
-        self._limit = self._clock.call_later(PATIENCE, self._lapsed)
+        self._limit = self._gate.clock.call_later(PATIENCE, self._lapsed)
 
     def let_go(self) -> None:
         """Start the motion."""
         self._leave()
-        self._motion = self._world.execute(self.request, self._result)
+        self._motion = self._gate.world.execute(self.request, self._result)
 
     def cancel(self) -> None:
         """Stop the motion, or do not start it."""
         if self._motion is not None:
             self._motion.cancel()
-        elif self in self._queue:
+        elif self in self._gate.waiting:
             self._leave()  # `result` must be called after `cancel` returns
-            self._clock.call_later(0.0, lambda: self._end(
+            self._gate.clock.call_later(0.0, lambda: self._end(
                 'canceled', ErrorCode.NONE, 'it waited for its claim; nothing was sent'))
 
     def _lapsed(self) -> None:
@@ -128,8 +126,8 @@ class _Waiting:
 
     def _leave(self) -> None:
         self._limit.cancel()
-        self._queue.remove(self)
+        self._gate.waiting.remove(self)
 
     def _end(self, outcome: str, code: ErrorCode, reason: str) -> None:
         self._result(MotionResult(
-            outcome, self._clock.now(), error_code=code, error_msg=reason))
+            outcome, self._gate.clock.now(), error_code=code, error_msg=reason))
