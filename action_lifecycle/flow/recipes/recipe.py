@@ -10,6 +10,7 @@ docs/recipes.md describes when a recipe is made, and the checks before it runs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 import copy
 from datetime import datetime, timezone
 import difflib
@@ -22,7 +23,7 @@ from .recipe_file import FactThen, read_recipe, recipe_path, RecipeAction, Recip
 from .recipe_world import knows, world_differences
 from ..files.flow import Flow
 from ...documents.durable_file import replacing
-from ...documents.errors import DocumentError, LifecycleError
+from ...documents.errors import LifecycleError
 from ...documents.models import as_written
 from ...documents.suggestions import nearest
 from ...lifecycle.fragment import widened
@@ -124,10 +125,6 @@ class Recipe:
         `text`: the current flow file, None if it does not exist; `given`: the requested
         parameters; `evidence`: the current evidence of the conditions of `questions`.
         """
-        return [*self._source_differences(text, given),
-                *world_differences(self.spec.world, evidence)]
-
-    def _source_differences(self, text: str | None, given: Mapping[str, Any]) -> list[str]:
         source, found = self.spec.flow, []
         if source.file and text is None:
             found.append(f'the flow file {source.file} is not there any more')
@@ -144,7 +141,7 @@ class Recipe:
             elif value != source.parameters[name]:
                 found.append(f"parameter '{name}': {source.parameters[name]!r} then, "
                              f'{value!r} now')
-        return found
+        return found + world_differences(self.spec.world, evidence)
 
     def questions(self) -> list[tuple[str, str]]:
         """Return the conditions to evaluate before the recipe runs: (name, expression)."""
@@ -178,12 +175,8 @@ def write_recipe(folder: str | Path, recipe: Recipe) -> Recipe:
     """
     path = recipe_path(folder, recipe.name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
+    with suppress(LifecycleError):  # there is no recipe yet, or a damaged one, which is replaced
         recipe = recipe.merged(Recipe.load(folder, recipe.name))
-    except DocumentError:
-        pass  # a damaged recipe is replaced
-    except LifecycleError:
-        pass  # there is no recipe yet
     text = json.dumps(recipe.data(), indent=1, ensure_ascii=False)
     with replacing(path) as part:
         part.write_text(f'{text}\n', encoding='utf-8')
