@@ -211,9 +211,7 @@ class _Stage:
                     return False
         return True
 
-    def _change(
-        self, name: str, place: Path, raw: Mapping[str, Any]
-    ) -> None:
+    def _change(self, name: str, place: Path, raw: Mapping[str, Any]) -> None:
         after = raw.get('after')
         spend(len(raw) + (len(after) if isinstance(after, (dict, list)) else 1))
         self.changes[name] = ActionSource(self.edit.document, place, raw)

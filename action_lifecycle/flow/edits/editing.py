@@ -47,15 +47,14 @@ class Editor:
         run = self._flows.runs[flow_id]
         if not staged.after:
             return EditResult(0, staged.left_out)
-        names = sorted(staged.changes)
         run.machine.fire(
             'START' if edit.rebuilds else 'CONTINUE', event='edited', edit=edit.text,
-            file=edit.document.name, names=names, left_out=list(staged.left_out), actor=author,
-            cause=reason)
+            file=edit.document.name, names=sorted(staged.changes),
+            left_out=list(staged.left_out), actor=author, cause=reason)
         row = self._flows.recorder.row
         assert row is not None
-        run.edits.append({'seq': row.seq, 'author': author, 'names': names})
-        self._apply(run, staged)
+        run.apply_edit(staged, row.seq, author)
+        self._restart(run, staged)
         self._flows.flow_changed(run)
         self._flows.dispatcher.dispatch()
         return EditResult(row.seq, staged.left_out)
@@ -85,11 +84,10 @@ class Editor:
         else:
             checked(None)
 
-    def _apply(self, run: FlowRun, staged: StagedEdit) -> None:
-        run.flow.apply(staged.flow, staged.changes)
+    def _restart(self, run: FlowRun, staged: StagedEdit) -> None:
+        """Schedule the changed actions anew."""
         for name in staged.changes:
             self._flows.dispatcher.withdraw(run, name)
-            run.runners.renew(name)
         ready, skipped = run.dependencies.change(staged.after)
         if run.state == 'START':
             run.reset_stages()

@@ -137,7 +137,7 @@ class Flow:
         raw = self.raws[action_id]
         path: Path = ('actions', action_id)
         merged = {**self.defaults, **raw, **(fields or {})}
-        own = {**_own_parameters({**self.defaults, **raw}), **_own_parameters(fields or {})}
+        own = {**self.own_parameters(action_id), **_own_parameters(fields or {})}
         names = {**self.parameters, **(seen or {}), 'action': action_id}
         later = set() if seen else set(LATE)
         own = {**render(own, names, (*path, 'parameters'), later), **(overrides or {})}

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 import gc
-from typing import Any
 
 from .set_aside import Damage, faults_text, first_row, open_flow_ids, SetAside
 from ..edits.edit_validation import replay_edit
@@ -43,14 +42,15 @@ class Restored:
 
     def _apply(self, row: Row) -> None:
         if row.kind == 'flow' and row.event in ('accepted', 'text'):
-            self._take_text(row, row.data)
+            self._take_text(row)
         elif row.kind not in ('flow', 'transition', 'note'):
             pass  # plans and jobs are restored elsewhere
         elif not hasattr(self, 'run'):
             raise LifecycleError(f"row {row.seq} comes before the flow's row 'accepted'")
         elif row.kind == 'flow':
             if row.event == 'edited':
-                self._edit(row, row.data)
+                self.run.apply_edit(replay_edit(self.run, parse_edit(
+                    row.data['edit'], row.data['file']), row.data['names']), row.seq, row.actor)
             self.run.restore(row.to_state)
             self.run.entered(row.to_state, row.wall_time)
         elif row.kind == 'transition':
@@ -64,9 +64,9 @@ class Restored:
         elif row.kind == 'note':
             self._flows.operator.read_back(row)
 
-    def _take_text(self, row: Row, data: Mapping[str, Any]) -> None:
+    def _take_text(self, row: Row) -> None:
         self._accepted = self._accepted or row
-        self._text.append(data['text'])
+        self._text.append(row.data['text'])
         head = self._accepted.data
         if len(self._text) < head.get('parts', 1):
             return
@@ -75,14 +75,6 @@ class Restored:
             flow, row.flow_id, int(head['priority']), head.get('recipe', ''), head.get('origin'))
         self.run.started_at = self._accepted.ros_time or 0.0
         self.run.entered('START', self._accepted.wall_time)
-
-    def _edit(self, row: Row, data: Mapping[str, Any]) -> None:
-        run = self.run
-        staged = replay_edit(run, parse_edit(data['edit'], data['file']), data['names'])
-        run.flow.apply(staged.flow, staged.changes)
-        for name in staged.changes:
-            run.runners.renew(name)
-        run.edits.append({'seq': row.seq, 'author': row.actor, 'names': data['names']})
 
     def _transition(self, row: Row) -> None:
         action = self.run.runners[row.action_id].action
@@ -101,20 +93,18 @@ class Restored:
         if run.state == 'START':
             run.machine.fire('CONTINUE')
             run.status = run.state
-        started = [runner for runner in run.runners.made()
-                   if runner.action.state is not ActionState.ASSIGNED]
-        for runner in started:
-            action = runner.action
-            if action.state is not ActionState.TERMINATED:
-                flows.dispatcher.resume(run, action.action_id)
-            else:
+        at_work = []
+        for runner in run.runners.made():
+            if runner.action.state is ActionState.TERMINATED:
                 run.completions.append(runner)
+            elif runner.action.state is not ActionState.ASSIGNED:
+                at_work.append(runner)
+                flows.dispatcher.resume(run, runner.action.action_id)
         flows.open(run)
-        for runner in started:  # before any cancel, since goals may be active
-            if runner.action.state is not ActionState.TERMINATED:
-                row = self._last[runner.action.action_id]
-                runner.resume(journal.elapsed_since(row), journal.elapsed_since(
-                    self._began.get(runner.action.action_id, row)))
+        for runner in at_work:  # before any cancel, since goals may be active
+            row = self._last[runner.action.action_id]
+            runner.resume(journal.elapsed_since(row), journal.elapsed_since(
+                self._began.get(runner.action.action_id, row)))
         flows.begin(run)
         flows.advance(run)
         for name, (actor, reason) in run.canceled_actions.items():
@@ -150,8 +140,7 @@ def restore_flows(flows: FlowRunner) -> list[FlowRun]:
     Flows that can't be restored, for whatever content of the journal, are set aside (see
     `set_aside`); the others resume.
     """
-    journal, resources, aside = \
-        flows.recorder.journal, flows.resources, SetAside(flows)
+    journal, aside = flows.recorder.journal, SetAside(flows)
     damage = Damage(journal)
     restored: list[Restored] = []
     failed: dict[str, str] = {}
@@ -164,8 +153,8 @@ def restore_flows(flows: FlowRunner) -> list[FlowRun]:
             flows.runs[flow_id] = restored[-1].run
         except Exception as error:  # rows may be damaged
             failed[flow_id] = _why(flows, flow_id, error)
-    resources.lock_all({row.action_id: row.cause for row, fault in
-                        journal.checked_open_rows('lock') if not fault})
+    flows.resources.lock_all({row.action_id: row.cause for row, fault in
+                              journal.checked_open_rows('lock') if not fault})
     flows.dispatcher.halted = True  # no start before the holders of all resources are known
     for one in restored:
         try:

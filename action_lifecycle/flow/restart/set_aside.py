@@ -140,8 +140,9 @@ class SetAside:
             if row.final:
                 found.pop(row.action_id, None)
             else:
-                holds = _resources(row) if row.event == 'start' \
-                    else found[row.action_id][1] if row.action_id in found else []
+                _, holds = found.get(row.action_id, (row, []))
+                if row.event == 'start':
+                    holds = _resources(row)
                 found[row.action_id] = row, holds
         return found
 

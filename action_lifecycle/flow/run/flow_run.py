@@ -11,6 +11,7 @@ import datetime
 import heapq
 from typing import Any
 
+from ..files.edit import StagedEdit
 from ..files.flow import Flow
 from ..scheduling.dag import topological_order
 from ..scheduling.scheduler import Dependencies
@@ -160,6 +161,13 @@ class FlowRun:
             self.stages.fire('sorted')
         if not self.dependencies.dag.after:
             self.dependencies = Dependencies(after)
+
+    def apply_edit(self, staged: StagedEdit, seq: int, author: str) -> None:
+        """Apply an edit that is journaled in row `seq`."""
+        self.flow.apply(staged.flow, staged.changes)
+        for name in staged.changes:
+            self.runners.renew(name)
+        self.edits.append({'seq': seq, 'author': author, 'names': sorted(staged.changes)})
 
     def reset_stages(self) -> None:
         """Return to the first stage."""

@@ -162,8 +162,8 @@ class Scheduler:
     The waiting claims, in a queue for each resource.
 
     A claim may start if it is the first in the queue of each of its resources, all of them are
-    free, and its flow is below its limit of running actions. The run time of `next` is proportional
-    to the number of flows.
+    free, and its flow is below its limit of running actions. The run time of `next` is
+    proportional to the number of flows.
     """
 
     def __init__(self) -> None:
