@@ -184,7 +184,7 @@ class _Stage:
                         + nearest(name, self.run.flow.actions))
             return False
         if self.replayed is not None:
-            return name in self.replayed
+            return name in self.replayed or name in self.changes
         progress = self._progress(name)
         if progress == 'waiting':
             return self._unedited(name, place)

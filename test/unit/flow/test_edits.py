@@ -237,6 +237,19 @@ def test_edits_survive_a_crash(
     assert len(run.edits) == 2
 
 
+def test_action_added_and_removed_by_one_edit_is_not_there_after_a_restart(
+    start: Start, clock: Clock
+) -> None:
+    process = start()
+    process.submit(flow('a'))
+    clock.run(0.5)
+    edit(process, f'- add:\n    b: {{{MOTION}, after: a}}\n    c: {{{MOTION}, after: a}}\n'
+                  '- remove: b')
+    process.kill()
+    (run,) = start().orchestrator.restore()
+    assert sorted(run.flow.actions) == ['a', 'c']
+
+
 def test_what_was_skipped_may_lose_an_action_it_waited_for_and_be_read_back(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
