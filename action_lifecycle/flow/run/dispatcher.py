@@ -163,8 +163,8 @@ class Dispatcher:
 
         self._drop(run, name)
         judgment = Judgment(self._world, self._clock, run, name, judged, failed)
-        if not judgment.over:
-            self._judging[run.flow_id, name] = judgment
+        self._judging[run.flow_id, name] = judgment
+        judgment.ask()
 
     def _drop(self, run: FlowRun, name: str) -> None:
         judgment = self._judging.pop((run.flow_id, name), None)

@@ -93,17 +93,15 @@ class Judgment:
                       if isinstance(when, WhenSpec)]
         self._since = clock.now()
         self._asked: Handle | None = None
-        self.over = False
-        self._ask()
 
     def cancel(self) -> None:
         """Stop the evaluation without a result."""
         if self._asked is not None:
             self._asked.cancel()
 
-    def _ask(self) -> None:
+    def ask(self) -> None:
+        """Evaluate the next condition; after the last one, call `judged`."""
         if not self._open:
-            self.over = True
             self._judged(True, '')
             return
         needed, when = self._open[0]
@@ -115,7 +113,6 @@ class Judgment:
                     name: result_of(self._run.runners[name].action)
                     for name, _ in parts_read(when.condition, 'results')}}))
         except TemplateError as error:
-            self.over = True
             self._failed(ErrorCode.REQUIRE_UNKNOWN, f"after '{needed}': {error}")
             return
         left = when.within - (self._clock.now() - self._since) if when.within else ASK_AGAIN
@@ -130,14 +127,12 @@ class Judgment:
         needed, when = self._open[0]
         if answer.verdict == 'confirmed':
             self._open.pop(0)
-            self._ask()
+            self.ask()
         elif answer.verdict == 'refuted':
-            self.over = True
             self._judged(False, f"after '{needed}': {answer_text(answer)}")
         elif when.unknown == 'fail' or (
                 when.within and self._clock.now() - self._since >= when.within):
-            self.over = True
             self._failed(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
                          f"after '{needed}': {answer_text(answer)}")
         else:
-            self._asked = self._clock.call_later(0.1, self._ask)
+            self._asked = self._clock.call_later(0.1, self.ask)
