@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
-from ..files.checks import checked_action, is_name, order_faults
+from ..files.checks import checked_action, name_fault, order_faults
 from ..files.edit import EditRefused, EditStep, FlowEdit, StagedEdit
 from ..files.edit_provenance import ActionSource, Path
 from ..files.flow import Flow
@@ -86,9 +86,8 @@ class _Stage:
     def _add(self, step: EditStep) -> None:
         for name, raw in step.value.items():
             place = step.number, step.verb, name
-            if not is_name(name):
-                self._fault(place, f'{name!r} is not a name: expected up to 64 letters, digits, '
-                            '_ or -, a letter first')
+            if message := name_fault(name):
+                self._fault(place, message)
             elif self._has(name):
                 self._fault(place, f"the flow has an action '{name}' already; to change it say "
                             "'update'")
@@ -137,7 +136,7 @@ class _Stage:
         self._drop_waiting(step, step.value)
         for name, raw in step.value.items():
             place = step.number, step.verb, name
-            if not is_name(name):
+            if name_fault(name):
                 self._fault(place, f'{name!r} is not a name')
             elif self._has(name) and not self._is_open(name):
                 self.left_out.append(f'{step.verb} {name}')

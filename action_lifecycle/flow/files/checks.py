@@ -40,9 +40,10 @@ _CONDITION_STEPS = 300
 """Budget steps for the check of a condition, in addition to 2 for each character."""
 
 
-def is_name(text: str) -> bool:
-    """Return whether a string is a letter and up to 63 letters, digits, _ or -."""
-    return NAME.match(text) is not None
+def name_fault(text: str) -> str:
+    """Return why a string is not a name; '' if it is."""
+    return '' if NAME.match(text) else (
+        f'{text!r} is not a name: expected up to 64 letters, digits, _ or -, a letter first')
 
 
 def checked_action(

@@ -10,7 +10,7 @@ import math
 from pathlib import Path as FilePath
 from typing import Any
 
-from .checks import checked_action, IDENTIFIER, is_name, order_faults
+from .checks import checked_action, IDENTIFIER, name_fault, order_faults
 from .edit_provenance import FlowDocument
 from .flow import Flow
 from .spec import FlowSpec, ParameterSpec
@@ -108,18 +108,15 @@ def _checked(
 
 
 def _name_faults(document: Document, spec: FlowSpec) -> Iterator[Fault]:
-    if not is_name(spec.flow):
-        yield document.fault(('flow',), f'{spec.flow!r} is not a name: expected up to 64 letters, '
-                             'digits, _ or -, a letter first')
+    if message := name_fault(spec.flow):
+        yield document.fault(('flow',), message)
     if not spec.actions:
         yield document.fault(('actions',), 'expected at least one action')
     if len(spec.actions) > MAX_ACTIONS:
         yield document.fault(('actions',), f'more than {MAX_ACTIONS} actions')
     for action_id in spec.actions:
-        if not is_name(action_id):
-            yield document.fault(
-                ('actions', action_id), f'{action_id!r} is not a name: expected up to 64 '
-                'letters, digits, _ or -, a letter first')
+        if message := name_fault(action_id):
+            yield document.fault(('actions', action_id), message)
     for name in spec.parameters:
         if not IDENTIFIER.match(name):
             yield document.fault(('parameters', name), f'{name!r} is not an identifier')

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 import gc
 
-from .set_aside import Damage, faults_text, first_row, open_flow_ids, SetAside
+from .set_aside import Damage, faults_text, open_flow_ids, SetAside
 from ..edits.edit_validation import replay_edit
 from ..files.edit import parse_edit
 from ..files.loader import parse_flow
@@ -146,7 +146,7 @@ def restore_flows(flows: FlowRunner) -> list[FlowRun]:
     failed: dict[str, str] = {}
     for flow_id in open_flow_ids(journal):
         try:
-            faults = damage.of_flow(first_row(journal, flow_id))
+            faults = damage.of_flow(flow_id)
             if faults:
                 raise LifecycleError(f'the journal is damaged: {faults_text(faults)}')
             restored.append(Restored(flows, flow_id))

@@ -57,13 +57,15 @@ class Damage:
         """Return the faults that no row lists yet."""
         return [fault for fault in self.faults if (fault.seq, fault.message) not in self._known]
 
-    def of_flow(self, begun: int) -> list[JournalFault]:
+    def of_flow(self, flow_id: str) -> list[JournalFault]:
         """
-        Return the faults that may affect a flow whose first row is number `begun`.
+        Return the faults that may affect a flow.
 
         A damaged or missing row may belong to any flow that was open at that row. Faults listed
         before the flow began do not affect it.
         """
+        begun = next((row.seq for row, _ in
+                      self._journal.checked_rows(flow_id=flow_id, limit=1)), 0)
         concerned = [fault for fault in self.faults
                      if (not fault.seq or fault.seq >= begun)
                      and self._known.get((fault.seq, fault.message), begun) >= begun]
@@ -82,13 +84,6 @@ def open_flow_ids(journal: JournalReader) -> list[str]:
     found = {row.seq: row.flow_id for kind in ('flow', 'transition')
              for row, fault in journal.checked_open_rows(kind) if not fault and row.flow_id}
     return list(dict.fromkeys(found[seq] for seq in sorted(found)))
-
-
-def first_row(journal: JournalReader, flow_id: str) -> int:
-    """Return the number of a flow's first row, intact or not; 0 if it has none."""
-    for row, _ in journal.checked_rows(flow_id=flow_id, limit=1):
-        return row.seq
-    return 0
 
 
 class SetAside:
