@@ -87,15 +87,15 @@ class TopicReader:
     def discover(self) -> bool:
         """Match the subscription to the publishers; returns whether any has the right type."""
         fitting, strange = self.publishers()
+        self.trouble = strange and f"topic '{self.name}' {strange}"
         qos = self._qos(fitting)
         if self._subscription is None or (fitting and qos.reliability != self._reliable):
-            self.close()
+            self._unsubscribe()
             self._reliable = qos.reliability
             self._subscription = self._owner.create_subscription(
                 self._class, self.name, self._take, qos, event_callbacks=SILENT)
             if self.need.max_rate:
                 self._poll()
-        self.trouble = strange and f"topic '{self.name}' {strange}"
         if self.need.qos.durability != 'volatile':
             self._fetch_latched(fitting)
         return bool(fitting)
@@ -130,7 +130,10 @@ class TopicReader:
 
     def close(self) -> None:
         """Unsubscribe."""
+        self._unsubscribe()
         self.trouble = ''
+
+    def _unsubscribe(self) -> None:
         if self._polling is not None:
             self._polling.cancel()
         if self._subscription is not None:

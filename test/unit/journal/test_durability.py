@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 import time
+from typing import Any
 
 from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.flow import JournalRecorder
@@ -71,6 +72,9 @@ def test_action_that_moves_waits_for_the_disk_only_where_that_is_configured(
 
         def now(self) -> float:
             return 0.0
+
+        def call_later(self, delay: float, callback: Any) -> None:
+            raise AssertionError('a row was not recorded')
 
     for kind, expected in ('process', []), ('power', [1]):
         called: list[bool] = []
