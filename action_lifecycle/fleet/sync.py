@@ -26,6 +26,7 @@ from ..journal.clock import elapsed, SystemClock
 from ..journal.reader import JournalReader
 from ..journal.row import damaged, JournalError, Row
 from ..journal.verify import verify_journal
+from ..lifecycle.back_off import back_off
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ BATCH_SIZE = 1024 * 1024  # characters of data
 LOOK = 0.1  # polling period (s) of the journal
 CHECK = 1.0  # polling period (s) of the ledger while there is nothing to sync
 TRIM = 60.0  # period (s) of trimming and of checking all open subjects
-FIRST_DELAY, LONGEST_DELAY = 0.1, 10.0  # s, after failures
+FIRST_DELAY, LONGEST_DELAY = 0.2, 10.0  # s, after failures
 
 
 class SyncStatus(NamedTuple):
@@ -81,7 +82,7 @@ class Synchronizer:
                 except Exception as error:  # redis-py 4.3 raises unrelated errors on timeouts
                     failures += 1
                     self._failed(error)
-                    delay = min(FIRST_DELAY * 2 ** min(failures, 20), LONGEST_DELAY)
+                    delay = back_off(failures, FIRST_DELAY, LONGEST_DELAY)
                     await asyncio.sleep(delay * random.uniform(0.5, 1.0))
                 else:
                     await asyncio.sleep(0 if more else LOOK)

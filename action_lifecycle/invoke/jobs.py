@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Optional, TYPE_CHECKING
 
 from .wire import pack, WireError
 from ..documents.errors import LifecycleError
+from ..lifecycle.back_off import back_off
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # in typing from Python 3.11 on
@@ -39,7 +40,7 @@ class Job(NamedTuple):
 
     `names`: `actor_input` and other names for templates. Without `call`, the value is the rendered
     `input`. If `wanted()` is false, the result is not needed any more. A failed job is retried up
-    to `retries` times, each time after a delay of `back_off`.
+    to `retries` times, after 1, 2, 4… 60 s, minus up to 20 %.
     """
 
     call: str
@@ -58,11 +59,6 @@ class Attempt(NamedTuple):
     number: int  #: unique per engine
     failures: int
     job: Job
-
-
-def back_off(failures: int) -> float:
-    """Return the delay (s) after this number of failures: 1, 2, 4… 60, minus up to 20 %."""
-    return min(60.0, 2.0 ** (failures - 1)) * random.uniform(0.8, 1.0)
 
 
 class Engine:
@@ -141,7 +137,8 @@ class Engine:
         if outcome.error and failures <= job.retries:
             with self._changed:
                 if not self._closed.is_set():
-                    self._queue(job, failures, back_off(failures))
+                    self._queue(
+                        job, failures, back_off(failures, 1.0, 60.0) * random.uniform(0.8, 1.0))
                     return
         self._reply(job, outcome)
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import object_schema, schema_faults
+from ...lifecycle.back_off import back_off
 
 URL, MODEL, KEY = 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'OPENAI_API_KEY'
 """The environment variables of the endpoint, the model's name and the key."""
@@ -227,8 +228,7 @@ def _pause(failures: int, wanted: str | None) -> float:
     try:
         return min(max(float(wanted or ''), 0.0), 3600.0)
     except ValueError:
-        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(failures - 1, 10))
-        return float(pause * random.uniform(0.8, 1.2))
+        return back_off(failures, _FIRST_PAUSE, _LONGEST_PAUSE) * random.uniform(0.8, 1.2)
 
 
 def _message(item: Any) -> Message:

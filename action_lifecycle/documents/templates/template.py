@@ -85,6 +85,11 @@ def texts(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
             yield from texts(value, (*path, index))
 
 
+def has_template(data: Any) -> bool:
+    """Return whether `data` contains a template, whose value is known later."""
+    return any(True for _ in texts(data))
+
+
 def names_read(data: Any, path: Path = ()) -> dict[str, Path]:
     """Return the names that the templates in `data` read, with paths; raises `TemplateError`."""
     return {name: where for where, text in texts(data, path)

@@ -18,7 +18,7 @@ from .shorthand import CONDITIONS
 from ...documents.budget import spend
 from ...documents.errors import DocumentError, Fault, MAX_FAULTS
 from ...documents.suggestions import nearest
-from ...documents.templates.template import names_read, parts_read, texts
+from ...documents.templates.template import has_template, names_read, parts_read
 from ...documents.yaml_document import Document
 from ...lifecycle.ports import Condition
 from ...lifecycle.schedule.schedule import schedule_faults
@@ -189,7 +189,7 @@ def _condition_faults(
         return {
             **{name: facts[name] for name in words if name in facts},
             **{name: kind_of(action.parameters[name]) for name in words
-               if name in action.parameters and not _is_late(action.parameters[name])}}
+               if name in action.parameters and not has_template(action.parameters[name])}}
 
     for field in CONDITIONS:
         value = getattr(action, field)
@@ -210,7 +210,7 @@ def _condition_faults(
                         (*where, 'condition'), f"{said}: parameter '{name}' has no value that a "
                         f'condition can read: {why}')
     for needed, when in action.after.items():
-        if isinstance(when, WhenSpec) and not _is_late(when.condition):
+        if isinstance(when, WhenSpec) and not has_template(when.condition):
             both = None if names is None else {*names, *RESULT_NAMES}
             kinds = {**kinds_in(when.condition),
                      **{name: kind_of(value) for name, value in RESULT_NAMES.items()}}
@@ -244,7 +244,7 @@ def _checked_condition(
 
 def _unusable(parameters: Mapping[str, Any], name: str) -> str:
     """Return why a condition can't read a parameter; '' if it can or is filled in later."""
-    if name not in parameters or _is_late(parameters[name]):
+    if name not in parameters or has_template(parameters[name]):
         return ''
     try:
         as_value(parameters[name])
@@ -257,10 +257,6 @@ def _unusable(parameters: Mapping[str, Any], name: str) -> str:
 def _names_of_any_facts(text: str, kinds: tuple[tuple[str, Kind], ...]) -> tuple[str, ...]:
     """Return the names that a condition reads; raises `DocumentError` if it is not valid."""
     return compile_expression(text, None, condition=True, kinds=dict(kinds)).names
-
-
-def _is_late(value: Any) -> bool:
-    return any(True for _ in texts(value))
 
 
 def _number_faults(
@@ -292,7 +288,7 @@ def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: C
                         if strategy.fields else fault for fault in error.faults)
             continue
         if not flow.late[action_id] and any(
-                _is_late(step.goal) for step in changed.motion):
+                has_template(step.goal) for step in changed.motion):
             yield flow.document.fault(
                 ('actions', action_id, *path), f"action '{action_id}': a fallback can not read "
                 'facts or results that the action itself does not read')

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..run.flow_run import FlowRun
+from ...lifecycle.back_off import back_off
 from ...lifecycle.ports import Handle, LifecycleClock
 
 MAX_TRIES = 3
@@ -110,7 +111,7 @@ class Asker(ABC):
                 self.give_up(f'the planner could not be reached {self.failures} times: '
                              f'{reply.unreachable}')
                 return
-            delay = min(FIRST_DELAY * 2 ** (self.failures - 1), LONGEST_DELAY)
+            delay = back_off(self.failures, FIRST_DELAY, LONGEST_DELAY)
             self.report(f'{reply.unreachable}; asking again in {delay:g} s')
             self._under_way = self._clock.call_later(delay, self.unless_over(self.ask))
             return

@@ -22,6 +22,7 @@ import time
 
 from .files import JournalFiles
 from ..row import JournalError
+from ...lifecycle.back_off import back_off
 
 FIRST_DELAY, LONGEST_DELAY = 0.5, 30.0  # s
 
@@ -49,7 +50,7 @@ class BarrierThread:
         self._safe = 0
         self._failure: JournalError | None = None
         self._again_at = math.inf
-        self._delay = FIRST_DELAY
+        self._failures = 0
         self._files = files
         # None ends the thread, True requests a sync without a future
         self._requests: SimpleQueue[Future[int] | bool | None] = SimpleQueue()
@@ -104,7 +105,7 @@ class BarrierThread:
         try:
             os.fdatasync(self._files.wal)
             self._safe = last
-            self._delay = FIRST_DELAY
+            self._failures = 0
         except OSError as error:
             self._fail(error)
 
@@ -122,5 +123,5 @@ class BarrierThread:
         """Refuse barriers, and try again later."""
         self._failure = JournalError(
             f'{self._path}: rows from {self._safe + 1} on may not survive a power loss: {error}')
-        self._again_at = time.monotonic() + self._delay
-        self._delay = min(2 * self._delay, LONGEST_DELAY)
+        self._failures += 1
+        self._again_at = time.monotonic() + back_off(self._failures, FIRST_DELAY, LONGEST_DELAY)

@@ -10,6 +10,7 @@ import random
 
 from .runner_base import RunnerBase
 from ..action import Action
+from ..back_off import back_off
 from ..ports import Question
 from ..spec import FallbackSpec, StrategySpec
 from ..states import ActionOutcome, ErrorCode
@@ -110,7 +111,7 @@ def _after_error(action: Action) -> float | ActionOutcome | None:
     if code is ErrorCode.INTERRUPTED:
         return None
     if code not in NOT_TRIED_AGAIN and action.tries < retry.times:
-        delay = min(retry.delay * retry.factor ** min(action.tries, 64), retry.max_delay)
+        delay = back_off(action.tries + 1, retry.delay, retry.max_delay, retry.factor)
         return delay * (1 + retry.jitter * random.uniform(-1, 1))
     return ActionOutcome.FAILED if _next_strategy(action) is None else None
 

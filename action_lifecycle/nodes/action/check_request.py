@@ -12,7 +12,7 @@ from typing import Any
 
 from action_lifecycle_msgs.srv import Check
 
-from ...documents.templates.template import parts_read, texts
+from ...documents.templates.template import has_template, parts_read
 from ...flow.files.checks import RESULT_NAMES
 from ...flow.files.edit_provenance import Path
 from ...flow.files.flow import Flow
@@ -32,7 +32,7 @@ def check_request(
     """
     conditions = [*_conditions(action), *_facts_read(flow, action_id)]
     names: dict[str, Any] = {  # a value that is filled in later counts as a number
-        name: 0.0 if _is_late(value) else value for name, value in action.parameters.items()}
+        name: 0.0 if has_template(value) else value for name, value in action.parameters.items()}
     if any(isinstance(kind, WhenSpec) for kind in action.after.values()):
         names = {**RESULT_NAMES, **names}
     return Check.Request(
@@ -48,7 +48,7 @@ def _conditions(action: ActionSpec) -> Iterator[tuple[Path, Condition]]:
     if action.stopped is not None:
         yield ('stopped', 0, 'condition'), conditions_of([action.stopped], 'stopped')[0]
     for name, kind in action.after.items():
-        if isinstance(kind, WhenSpec) and not _is_late(kind.condition):
+        if isinstance(kind, WhenSpec) and not has_template(kind.condition):
             yield ('after', name, 'condition'), Condition(
                 'after', kind.condition, max_age=kind.max_age)
 
@@ -59,17 +59,13 @@ def _facts_read(flow: Flow, action_id: str) -> Iterator[tuple[Path, Condition]]:
             yield where, Condition(str(where[0]), f'{name} == {name}')
 
 
-def _is_late(value: Any) -> bool:
-    return any(True for _ in texts(value))
-
-
 def _without_late(step: MotionStep) -> MotionStep:
-    return dataclasses.replace(step, goal=_pruned(step.goal)) if _is_late(step.goal) else step
+    return dataclasses.replace(step, goal=_pruned(step.goal)) if has_template(step.goal) else step
 
 
 def _pruned(data: Any) -> Any:
     """Return a copy without strings that are filled in later, and lists that contain one."""
     if isinstance(data, dict):
         return {key: _pruned(value) for key, value in data.items()
-                if not (_is_late(value) and isinstance(value, (str, list)))}
+                if not (has_template(value) and isinstance(value, (str, list)))}
     return data
