@@ -27,7 +27,7 @@ setup(
     name=PACKAGE,
     version='0.1.0',
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={'': ['*.xml', '*.yaml', '*.sql', '*.lua', '*.j2', '*/*.xml', '*/*.lua'],
+    package_data={'': ['*.xml', '*.lua', '*/*.xml', '*/*.lua'],
                   PACKAGE: ['py.typed']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),

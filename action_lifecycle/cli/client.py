@@ -33,10 +33,10 @@ from ..ros.interfaces.qos import state_qos
 
 NODE = 'action_lifecycle'
 """Name of the action node."""
-TELL = 3.0
+NOTICE_DELAY = 3.0
 """Wait (s) after which a message says what the command waits for."""
-AGAIN, SELDOM = 0.1, 1.0
-"""Time (s) after which an unanswered request is repeated; doubled each time, up to `SELDOM`."""
+FIRST_REPEAT, LONGEST_REPEAT = 0.1, 1.0
+"""First and longest delay (s) before an unanswered request is repeated; it doubles each time."""
 ABSENT = (ErrorCode.NOT_FOUND, ErrorCode.NOT_READY, ErrorCode.LEDGER_UNAVAILABLE)
 """Error codes of responses for which the command exits with `NOT_THERE`."""
 PAGE = 1000
@@ -73,11 +73,11 @@ class Client:
         `name`: the awaited service, topic or action with its namespace. If given, the error lists
         the namespaces that offer it.
         """
-        if self.spin(min(TELL, self.wait), done):
+        if self.spin(min(NOTICE_DELAY, self.wait), done):
             return
-        if self.wait > TELL:
+        if self.wait > NOTICE_DELAY:
             print(f'waiting for up to {self.wait:g} s: {what} yet', file=sys.stderr)
-        if not self.spin(self.wait - TELL, done):
+        if not self.spin(self.wait - NOTICE_DELAY, done):
             raise NotThere(f'{what} after {self.wait:g} s' + self._elsewhere(name))
 
     def _elsewhere(self, name: str) -> str:
@@ -121,13 +121,13 @@ class Client:
         """
         client = self._until_there(service, name)
         asked: list[Any] = []
-        interval, ask_at = AGAIN if again else math.inf, time.monotonic()
+        interval, ask_at = FIRST_REPEAT if again else math.inf, time.monotonic()
 
         def answered() -> bool:
             nonlocal interval, ask_at
             if time.monotonic() >= ask_at:
                 ask_at += interval
-                interval = min(2.0 * interval, SELDOM)
+                interval = min(2.0 * interval, LONGEST_REPEAT)
                 asked.append(client.call_async(request))
             return any(future.done() for future in asked)
 

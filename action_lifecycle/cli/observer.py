@@ -19,7 +19,7 @@ from .client import Client, NODE, publishers
 from .node_data import safety_data, safety_line
 from .table import fact_text
 from ..lifecycle.text_format import printable
-from ..nodes.action.bridge_client import OF_MOTION
+from ..nodes.action.bridge_client import MOTION_PREFIX
 from ..ros.conversions.status import asked_in_words
 from ..ros.interfaces.qos import state_qos
 
@@ -62,7 +62,7 @@ class Observer:
         self._facts = list(state.facts)
 
     def _take_feedback(self, message: Any) -> None:
-        self._motions[bytes(message.goal_id.uuid)[:OF_MOTION]] = message.feedback
+        self._motions[bytes(message.goal_id.uuid)[:MOTION_PREFIX]] = message.feedback
 
     def safety_words(self) -> str:
         """Return the safety state as a line; '' before the first message."""
@@ -85,7 +85,7 @@ class Observer:
 
     def motion_words(self, action: Any, *, brief: bool = False) -> str:
         """Return the current motion step of an ActionStatus; unless `brief`, with its feedback."""
-        feedback = self._motions.get(bytes(action.goal_id.uuid)[:OF_MOTION])
+        feedback = self._motions.get(bytes(action.goal_id.uuid)[:MOTION_PREFIX])
         if feedback is None or action.state.value != 'executing_motion':
             return ''
         steps = self.steps.get(action.action_id, 0)

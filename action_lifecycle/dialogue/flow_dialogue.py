@@ -188,7 +188,7 @@ def entries_of(rows: Iterable[Row]) -> Iterator[DialogueEntry]:
             data = row.data
             state, text = data['state'], data['text']
             if not (isinstance(state, str) and isinstance(text, str)):
-                raise TypeError('state and text: expected texts')
+                raise TypeError('state and text: expected strings')
             entry = DialogueEntry(row.ros_time or row.wall_time, state, row.actor,
                                   Persistence(data['persistence']), text)
         except Exception as error:  # a row may be damaged

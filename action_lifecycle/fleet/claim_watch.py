@@ -23,7 +23,7 @@ from ..journal.row import JournalError
 
 _LOG = logging.getLogger(__name__)
 
-LOOK = 0.5  #: polling period (s)
+POLL_PERIOD = 0.5  #: polling period (s)
 
 
 class HeldClaim(NamedTuple):
@@ -61,7 +61,7 @@ class ClaimWatch:
                              if (claim := await self._read(flow_id, name)) is not None]
             except (LedgerUnavailable, JournalError) as error:
                 _LOG.warning('claims of sessions: %s', error)
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(POLL_PERIOD)
 
     def _needed(self) -> dict[str, str]:
         """Return the names of the claims of the open flows, by flow id."""

@@ -35,7 +35,7 @@ MAX_TRIES = 3
 MIN_IDLE = 60.0
 """Time (s) without a renewal after which a worker counts as lost."""
 
-AGAIN = 1.0  # delay (s) after a server failure; polling period while not ready
+RETRY_DELAY = 1.0  # delay (s) after a server failure; polling period while not ready
 
 
 class OperationWork(Protocol):
@@ -90,7 +90,7 @@ class OperationConsumer:
             while True:
                 try:
                     if not self._work.ready():
-                        await asyncio.sleep(AGAIN)
+                        await asyncio.sleep(RETRY_DELAY)
                         continue
                     if not connected:
                         await self._requests.join()
@@ -102,10 +102,10 @@ class OperationConsumer:
                 except LedgerUnavailable as error:
                     connected = False  # the server may have lost its data
                     _LOG.warning('stream %s: %s', self._stream, error)
-                    await asyncio.sleep(AGAIN)
+                    await asyncio.sleep(RETRY_DELAY)
                 except Exception:  # a bad request must not stop the next ones
                     _LOG.exception('stream %s', self._stream)
-                    await asyncio.sleep(AGAIN)
+                    await asyncio.sleep(RETRY_DELAY)
         finally:
             await end(*self._asking.values())
 

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 import threading
 from typing import Any
 
-AGAIN = 1.0  #: period (s) of repeated cancels
+CANCEL_PERIOD = 1.0  #: period (s) of repeated cancels
 
 
 class LoopThread:
@@ -46,7 +46,7 @@ async def end(*tasks: asyncio.Future[Any]) -> None:
     while not ended.done():
         for task in tasks:
             task.cancel()
-        await asyncio.wait([ended], timeout=AGAIN)
+        await asyncio.wait([ended], timeout=CANCEL_PERIOD)
 
 
 async def _end_others() -> None:

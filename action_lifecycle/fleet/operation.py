@@ -17,7 +17,7 @@ from .operation_states import OperationState as State
 
 _LOG = logging.getLogger(__name__)
 
-AGAIN = 0.5  # delay (s) between retries while the server is unreachable
+RETRY_DELAY = 0.5  # delay (s) between retries while the server is unreachable
 
 
 class OperationRequest(NamedTuple):
@@ -79,10 +79,10 @@ class Operation:
                 if not again:
                     _LOG.warning('operation %s: %s; trying again', self.request.trace_id, error)
                 again = True
-                if in_time and time.monotonic() + AGAIN >= self.held_until:
+                if in_time and time.monotonic() + RETRY_DELAY >= self.held_until:
                     raise Lost(f'operation {self.request.trace_id}: the claim has lapsed'
                                ) from error
-                await asyncio.sleep(AGAIN)
+                await asyncio.sleep(RETRY_DELAY)
 
     async def _is_in(self, state: State) -> bool:
         """Return whether a change whose response was lost has been made."""

@@ -32,7 +32,7 @@ _LOG = logging.getLogger(__name__)
 
 BATCH_ROWS = 500
 BATCH_SIZE = 1024 * 1024  # characters of data
-LOOK = 0.1  # polling period (s) of the journal
+POLL_PERIOD = 0.1  # polling period (s) of the journal
 CHECK = 1.0  # polling period (s) of the ledger while there is nothing to sync
 TRIM = 60.0  # period (s) of trimming and of checking all open subjects
 FIRST_DELAY, LONGEST_DELAY = 0.2, 10.0  # s, after failures
@@ -85,7 +85,7 @@ class Synchronizer:
                     delay = back_off(failures, FIRST_DELAY, LONGEST_DELAY)
                     await asyncio.sleep(delay * random.uniform(0.5, 1.0))
                 else:
-                    await asyncio.sleep(0 if more else LOOK)
+                    await asyncio.sleep(0 if more else POLL_PERIOD)
         finally:
             if self._reader is not None:
                 self._reader.close()

@@ -16,7 +16,7 @@ from .wire import unpack, WireError
 from ..documents.errors import LifecycleError
 from ..fleet.backends.redis.connection import server_errors
 
-LOOK = 1.0
+POLL_PERIOD = 1.0
 """Polling period (s) of the jobs that are not done."""
 _PAUSE = 0.5  # delay (s) between tries to reach the broker
 
@@ -117,7 +117,7 @@ class CeleryEngine(Engine):
                     self._received(message['channel'].decode()[len(prefix):], message['data'])
                 if time.monotonic() >= poll_at or not reached:
                     self._poll(reached)
-                    poll_at = time.monotonic() + LOOK
+                    poll_at = time.monotonic() + POLL_PERIOD
                 reached = True
             except Exception as error:
                 if reached:

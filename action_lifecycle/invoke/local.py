@@ -23,7 +23,7 @@ from ..documents.errors import LifecycleError
 START_LIMIT = 60.0
 """Maximum time (s) for a worker process to become ready."""
 _STALL = 5  # maximum time (s) without a byte within a message
-_LOOK = 0.5  # polling period (s) for the end of a worker process
+_POLL_PERIOD = 0.5  # polling period (s) for the end of a worker process
 
 
 class LocalEngine(Engine):
@@ -133,7 +133,8 @@ class _Process:
         """Return the next message of the process; raises `_Lost` if there is none in `limit` s."""
         deadline = time.monotonic() + limit
         try:
-            while not self._connection.poll(min(_LOOK, max(0.0, deadline - time.monotonic()))):
+            while not self._connection.poll(
+                    min(_POLL_PERIOD, max(0.0, deadline - time.monotonic()))):
                 if not self.lives():  # a child process of the task holds the pipe open
                     raise self._died(limit)
                 if time.monotonic() >= deadline:
@@ -155,7 +156,7 @@ class _Process:
 
     def _died(self, limit: float) -> _Lost:
         try:
-            code = self._process.wait(timeout=_LOOK)
+            code = self._process.wait(timeout=_POLL_PERIOD)
         except subprocess.TimeoutExpired:
             return _Lost('its worker process stopped in the middle of a message')
         if code == -signal.SIGALRM:  # it was ended by its own timer

@@ -14,7 +14,7 @@ from .row import JournalError
 
 BATCH = 200  # rows per commit; an append may have to wait for one commit
 LEAST = 1000  # minimum number of rows for a compaction
-AGAIN = 60.0  # delay (s) after a failure
+RETRY_DELAY = 60.0  # delay (s) after a failure
 
 _log = logging.getLogger('action_lifecycle.journal')
 
@@ -58,4 +58,4 @@ class Compactor:
             self._through = target
         except JournalError as error:
             _log.warning('not compacted: %s', error)
-            self._not_before = time.monotonic() + AGAIN
+            self._not_before = time.monotonic() + RETRY_DELAY

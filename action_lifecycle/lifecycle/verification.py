@@ -23,7 +23,7 @@ MAX_PENDING = 3
 """Maximum number of repeated requests to a verifier that answers pending."""
 MAX_REASON = 2000
 """Maximum length of a reason, in characters."""
-NONSENSE_AGAIN = 1.0
+INVALID_VERDICT_DELAY = 1.0
 """Delay (s) before a verifier is called again after an invalid verdict."""
 
 
@@ -92,7 +92,7 @@ class Verification:
             asked.nonsense = printable(
                 f'{verdict.verdict!r} {verdict.reason}'.strip(), MAX_REASON)
             asked.handles.append(self._clock.call_later(
-                NONSENSE_AGAIN, lambda: self._ask(asked)))
+                INVALID_VERDICT_DELAY, lambda: self._ask(asked)))
         else:
             self._answered(asked, Verified('error', reason, (), actor, ErrorCode.PARSE_ERROR))
 

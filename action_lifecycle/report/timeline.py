@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..documents.errors import DocumentError
-from ..journal.journal import Row
+from ..journal.row import Row
 from ..world.expressions.expression import compile_expression
 
 Samples = Mapping[str, Sequence[tuple[float, Sequence[float]]]]

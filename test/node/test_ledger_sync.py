@@ -14,7 +14,7 @@ from action_lifecycle.fleet.checkpoints import pack
 from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.journal.projection import Projection
 from action_lifecycle.lifecycle.states import ErrorCode
-from action_lifecycle.nodes.action.ledger_link import held_until, TOLD
+from action_lifecycle.nodes.action.ledger_link import held_until, MAX_CLAIM
 from action_lifecycle.nodes.ledger.node import LedgerNode
 from action_lifecycle.nodes.shared.queries import SLICE
 from action_lifecycle.ros.conversions.basic import to_time
@@ -233,7 +233,7 @@ def test_url_with_a_password_is_refused():
 def test_a_wall_clock_that_is_set_after_a_claim_was_told_of_holds_no_gate_open() -> None:
     told = [Lease(flow_id='f', name='job', held=True, expires=to_time(5020.0))]
     for wall, until in ((5000.0, 70.0), (5019.0, 51.0), (5021.0, 0.0),
-                        (5000.0 - 3600.0, 50.0 + TOLD), (5000.0 + 3600.0, 0.0)):
+                        (5000.0 - 3600.0, 50.0 + MAX_CLAIM), (5000.0 + 3600.0, 0.0)):
         assert held_until(told, wall, 50.0) == {('f', 'job'): pytest.approx(until)}
     told[0].held = False
     assert held_until(told, 5000.0, 50.0) == {}

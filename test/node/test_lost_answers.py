@@ -145,7 +145,7 @@ class Losing:
 def losing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Losing]:
     domain = domain_id()
     monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
-    monkeypatch.setattr(cli_client, 'AGAIN', 0.3)
+    monkeypatch.setattr(cli_client, 'FIRST_REPEAT', 0.3)
     losing = Losing(domain, lost=2)
     yield losing
     losing.close()

@@ -27,7 +27,7 @@ from ..smart_ledger import Lease, MemoryTasks
 from ...journal.compaction import SNAPSHOT
 from ...journal.row import Row
 
-POLL = 0.01  # polling period (s) for new requests
+POLL_PERIOD = 0.01  # polling period (s) for new requests
 WAIT = 1.0  # maximum time (s) that a worker waits for a request
 
 
@@ -312,7 +312,7 @@ class _Requests:
     async def take(self) -> list[tuple[str, Mapping[str, str]]]:
         deadline = time.monotonic() + min(WAIT, self._min_idle / 2)
         while not (taken := self._take()) and time.monotonic() < deadline:
-            await asyncio.sleep(POLL)
+            await asyncio.sleep(POLL_PERIOD)
         return taken
 
     def _take(self) -> list[tuple[str, Mapping[str, str]]]:

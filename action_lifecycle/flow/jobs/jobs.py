@@ -149,8 +149,8 @@ class Jobs(Extension):
             job = read_job(row.data)
             if job.job_id != row.action_id or job.action_id and (
                     id_of(job.flow_id, job.action_id) != job.job_id):
-                raise LifecycleError(f"job_id: it says '{job.job_id}', '{job.flow_id}', "
-                                     f"'{job.action_id}'")
+                raise LifecycleError(f"job_id '{job.job_id}', flow_id '{job.flow_id}', action_id "
+                                     f"'{job.action_id}': expected the job id of the row")
             if not job.action_id and job.job_id not in self._orders:
                 raise LifecycleError("the journal has no row of kind 'job_order' for it")
         except Exception as error:

@@ -152,10 +152,10 @@ class ActionRunner(Moving, Verifying, FallingBack):
             try:
                 self.fire('receive_recipe', fragment=fragment_of(self.action), actor='recipe')
             except (ContentRefused, LookupError, TypeError, ValueError) as error:
-                self._end(ActionOutcome.SUCCEEDED, 'recipe', f'contributes nothing: {error}')
+                self._end(ActionOutcome.SUCCEEDED, 'recipe', f'not added to the recipe: {error}')
 
         until_recorded(
-            self._later, f'{self.action.machine.name}: its part of the recipe', record)
+            self._later, f'{self.action.machine.name}: its fragment of the recipe', record)
 
     def _enter_recipe_received(self) -> None:
         self._fire('terminate', outcome=ActionOutcome.SUCCEEDED.value)

@@ -55,7 +55,7 @@ class Verifying(RunnerBase):
             self._fail(answer.error_code, answer.reason, **data)
         elif self.action.pendings >= MAX_PENDING:
             self._fail(ErrorCode.RETRY_EXHAUSTED,
-                       f'{answer.actor} needs more time for the {MAX_PENDING + 1}th time', **data)
+                       f"{answer.actor} answered 'pending' more than {MAX_PENDING} times", **data)
         else:
             self._fire('postpone', cause=answer.reason, **data)
 

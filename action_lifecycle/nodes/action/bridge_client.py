@@ -40,7 +40,7 @@ RETRY = 0.2
 """Delay (s) before a rejected goal is sent again."""
 SILENCE = 4 * PERIOD
 """Time (s) without feedback after which the bridge counts as gone; see `GoalPolicy`."""
-OF_MOTION = 8
+MOTION_PREFIX = 8
 """Number of leading bytes that an `execute_motion` goal shares with its action's goal id."""
 ANSWER = 3.0
 """Time (s) for the response of `evaluate`, in addition to the bridge's wait for facts."""
@@ -242,7 +242,8 @@ class _Motion(_Call):
 
     def new_id(self) -> uuid.UUID:
         """Return an id with the prefix of the motion's id, which assigns feedback to actions."""
-        return uuid.UUID(self.request.goal_id[:2 * OF_MOTION] + uuid.uuid4().hex[2 * OF_MOTION:])
+        digits = 2 * MOTION_PREFIX
+        return uuid.UUID(self.request.goal_id[:digits] + uuid.uuid4().hex[digits:])
 
     def may_go(self) -> bool:
         """Return False until a bridge that has just started has received its safety topics."""

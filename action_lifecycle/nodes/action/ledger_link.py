@@ -20,7 +20,7 @@ from ...ros.interfaces.names import name_fault
 from ...ros.interfaces.qos import state_qos
 from ...ros.node.lifecycle_node import ManagedNode
 
-TOLD = 60.0
+MAX_CLAIM = 60.0
 """Maximum time (s) for which a claim counts as held after the last message."""
 
 
@@ -48,9 +48,9 @@ def held_until(
     Return the steady time (s) until which claims are held, by flow id and name; 0: not held.
 
     `wall`, `steady`: the current times in s. A held claim is published repeatedly, so each message
-    counts for at most `TOLD` s; a wall clock that is set back can't extend a claim further.
+    counts for at most `MAX_CLAIM` s; a wall clock that is set back can't extend a claim further.
     """
-    return {(lease.flow_id, lease.name): steady + min(left, TOLD) if left > 0 else 0.0
+    return {(lease.flow_id, lease.name): steady + min(left, MAX_CLAIM) if left > 0 else 0.0
             for lease in leases if lease.held
             for left in [to_seconds(lease.expires) - wall]}
 

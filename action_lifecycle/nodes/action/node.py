@@ -83,7 +83,8 @@ class ActionLifecycleNode(ManagedNode):
 
     Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list):
     folders of the flows that goals give by name; `bridge` (string): name of the bridge node;
-    `bridge_timeout` (double, s): maximum wait for a bridge that is away; `ledger` (string):
+    `bridge_timeout` (double, s): maximum wait for a bridge that is
+    away, inactive, or does not know its safety topics yet; `ledger` (string):
     name of the ledger node; `durability.KIND` (process, power); `compact_keep` (int, rows) and
     `compact_unsynced` (bool): what compaction keeps of the journal; `second_goal` (refuse,
     attach): treatment of a goal with the id of a running flow; `recipe_folder` (string);
@@ -98,7 +99,7 @@ class ActionLifecycleNode(ManagedNode):
                      'Folders of the flows that are given by name.')
         self.declare('bridge', 'world_model_bridge', 'Name of the world model bridge node.',
                      check=name_fault)
-        self.declare('bridge_timeout', 10.0, 'Seconds to wait for a bridge that is away.',
+        self.declare('bridge_timeout', 10.0, 'Maximum wait for a bridge that is not ready (s).',
                      limits=(0.1, 600.0))
         self.declare('second_goal', 'refuse', 'Treatment of a goal with the id of a running flow.',
                      choices=('refuse', 'attach'))

@@ -36,7 +36,7 @@ from ...world.watches import combined, Watch
 
 LONGEST_EVALUATE = 10.0  #: s
 LONGEST_CHECK = 60.0  #: s
-POLL = 0.1  #: polling period (s) for servers and publishers to appear
+POLL_PERIOD = 0.1  #: polling period (s) for servers and publishers to appear
 DISCOVERY = 1.5  #: s after configure in which a publisher may not have been discovered yet
 
 
@@ -125,7 +125,7 @@ class ConditionServer:
     ) -> Evaluate.Response:
         if not self._node.timed():
             response.error_code = int(ErrorCode.NOT_READY)
-            response.error_msg = 'there is no time yet: nothing has come on /clock'
+            response.error_msg = 'ROS time is not known: no message received on /clock'
             return response
         parameters = parameters_from(request.parameters_json)
         if not 0 <= request.wait <= LONGEST_EVALUATE:
@@ -158,7 +158,7 @@ class ConditionServer:
         conditions = [condition_from(condition) for condition in request.conditions]
         limit = self._node.steady() + request.wait
         while missing_servers(self._node, steps) and self._node.steady() < limit:
-            await sleep(self._node, POLL)
+            await sleep(self._node, POLL_PERIOD)
         while True:
             topics = TopicCheck(self._facts)
             response.faults = [
@@ -167,7 +167,7 @@ class ConditionServer:
                 *wrong_conditions(topics, conditions, parameters)]
             if not topics.unpublished or self._node.steady() >= self._discovered:
                 break
-            await sleep(self._node, POLL)
+            await sleep(self._node, POLL_PERIOD)
         for topic in sorted(topics.unpublished - self._unpublished):
             self._node.get_logger().warning(
                 f"a flow needs topic '{topic}', and nobody publishes it yet")

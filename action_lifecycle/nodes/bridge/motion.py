@@ -33,7 +33,7 @@ from ...world.condition import WatchOutcome, WatchResult
 from ...world.evidence import Evidence, TruthValue
 from ...world.safety.safety import Safety
 
-POLL = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal
+POLL_PERIOD = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class BridgeMotion:
             if self.progress.state != waits:
                 node.get_logger().info(f'motion {self._goal_id}: {waits}')
                 self._set_progress(index, waits)
-            await sleep(node, POLL)
+            await sleep(node, POLL_PERIOD)
         return False
 
     async def _run_step(self, index: int, step: MotionStep, goal: Any | None) -> GoalEnd:
@@ -211,7 +211,7 @@ class BridgeMotion:
     async def _filled(self, step: MotionStep) -> Any | None:
         """Return the goal message with the current facts filled in; None if it can't be sent."""
         node, model = self._node, self._facts.model
-        limit = node.steady() + max(step.server_timeout, POLL)
+        limit = node.steady() + max(step.server_timeout, POLL_PERIOD)
         while True:
             missing: list[str] = []
 
@@ -232,7 +232,7 @@ class BridgeMotion:
             if self._stop is not None or node.steady() >= limit:
                 self._fail(ErrorCode.GOAL_INVALID, '; '.join(missing))
                 return None
-            await sleep(node, POLL)
+            await sleep(node, POLL_PERIOD)
         goal = action_class(step.type).Goal()
         faults = [*fill(goal, data)]
         if not faults:
@@ -329,7 +329,7 @@ class BridgeMotion:
             result.stopped, why = await self._sensors_confirm_stop(
                 self.request.stopped, self._node.now() if stop is None else stop.asked)
         else:
-            why = 'the server gave no word'
+            why = 'the server sent no result'
         if not result.stopped:
             result.error_msg += f'; not seen to stop within {self.request.stop_timeout:g} s: {why}'
             if stop is not None:

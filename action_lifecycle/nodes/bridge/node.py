@@ -115,7 +115,7 @@ class WorldModelBridge(ManagedNode):
     ) -> srv.ClearStop.Response:
         if not request.actor:
             response.error_code = int(ErrorCode.INVALID_REQUEST)
-            response.error_msg = 'actor: expected who clears the stop'
+            response.error_msg = 'actor: expected the name of the person who clears the stop'
             return response
         why = self._guard.clear()
         response.accepted = not why

@@ -27,7 +27,7 @@ from ...world.safety.stop_file import StopFile
 
 _LEVELS = {Safety.READY: OK, Safety.NOT_READY: WARN, Safety.STOPPED: ERROR}
 PATIENCE = 3.0  #: time (s) after which missing safety messages are logged
-LOOK = 0.25  #: period (s) at which the publishers of the safety topics are checked
+POLL_PERIOD = 0.25  #: period (s) at which the publishers of the safety topics are checked
 
 
 class SafetyGuard:
@@ -150,7 +150,7 @@ class SafetyGuard:
     def _look_again(self) -> None:
         self._poll()
         self._set_alarm()
-        self._looking = Timeout(self._node, LOOK, self._look_again)
+        self._looking = Timeout(self._node, POLL_PERIOD, self._look_again)
 
     def _set_alarm(self) -> None:
         self._alarm.set(self.monitor.next_deadline())

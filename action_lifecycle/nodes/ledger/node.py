@@ -17,7 +17,7 @@ from typing import Any
 from action_lifecycle_msgs.msg import Lease, LedgerSync
 from action_lifecycle_msgs.srv import GetCheckpoint
 
-from ..action.fleet_work import FleetWork, lease_to
+from .fleet_work import FleetWork, lease_to
 from ..shared.operators import Operators
 from ..shared.paths import journal_path
 from ..shared.queries import Queries
@@ -40,9 +40,9 @@ from ...ros.node.diagnostics import ERROR, Health, OK, WARN
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.process import run
 
-LOOK = 0.5
+POLL_PERIOD = 0.5
 """Polling period (s) of the journal and of the state of the sync."""
-LOOK_ALONE = 1.0
+SLOW_POLL_PERIOD = 1.0
 """Polling period (s) of the journal if no ledger is configured."""
 
 
@@ -106,7 +106,7 @@ class LedgerNode(ManagedNode):
         self.status = SyncStatus()
         self.sync = self.add_publisher(LedgerSync, '~/sync', state_qos())
         self.add_service(GetCheckpoint, '~/get_checkpoint', self.get_checkpoint)
-        self.add_timer(LOOK if self.url else LOOK_ALONE, self._poll)
+        self.add_timer(POLL_PERIOD if self.url else SLOW_POLL_PERIOD, self._poll)
         self.add_diagnostics('sync', self._sync_health)
         self._published: LedgerSync | None = None
         self.work: FleetWork | None = None

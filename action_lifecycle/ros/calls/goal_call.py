@@ -27,7 +27,7 @@ from .slot_queue import Turn
 from ..node.lifecycle_node import ManagedNode
 from ..node.timers import Timeout
 
-LOOK = 0.1  #: polling period (s) for a server to appear
+POLL_PERIOD = 0.1  #: polling period (s) for a server to appear
 ASK_TWICE = 0.5  #: delay (s) before a server that does not know a goal is asked again
 BUSY = 4
 """Factor of `silence` while messages about other goals arrive from the same server."""
@@ -185,7 +185,7 @@ class GoalCall:
             self._fail(Ending.ABSENT, stopped=True)
         else:
             self._on_state('waiting_for_server')
-            self._later(LOOK, lambda: self._when_ready(then))
+            self._later(POLL_PERIOD, lambda: self._when_ready(then))
 
     def _send(self, goal: Any) -> None:
         self.sent_at = self.last_heard = self._node.steady()

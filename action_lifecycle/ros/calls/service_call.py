@@ -17,7 +17,7 @@ from ..node.lifecycle_node import ManagedNode
 from ..node.timers import Timeout
 from ...documents.errors import LifecycleError
 
-LOOK = 0.1
+POLL_PERIOD = 0.1
 """Polling period (s) for the presence of a server."""
 
 
@@ -119,7 +119,7 @@ class ServiceCall:
 
     def _poll_later(self) -> None:
         if not self._over:
-            self._timer = Timeout(self._node, LOOK, self._poll)
+            self._timer = Timeout(self._node, POLL_PERIOD, self._poll)
 
     def _send(self, now: float) -> None:
         try:

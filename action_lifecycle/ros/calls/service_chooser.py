@@ -14,7 +14,7 @@ from rclpy.node import Node
 from .threads import pass_on
 from ...agents.chooser import Choice
 
-LOOK = 0.05
+POLL_PERIOD = 0.05
 """Polling period (s) for the service to appear."""
 
 
@@ -33,7 +33,7 @@ class ServiceChooser:
     async def __call__(self, choice: Choice) -> str:
         """Return the name in the response; '' if the other node does not decide."""
         while not self._client.service_is_ready():
-            await asyncio.sleep(LOOK)
+            await asyncio.sleep(POLL_PERIOD)
         call = self._client.call_async(ChooseTransition.Request(
             machine=self._machine, state=choice.state, transitions=list(choice.names),
             descriptions=list(choice.descriptions),

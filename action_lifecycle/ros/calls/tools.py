@@ -26,7 +26,7 @@ import yaml
 
 from .goal_call import Ending, GoalCall, GoalPolicy
 from .goal_client import GoalClient
-from .service_call import LOOK, NoAnswer, RetryPolicy
+from .service_call import NoAnswer, POLL_PERIOD, RetryPolicy
 from .threads import call_from_loop, start_call
 from ..interfaces.json_schema import message_schema
 from ..interfaces.message_fields import fill
@@ -61,7 +61,7 @@ def service_tool(
             raise ToolError(str(error)) from error
 
     return Tool(name, service, description or f'Calls the service {service}.',
-                message_schema(kind.Request), call, time_limit + LOOK)
+                message_schema(kind.Request), call, time_limit + POLL_PERIOD)
 
 
 def action_tool(

@@ -109,8 +109,8 @@ class NodeParameters:
         value = parameter.value
         for text in _texts(value):
             if len(text) > MAX_TEXT or '\0' in text:
-                return (f'a text of {len(text)} characters; expected at most {MAX_TEXT}, without '
-                        'NUL')
+                return (f'a string of {len(text)} characters; expected at most {MAX_TEXT}, '
+                        'without NUL')
         rule = self._rules.get(parameter.name)
         if rule is None:
             return ''

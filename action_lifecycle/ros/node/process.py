@@ -38,7 +38,7 @@ STOP_TIME = 4.0  #: maximum time (s) for nodes to stop their work; exit within 5
 UNHEARD = 10.0  #: s after a signal at which a process with a blocked executor ends
 BAD_PARAMETER = 2  #: exit code
 STUCK = 70  #: exit code of a process with a blocked executor (EX_SOFTWARE)
-LOOK = 0.02  #: polling period (s) for the end of all work
+POLL_PERIOD = 0.02  #: polling period (s) for the end of all work
 LAST_WORDS = 0.3  #: extra time (s) to deliver the results of stopped work
 
 
@@ -147,7 +147,7 @@ class _End:
         self._started = time.monotonic()
         self._quiet_since = self._started - LAST_WORDS  # no extra time if nothing has to stop
         first = self._nodes[0]
-        first.create_timer(LOOK, first.guarded(self._poll), clock=first.steady_clock)
+        first.create_timer(POLL_PERIOD, first.guarded(self._poll), clock=first.steady_clock)
 
     def _poll(self) -> None:
         now = time.monotonic()

@@ -34,8 +34,8 @@ from ...world.facts.facts_file import QosSpec
 
 #: no default QoS events, which are waitables (see GuardedNode.keep); `discover` reports more
 SILENT = SubscriptionEventCallbacks(use_default_callbacks=False)
-LOOK_SOON = 0.2  #: polling period (s) while a needed topic has no publisher
-LOOK = 1.0  #: polling period (s) of the publishers otherwise
+FAST_POLL_PERIOD = 0.2  #: polling period (s) while a needed topic has no publisher
+POLL_PERIOD = 1.0  #: polling period (s) of the publishers otherwise
 FETCH = 1.0  #: time (s) for a publisher to send its latched messages
 FETCH_LOOK = 0.02  #: polling period (s) for them
 Take = Callable[..., None]
@@ -260,4 +260,4 @@ class Subscriptions:
                 self._node.get_logger().error(trouble)
         if wanted:
             self._looking = Timeout(
-                self._node, LOOK if all(found) else LOOK_SOON, self._poll)
+                self._node, POLL_PERIOD if all(found) else FAST_POLL_PERIOD, self._poll)

@@ -24,7 +24,7 @@ from rclpy.task import Future
 from .guarded_node import GuardedNode
 
 LONGEST = 3600.0  #: maximum period (s) of the timer
-LOOK = 1.0  #: polling period (s) for steps of the wall clock
+POLL_PERIOD = 1.0  #: polling period (s) for steps of the wall clock
 STEP = 0.25  #: minimum size (s) of a step of the wall clock
 SPARE = 10.0
 """Minimum pause after a throttled call, in multiples of its duration; limits the CPU load."""
@@ -96,7 +96,7 @@ class TimerQueue:
                 self._timer.cancel()
             return
         self._armed = entries[0].time
-        delay = min(max(self._armed - self.now(), 0.0), LOOK if self._is_wall else LONGEST)
+        delay = min(max(self._armed - self.now(), 0.0), POLL_PERIOD if self._is_wall else LONGEST)
         if self._timer is None:
             self._timer = self._node.create_timer(
                 delay, self._fire, clock=self._node.steady_clock if self._is_wall else self._clock)

@@ -1,4 +1,4 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Verifiers besides the sensors: a person, a service, a Python callable."""
+"""The functions of the action node for verifiers: calls of services, checks in threads."""

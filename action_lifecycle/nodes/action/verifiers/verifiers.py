@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
-"""Verifiers besides the sensors: a person, a service of any type, a Python callable."""
+"""The functions of the action node for verifiers: calls of services, checks in threads."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from ...ros.calls.threads import start_call
 from ...ros.conversions.basic import to_time
 from ...ros.node.lifecycle_node import ManagedNode
 
-LOOK = 0.1  # polling period (s) of the journal; half of it before the first motion
+POLL_PERIOD = 0.1  # polling period (s) of the journal; half of it before the first motion
 ASK_STATE = 0.5  # polling period (s) of the action node's lifecycle state
 ASK_AGAIN = RetryPolicy(repeat=1.0)  # s; a response of a restarted node may be lost
 FRESH = 2.0  # s for which its response is valid
@@ -200,7 +200,7 @@ class FleetWork:
             away_since = None if self.ready() else away_since or now
             if away_since is not None and now - away_since > self._patience:
                 raise FlowFailed('the action node is away')
-            await asyncio.sleep(LOOK if operation.moved else LOOK / 2)
+            await asyncio.sleep(POLL_PERIOD if operation.moved else POLL_PERIOD / 2)
 
     def _result(self, row: Row) -> dict[str, Any]:
         if row.to_state != 'FINISH':
