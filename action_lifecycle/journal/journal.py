@@ -62,7 +62,7 @@ class Journal(JournalReader):
         self._clock: Clock = clock or SystemClock()
         self._power = power_kinds(durability)
         self._appending = threading.Lock()
-        self._closed = False
+        self.closed = False  #: whether `close` was called
         self._since_checkpoint = 0
         path = os.path.realpath(path)
         with contextlib.ExitStack() as undo, journal_errors(path):
@@ -134,7 +134,7 @@ class Journal(JournalReader):
         fail until the journal is opened again. `callback` gets the future, in the barrier thread.
         """
         with self._appending:
-            if self._closed:
+            if self.closed:
                 raise self._is_closed()
             return self._barriers.request(callback)
 
@@ -179,7 +179,7 @@ class Journal(JournalReader):
     def close(self) -> None:
         """Wait for all barriers, copy the WAL into the database file and release the lock."""
         with self._appending:
-            self._closed = True
+            self.closed = True
         with journal_errors(self.path):
             self._on_close.close()
 
@@ -252,7 +252,7 @@ class Journal(JournalReader):
             raise JournalError(f"{self.path}: kind '{SNAPSHOT}' is the journal's own")
 
     def _check_open(self) -> None:
-        if self._closed:
+        if self.closed:
             raise self._is_closed()
         if self._files.lost:
             raise JournalError(self._files.lost)

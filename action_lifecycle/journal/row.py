@@ -232,7 +232,7 @@ def _json_faults(path: str, value: object, depth: int) -> Iterator[tuple[str, st
     elif isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
-                yield path, f'expected strings as keys, got {key!r}'
+                yield path, f'expected texts as keys, got {key!r}'
             else:
                 yield from _json_faults(f'{path}.{key}', item, depth + 1)
     elif isinstance(value, (list, tuple)):

@@ -74,7 +74,7 @@ class ModelSettings:
             raise ModelError('a language model needs the URL of its endpoint and its name: '
                              f'set {URL} and {MODEL}')
         if '@' in url.partition('://')[2].partition('/')[0]:
-            raise ModelError(f'the URL of the endpoint contains credentials; set {KEY} instead')
+            raise ModelError(f'the URL of the endpoint holds a login; the key belongs into {KEY}')
         if self.time_limit <= 0 or self.tries < 1:
             raise ModelError('a language model needs a time limit > 0 and at least one try')
         return ModelSettings(url, model, self.time_limit, self.tries, self.key)

@@ -19,6 +19,7 @@ from typing import Any
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode, FlowStatus
 from action_lifecycle_msgs.srv import ListActions
+from action_msgs.msg import GoalStatus
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
@@ -37,7 +38,7 @@ from ...ros.interfaces.qos import event_qos
 CANCEL_TIME = 10.0
 """Time (s) that the command waits for a canceled flow to stop."""
 ANSWER = 2.0
-"""Time (s) after which a request to a restarted node is repeated; its response may be lost."""
+"""Time (s) after which a goal or the request of its result is repeated; a response may be lost."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -147,11 +148,15 @@ class _Following:
 
     def _spin(self, handle: Any) -> ExecuteFlow.Result | None:
         """Show the progress until there is a result; None if the node goes away before."""
-        ended = handle.get_result_async()
+        asked = [handle.get_result_async()]
+        ask_at = time.monotonic() + ANSWER
         canceled_at = math.inf
         servers: set[str] = set()
-        while not ended.done():
+        while not any(future.done() for future in asked):
             now = time.monotonic()
+            if now > ask_at:
+                asked.append(handle.get_result_async())
+                ask_at = now + ANSWER * 2 ** len(asked)
             if self.interrupts and canceled_at == math.inf:
                 canceled_at = now
                 self._say('canceling: waiting until everything has stopped …')
@@ -165,7 +170,10 @@ class _Following:
             servers = servers or self._servers()
             if not self.action.server_is_ready() or self._servers() - servers:
                 return None  # a new server; DDS lists the dead one for a while
-        result: ExecuteFlow.Result = ended.result().result
+        ended = next(future.result() for future in asked if future.done())
+        if ended.status == GoalStatus.STATUS_UNKNOWN:
+            return None  # a node that was started after this goal was accepted
+        result: ExecuteFlow.Result = ended.result
         return result
 
     def _follow_anew(self) -> Any:
@@ -191,7 +199,6 @@ class _Following:
             sent = self.action.send_goal_async(goal, self._feedback)
             if not self.client.spin(ANSWER, sent.done) or not sent.result().accepted:
                 continue  # the response may be lost, or the node is not active yet
-            self.client.until_heard(NODE)  # so that the result is not lost
             self.fetch()
             self._say(f'{NODE} is back and goes on with the flow {self.flow_id}')
             return sent.result()

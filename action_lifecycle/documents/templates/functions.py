@@ -271,7 +271,8 @@ def _followed(budget: Budget, value: Any, keys: list[Any], default: Any) -> Any:
         budget.spend()
         if isinstance(value, dict) and key not in value and str(key) in value:
             key = str(key)
-        value = entry_of(value, key)
+        value = entry_of(value, key) if isinstance(value, (dict, list, tuple)) \
+            else Missing(f'{shown(value)} has no {key!r:.80}')
         if value.__class__ is Missing:
             if default.__class__ is Missing:
                 raise TemplateFault(value.message)

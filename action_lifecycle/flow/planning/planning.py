@@ -72,6 +72,7 @@ class Planner:
         self.planned = planned
         self.told = told
         self.open: dict[str, _Request] = {}
+        self.halted = False
 
     def begin(self, order: PlanOrder) -> None:
         """Journal a request and ask for its flow."""
@@ -128,6 +129,7 @@ class Planner:
         for request in self.open.values():
             request.drop()
         self.open = {}
+        self.halted = True
 
 
 class _Request(Asker):
@@ -204,7 +206,7 @@ class _Request(Asker):
         self.planner.open.pop(flow_id, None)
 
         def record() -> None:
-            if flow_id not in self.planner.open:  # else it was requested again meanwhile
+            if not self.planner.halted and flow_id not in self.planner.open:  # else asked anew
                 self.append('failed', final=True, cause=message, error_code=code.name)
 
         self.planner.recorder.until_recorded(f'the end of request {flow_id}', record)

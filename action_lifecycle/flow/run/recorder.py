@@ -15,7 +15,7 @@ from ...journal.journal import Journal
 from ...journal.row import Entry, Row
 from ...lifecycle.action import Action
 from ...lifecycle.journal_retry import until_recorded
-from ...lifecycle.ports import LifecycleClock
+from ...lifecycle.ports import Handle, LifecycleClock
 
 TEXT_PART = 250_000
 """Maximum number of characters of a flow's text in one row."""
@@ -104,8 +104,11 @@ class JournalRecorder:
     def until_recorded(
         self, what: str, write: Callable[[], Any], again: Callable[[], Any] | None = None
     ) -> bool:
-        """Call `write` until it is recorded; see `lifecycle.journal_retry`."""
-        return until_recorded(self.clock.call_later, what, write, again)
+        """Call `write` until it is recorded or the journal is closed; see `journal_retry`."""
+        def later(delay: float, repeat: Callable[[], Any]) -> Handle:
+            return self.clock.call_later(
+                delay, lambda: None if self.journal.closed else repeat())
+        return until_recorded(later, what, write, again)
 
     def note(
         self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str

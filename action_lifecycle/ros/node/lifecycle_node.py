@@ -128,8 +128,9 @@ class ManagedNode(GuardedNode):
 
     def spawn(self, work: Callable[..., Any], *arguments: Any) -> None:
         """Run a function or a coroutine function in the executor's thread, if it is there."""
-        if self.executor is not None:
-            self.executor.create_task(work, *arguments)
+        executor = self.executor  # read once: another thread may remove it
+        if executor is not None:
+            executor.create_task(work, *arguments)
 
     def _set_slow_callback(self, seconds: float) -> None:
         self.watchdog.limit = seconds

@@ -243,6 +243,31 @@ def test_a_request_that_has_failed_is_not_resumed_though_the_disk_was_full(
     assert not life.service.asked and not life.process.orchestrator.runs
 
 
+def test_the_failure_of_a_request_is_not_recorded_over_its_resumption(
+    start: Start, clock: Clock
+) -> None:
+    life = Life(start(), Service(clock, YES))
+    life.begin()
+    with life.process.full_disk():
+        life.planner.cancel('f', 'me')
+    life.planner.halt()  # deactivated and activated within the delay
+    again = Life(life.process, Service(clock, YES))
+    again.planner.restore()
+    clock.run(1.5)
+    assert not [row for row in life.process.journal.rows(kind='plan') if row.event == 'failed']
+
+
+def test_nothing_is_recorded_again_in_a_closed_journal(
+    start: Start, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    life = Life(start(), Service(clock, YES))
+    with life.process.full_disk():
+        life.process.orchestrator.recorder.note('f', 'seen', {}, '', '')
+    life.process.journal.close()
+    clock.run(30.0)
+    assert len([record for record in caplog.records if 'not recorded' in record.message]) == 1
+
+
 def test_halted_it_asks_nobody_and_the_next_life_goes_on(start: Start, clock: Clock) -> None:
     life = Life(start(), Service(clock, YES))
     life.begin()

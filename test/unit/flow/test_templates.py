@@ -43,6 +43,11 @@ def test_it_can_not_leave_its_sandbox(template: str) -> None:
         render(template, NAMES)
 
 
+def test_an_attribute_of_a_string_is_a_fault() -> None:
+    with pytest.raises(TemplateError, match='has no 0'):
+        render("{{ ['ab', 'cd']|map(attribute=0)|list }}", NAMES)
+
+
 @pytest.mark.parametrize('template', [
     "{{ 'a' * 999999999 }}", '{{ 9 ** 9 ** 9 }}', "{{ '%999999999d' % 1 }}",
     "{{ 'a'|center(999999999) }}", "{{ 'a'.ljust(999999999) }}", "{{ 'a'.zfill(999999999) }}",
