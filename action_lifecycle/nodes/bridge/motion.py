@@ -329,7 +329,7 @@ class BridgeMotion:
             result.stopped, why = await self._sensors_confirm_stop(
                 self.request.stopped, self._node.now() if stop is None else stop.asked)
         else:
-            why = 'the server sent no result'
+            why = 'the server gave no word'
         if not result.stopped:
             result.error_msg += f'; not seen to stop within {self.request.stop_timeout:g} s: {why}'
             if stop is not None:
