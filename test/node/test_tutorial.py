@@ -11,6 +11,7 @@ from pathlib import Path
 import re
 import signal
 import subprocess
+import time
 
 from isolation import domain_id
 import pytest
@@ -51,10 +52,14 @@ class Reader:
                 stdout=log, stderr=log, start_new_session=True)))
 
     def type(self, command: str, expected: str) -> None:  # noqa: A003
-        """Run a command; it prints what the page shows."""
-        done = subprocess.run(
-            ['bash', '-c', command], cwd=self.folder, env=self.environment, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=150)
+        """Run a command, again while its stop is too recent; it prints what the page shows."""
+        deadline = time.monotonic() + 30.0
+        while True:
+            done = subprocess.run(
+                ['bash', '-c', command], cwd=self.folder, env=self.environment, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=150)
+            if 'has said stop within the last' not in done.stdout or time.monotonic() > deadline:
+                break
         told = f'{command}\n{done.stdout}\nexpected:\n{expected}\n{self.logs()}'
         assert done.returncode == 0, told
         assert pattern(expected).search(done.stdout), told
