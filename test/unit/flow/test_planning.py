@@ -226,16 +226,7 @@ def test_a_journal_that_refuses_ends_the_request(start: Start, clock: Clock) -> 
         clock.run(30.0)
     assert life.results[0].error_code is ErrorCode.JOURNAL_FAILED
     assert not life.process.orchestrator.runs
-
-
-def test_a_request_that_has_failed_is_not_resumed_though_the_disk_was_full(
-    start: Start, clock: Clock
-) -> None:
-    life = Life(start(), Service(clock, YES))
-    life.begin()
-    with life.process.full_disk():
-        clock.run(30.0)
-    clock.run(2.0)
+    clock.run(2.0)  # now its end is recorded, and a restart does not resume it
     life.process.kill()
     life = Life(start(), Service(clock, YES))
     life.planner.restore()
@@ -243,16 +234,20 @@ def test_a_request_that_has_failed_is_not_resumed_though_the_disk_was_full(
     assert not life.service.asked and not life.process.orchestrator.runs
 
 
-def test_the_failure_of_a_request_is_not_recorded_over_its_resumption(
-    start: Start, clock: Clock
+@pytest.mark.parametrize('halted', [True, False])
+def test_the_failure_of_a_request_is_not_recorded_over_its_successor(
+    start: Start, clock: Clock, halted: bool
 ) -> None:
+    """Within the delay, the node is deactivated and activated, or the id is requested again."""
     life = Life(start(), Service(clock, YES))
     life.begin()
     with life.process.full_disk():
         life.planner.cancel('f', 'me')
-    life.planner.halt()  # deactivated and activated within the delay
-    again = Life(life.process, Service(clock, YES))
-    again.planner.restore()
+    if halted:
+        life.planner.halt()
+        Life(life.process, Service(clock, YES)).planner.restore()
+    else:
+        life.begin()
     clock.run(1.5)
     assert not [row for row in life.process.journal.rows(kind='plan') if row.event == 'failed']
 
