@@ -109,6 +109,9 @@ class ErrorCode(IntEnum):
     STOP_UNCONFIRMED = 209  #: canceled, stop not confirmed; its resources stay locked
     GOAL_UNKNOWN = 210  #: after a restart, the server does not know the journaled goal
     RESULT_TWICE = 211  #: the server gave two different results for one goal
+    CALL_FAILED = 212  #: the response of a service does not fit `success`
+    UNTIL_TIMEOUT = 213  #: the condition that ends a publication was not true in time
+    WORK_FAILED = 214  #: a job, tool, graph or nested flow has failed
     # safety
     SAFETY_NOT_READY = 300  #: the safety topics were not READY in time
     SAFETY_STALE = 301  #: no message on a safety topic in time, during a motion
@@ -122,6 +125,7 @@ class ErrorCode(IntEnum):
     VERIFY_FAILED = 405
     RETRY_EXHAUSTED = 406
     FALLBACK_TIMEOUT = 407  #: no answer in time
+    REPEAT_EXHAUSTED = 408  #: `until` was not true after the last repetition
     # flows
     FLOW_INVALID = 500
     FLOW_CYCLE = 501
