@@ -21,7 +21,7 @@ from action_lifecycle.lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
     MotionRequest,
-    MotionResult,
+    WorkResult,
 )
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.sim import messages
@@ -53,7 +53,7 @@ class CellWorld:
         self.model.advance(now)
 
     def execute(
-        self, request: MotionRequest, result: Callable[[MotionResult], None]
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
     ) -> CellMotion:
         """Execute the motion's steps; see `lifecycle.ports.World`."""
         return CellMotion(self, request, result)
@@ -77,7 +77,7 @@ class CellMotion:
     """The steps of one motion, one after the other."""
 
     def __init__(
-        self, world: CellWorld, request: MotionRequest, result: Callable[[MotionResult], None]
+        self, world: CellWorld, request: MotionRequest, result: Callable[[WorkResult], None]
     ) -> None:
         self.world = world
         self.request = request
@@ -153,7 +153,7 @@ class CellMotion:
              stopped: bool = True) -> None:
         if self.maintain is not None:
             self.maintain.cancel()
-        self.result(MotionResult(
+        self.result(WorkResult(
             outcome, self.world.clock.time, 'succeeded' if outcome == 'executed' else reason,
             stopped, code, reason))
 

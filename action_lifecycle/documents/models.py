@@ -132,22 +132,26 @@ def validate(
     *,
     data: Any = None,
     path: typing.Sequence[Key] = (),
+    below: typing.Sequence[Key] = (),
     error: type[DocumentError] = DocumentError,
 ) -> ModelT:
     """
     Validate a document by a pydantic model; raises `error` with all faults and their positions.
 
-    `data` and `path`: validate only this part of the document, which is at `path`.
+    `data` and `path`: validate only this part of the document, which is at `path`, or at `below`
+    of the part at `path`; then messages name fields with `below`.
     """
     subject = document.data if data is None else data
     if not isinstance(subject, dict):
-        raise error([document.fault(path, f'expected a mapping, got {_kind(subject)}')])
+        name = f"field '{_dotted(document, tuple(path), tuple(below))}': " if below else ''
+        raise error([document.fault(
+            (*path, *below), f'{name}expected a mapping, got {_kind(subject)}')])
     try:
         result: ModelT = _parse(model, subject)
     except pydantic.ValidationError as failed:
         entries = failed.errors()
-        raise error(_faults(document, model, tuple(path), subject, entries[:MAX_FAULTS + 1])
-                    ) from failed
+        raise error(_faults(document, model, tuple(path), tuple(below), subject,
+                            entries[:MAX_FAULTS + 1])) from failed
     return result
 
 
@@ -179,7 +183,8 @@ def seconds(
 
 
 def _faults(
-    document: Document, model: type[Any], base: tuple[Key, ...], data: Any, entries: Any
+    document: Document, model: type[Any], base: tuple[Key, ...], below: tuple[Key, ...],
+    data: Any, entries: Any,
 ) -> list[Fault]:
     """Convert pydantic's errors to faults; those of the members of a union become one."""
     faults: list[Fault] = []
@@ -199,10 +204,10 @@ def _faults(
             if known:
                 message += f" (known: {', '.join(sorted(known))})"
             place += (field,)
-            faults.append(document.fault(base + place, message))
+            faults.append(document.fault(base + below + place, message))
         elif kind == 'missing' and isinstance(field, str):
             place = _place(data, location[:-1])
-            faults.append(document.fault(base + place, f"missing field '{field}'"))
+            faults.append(document.fault(base + below + place, f"missing field '{field}'"))
             place += (field,)
         else:
             place = _place(data, location)
@@ -214,8 +219,8 @@ def _faults(
         value = functools.reduce(_entry, place, data)
         words = ' or '.join(dict.fromkeys(expected)).replace(' or expected ', ' or ')
         faults.append(document.fault(
-            base + place, f"field '{_dotted(document, base, place)}': {words}, got {_kind(value)}"
-            + _hint(value, words)))
+            base + below + place, f"field '{_dotted(document, base, below + place)}': {words}, "
+            f'got {_kind(value)}' + _hint(value, words)))
     return faults
 
 

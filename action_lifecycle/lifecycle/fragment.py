@@ -10,6 +10,7 @@ from typing import Any
 
 from .action import Action
 from .ports import Evidence
+from .work import as_fields
 from ..documents.models import as_written
 
 
@@ -22,9 +23,9 @@ def fragment_of(action: Action) -> dict[str, Any]:
     `values`. `duration`: shortest and longest time (s) from its start to `completed`.
     """
     fields = {**as_written(action.spec), 'parameters': dict(action.spec.parameters)}
-    if action.goals:
-        fields['motion'] = [{**step, 'goal': action.goals.get(str(index), step.get('goal', {}))}
-                            for index, step in enumerate(fields['motion'])]
+    fields.pop('steps', None)
+    fields.update(as_fields(action.spec.steps, {
+        int(index): {'goal': goal} for index, goal in action.goals.items()}))
     return {
         'action': action.action_id, 'fields': fields, 'attempts': action.attempt,
         'evidence': ranges(action.evidence), 'required': ranges(action.required),

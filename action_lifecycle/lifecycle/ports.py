@@ -16,14 +16,15 @@ import math
 from typing import Any, Protocol
 
 from .question import Evidence, Handle, Operator, Question
-from .spec import ActionSpec, ConditionSpec, MotionSpec, StrategySpec
+from .spec import ActionSpec, ConditionSpec, StrategySpec
 from .states import ErrorCode
 from .verifiers import Verdict, Verifier, VerifyRequest
+from .work import WorkHost, WorkRequest, WorkResult
 
 __all__ = [
     'Apart', 'Confirmation', 'ConfirmRequest', 'Evidence', 'Fetch', 'Handle', 'MotionRequest',
-    'MotionResult', 'Operator', 'Question', 'Recorder', 'Specs', 'Verdict', 'Verifier',
-    'VerifyRequest', 'World',
+    'Operator', 'Question', 'Recorder', 'Specs', 'Verdict', 'Verifier', 'VerifyRequest',
+    'WorkHost', 'WorkRequest', 'WorkResult', 'World',
 ]
 
 
@@ -63,18 +64,28 @@ def conditions_of(specs: Iterable[ConditionSpec], name: str) -> list[Condition]:
 
 @dataclass(frozen=True)
 class MotionStep:
-    """One goal for one ROS action server; times in s."""
+    """
+    One step of work that the bridge does; times in s.
+
+    `kind`: motion (a goal for the action `server`), call (a request to the service `server`) or
+    publish (messages on the topic `server`); `goal`: the fields of goal, request or message;
+    `options`: the other fields of the kind.
+    """
 
     server: str
     type: str  # noqa: A003
     goal: Mapping[str, Any]
     server_timeout: float
     timeout: float
+    kind: str = 'motion'
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def steps_of(specs: Iterable[MotionSpec]) -> list[MotionStep]:
-    """Return the steps of an action's motion."""
-    return [MotionStep(**dict(spec)) for spec in specs]
+def has_gaps(goal: Any) -> bool:
+    """Whether a goal has values that are filled in from facts when it is sent."""
+    if isinstance(goal, dict):
+        return goal.keys() in ({'fact'}, {'expr'}) or any(map(has_gaps, goal.values()))
+    return isinstance(goal, list) and any(map(has_gaps, goal))
 
 
 @dataclass(frozen=True)
@@ -92,24 +103,6 @@ class MotionRequest:
     stopped: Condition | None
     stop_timeout: float  #: s
     resume: bool = False
-
-
-@dataclass
-class MotionResult:
-    """The result of a motion; `outcome`: executed, failed, canceled or not_running."""
-
-    outcome: str
-    ended: float  #: ROS time in s
-    controller_said: str = ''
-    stopped: bool = True  #: standstill is confirmed
-    error_code: ErrorCode = ErrorCode.NONE
-    error_msg: str = ''
-    evidence: Sequence[Evidence] = ()
-    result: Any = None
-    steps_done: int = 0
-    goals: Mapping[str, Any] = field(default_factory=dict)
-    #: goals with facts filled in, as sent, by index of the step
-    note: str = ''  #: what else happened, as text
 
 
 @dataclass(frozen=True)
@@ -154,7 +147,7 @@ class World(Protocol):
     """The robot and its sensors."""
 
     def execute(
-        self, request: MotionRequest, result: Callable[[MotionResult], None]
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
     ) -> Handle:
         """Start (or, with `resume`, follow) a motion; `result` is called exactly once."""
 

@@ -25,19 +25,6 @@ class ConditionSpec(StrictModel):
         0.0, 'Seconds; older samples are unknown. 0: as the fact says.', most=3600)
 
 
-class MotionSpec(StrictModel):
-    """One goal for one ROS action server."""
-
-    server: str = Field(description='Name of the action, such as gripper_controller/gripper_cmd.')
-    type: str = Field(  # noqa: A003
-        description='Such as control_msgs/action/GripperCommand.')
-    goal: dict[str, Any] = Field(
-        default={}, description='Fields of the goal; {fact: NAME} and {expr: TEXT} are filled '
-        'in from the facts when the goal is sent.')
-    server_timeout: float = seconds(5.0, 'Seconds to wait for the server.', most=600)
-    timeout: float = seconds(60.0, 'Seconds from sending to the result; 0: no limit.', most=86400)
-
-
 class RetrySpec(StrictModel):
     """Number and delays of unchanged retries of a failed action."""
 
@@ -54,7 +41,7 @@ class StrategySpec(StrictModel):
     """A strategy for an action that has failed and has no retries left."""
 
     strategy: Literal['retry', 'action', 'recipe', 'give_up'] = Field(
-        description='retry: try again with the parameters given here; action: another motion '
+        description='retry: try again with the parameters given here; action: other work '
         'for the same purpose, with the fields given here; recipe: the fields of a recipe; '
         'give_up: the action fails.')
     parameters: dict[str, Any] = Field(
@@ -62,8 +49,9 @@ class StrategySpec(StrictModel):
     recipe: str = Field(default='', description='Name of a recipe, or NAME/ACTION if the action '
                         'has another name there.')
     fields: dict[str, Any] = Field(
-        default={}, description='Fields that replace those of the action: require, motion, '
-        'maintain, stopped, confirm; they may also be given next to `strategy`.')
+        default={}, description='Fields that replace those of the action: require, its work '
+        '(motion, call and so on), maintain, stopped, confirm; they may also be given next to '
+        '`strategy`.')
 
 
 class FallbackSpec(StrategySpec):
@@ -96,7 +84,12 @@ class WhenSpec(StrictModel):
 
 
 class ActionSpec(StrictModel):
-    """One action of a flow; with `motion` it is physical and needs `confirm`."""
+    """
+    One action of a flow; if its work is physical, it needs `confirm`.
+
+    In a file, its work is in one field: the name of a kind of work (`motion`, `call` and so on)
+    with one or several of its steps, or `steps` with steps of any kinds.
+    """
 
     description: str = ''
     parameters: dict[str, Any] = Field(
@@ -114,8 +107,8 @@ class ActionSpec(StrictModel):
         0.0, 'Seconds from the start of the flow; if it has not ended by then, it fails. 0: no '
         'limit.')
     require: list[ConditionSpec] = Field(default=[], description='Must be true before it starts.')
-    motion: list[MotionSpec] = Field(
-        default=[], description='Goals, executed one after the other.')
+    steps: list[Any] = Field(
+        default=[], description='Its work, one step after the other, each with one kind.')
     maintain: list[ConditionSpec] = Field(
         default=[], description='Must not become false while the motion runs.')
     stopped: Optional[ConditionSpec] = Field(
@@ -142,17 +135,24 @@ class ActionSpec(StrictModel):
 
     @property
     def physical(self) -> bool:
-        """Whether the action has a motion."""
-        return bool(self.motion)
+        """Whether its work moves something."""
+        return any(step.is_physical() for step in self.steps)
+
+    def steps_of_kind(self, kind: str) -> list[Any]:
+        """Return the steps of one kind of work."""
+        return [step for step in self.steps if step.kind == kind]
+
+    @property
+    def bridge_steps(self) -> list[Any]:
+        """Return the steps that the bridge does."""
+        return [step for step in self.steps if step.at_bridge and step.is_physical()]
+
+    @property
+    def motion(self) -> list[Any]:
+        """Return the steps that are motions."""
+        return self.steps_of_kind('motion')
 
     @property
     def resume_policy(self) -> str:
         """Return `on_resume` or its default."""
         return self.on_resume or ('retry' if self.idempotent else 'ask')
-
-
-def has_gaps(goal: Any) -> bool:
-    """Whether a goal has values that are filled in from facts when it is sent."""
-    if isinstance(goal, dict):
-        return goal.keys() in ({'fact'}, {'expr'}) or any(map(has_gaps, goal.values()))
-    return isinstance(goal, list) and any(map(has_gaps, goal))

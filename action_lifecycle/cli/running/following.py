@@ -77,7 +77,7 @@ def _goal(options: argparse.Namespace) -> tuple[ExecuteFlow.Goal, dict[str, int]
         if options.recipe:  # the node may run in another folder
             goal.source = str(path.absolute())
         flow = load_flow(path, **parameters)  # reports faults before a node is called
-        steps = {name: len(action.motion) for name, action in flow.actions.items()}
+        steps = {name: len(action.steps) for name, action in flow.actions.items()}
         goal.flow, goal.kind = path.read_text(encoding='utf-8'), 'yaml'
     return goal, steps
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from ...documents.errors import Fault
 from ...flow.files.flow import Flow
-from ...lifecycle.spec import MotionSpec
 
 
 def motion_faults(
@@ -24,7 +23,7 @@ def motion_faults(
     except ImportError:
         return
 
-    def faults(step: MotionSpec) -> Iterator[tuple[str, str]]:
+    def faults(step: Any) -> Iterator[tuple[str, str]]:
         if '/' in step.type and not find_spec(step.type.split('/')[0]):
             return
         try:
@@ -39,9 +38,9 @@ def motion_faults(
                 yield from limit_faults(goal, limits.get(name) or {})
 
     for action_id, action in flow.actions.items():
-        for index, step in enumerate(action.motion):
+        for step in action.motion:
             for path, message in faults(step):
-                where: tuple[Any, ...] = ('actions', action_id, 'motion', index,
+                where: tuple[Any, ...] = ('actions', action_id, *step.path,
                                           *(int(key) if key.isdigit() else key
                                             for key in path.split('.')))
                 yield flow.document.fault(where, f'{path}: {message}')

@@ -18,7 +18,7 @@ from ..files.edit import EditRefused, EditStep, FlowEdit, StagedEdit
 from ..files.edit_provenance import ActionSource, Path
 from ..files.flow import Flow
 from ..files.loader import MAX_ACTIONS, steps_for
-from ..files.shorthand import after_in_full
+from ..files.shorthand import after_in_full, merged
 from ..run.flow_run import FlowRun
 from ..scheduling.dag import CycleError
 from ..scheduling.scheduler import After, Dependencies
@@ -104,7 +104,7 @@ class _Stage:
         for name, fields in step.value.items():
             place = step.number, step.verb, name
             if self._may_change(step.verb, name, place):
-                self._change(name, place, {**self._raw(name), **fields})
+                self._change(name, place, merged(self._raw(name), fields))
 
     def _depend(self, step: EditStep) -> None:
         for name, more in step.value.items():

@@ -14,7 +14,7 @@ from typing import Any
 
 from .edit_provenance import Path
 from .flow import Flow
-from .shorthand import FIELDS
+from .shorthand import replaceable
 from ...documents.errors import DocumentError, Fault, LifecycleError
 from ...documents.suggestions import nearest
 from ...documents.templates.template import names_read, TemplateError
@@ -58,7 +58,7 @@ def fields_of(strategy: StrategySpec, action_id: str, recipes: Recipes) -> Mappi
         return strategy.fields
     name, _, other = strategy.recipe.partition('/')
     found = recipes(name, other or action_id)
-    return {name: found[name] for name in (*FIELDS, 'parameters') if name in found}
+    return {name: found[name] for name in (*replaceable(), 'parameters') if name in found}
 
 
 def strategies(action: ActionSpec) -> Iterator[tuple[Path, StrategySpec]]:
@@ -118,11 +118,12 @@ def _strategy_faults(strategy: StrategySpec, own: set[str]) -> Iterator[tuple[st
             yield (f"the action has no parameter '{name}'" + nearest(name, own),
                    ('parameters', name))
     for name in strategy.fields:
-        if name not in FIELDS:
-            yield f"the field '{name}' can not be replaced" + nearest(name, FIELDS), ('fields',)
+        if name not in replaceable():
+            yield (f"the field '{name}' can not be replaced" + nearest(name, replaceable()),
+                   ('fields',))
     if bool(strategy.fields) != (kind == 'action'):
         yield (f"'{kind}' takes no fields of an action" if strategy.fields
-               else f"'action' needs one of {', '.join(FIELDS)}"), ()
+               else f"'action' needs one of {', '.join(replaceable())}"), ()
     if bool(strategy.recipe) != (kind == 'recipe'):
         yield ("'recipe' needs the name of one" if kind == 'recipe'
                else f"'{kind}' takes no recipe"), ()

@@ -13,6 +13,7 @@ import re
 from typing import Any
 
 from .alternatives import fallback_faults, strategies
+from .edit_provenance import Path
 from .flow import Flow
 from .shorthand import CONDITIONS
 from ...documents.budget import spend
@@ -152,7 +153,7 @@ def _action_faults(
     for name in action.resources:
         if not NAME.match(name):
             yield document.fault((*path, 'resources'), f'{name!r} is not a name of a resource')
-    if not action.confirm:
+    if not action.confirm and (action.physical or not action.steps):
         yield document.fault(path, f"action '{action_id}' has no 'confirm': nothing would show "
                              'that it is done')
     if action.confirm and not any(_facts_read(item, action) for item in action.confirm):
@@ -166,8 +167,13 @@ def _action_faults(
             yield document.fault((*path, 'verify', index, *filter(None, [field])),
                                  f"action '{action_id}': {message}")
     yield from _condition_faults(document, action_id, action, None)
-    for index, motion in enumerate(action.motion):
-        yield from _number_faults(document, (*path, 'motion', index, 'goal'), motion.goal)
+    for step in action.steps:
+        where = (*path, *step.path)
+        for field, message in step.faults():
+            yield document.fault((*where, *filter(None, [field])),
+                                 f"action '{action_id}', {step.kind}: {message}")
+        for field, value in dict(step).items():
+            yield from _number_faults(document, where, (field,), value)
 
 
 def check_names(flow: Flow, facts: Mapping[str, Kind]) -> None:
@@ -260,17 +266,19 @@ def _names_of_any_facts(text: str, kinds: tuple[tuple[str, Kind], ...]) -> tuple
 
 
 def _number_faults(
-    document: Document, path: tuple[str | int, ...], goal: Any
+    document: Document, where: Path, path: Path, value: Any
 ) -> Iterator[Fault]:
-    if isinstance(goal, float) and not math.isfinite(goal):
-        dotted = '.'.join(map(str, path[path.index('goal'):]))
-        yield document.fault(path, f"field '{dotted}': expected a finite number, got {goal}")
-    elif isinstance(goal, dict):
-        for key, value in goal.items():
-            yield from _number_faults(document, (*path, key), value)
-    elif isinstance(goal, list):
-        for index, value in enumerate(goal):
-            yield from _number_faults(document, (*path, index), value)
+    """Yield the numbers in a step that are not finite; `path`: below the step at `where`."""
+    if isinstance(value, float) and not math.isfinite(value):
+        dotted = '.'.join(map(str, path))
+        yield document.fault(
+            (*where, *path), f"field '{dotted}': expected a finite number, got {value}")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _number_faults(document, where, (*path, key), item)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _number_faults(document, where, (*path, index), item)
 
 
 def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: Collection[str]
@@ -288,7 +296,7 @@ def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: C
                         if strategy.fields else fault for fault in error.faults)
             continue
         if not flow.late[action_id] and any(
-                has_template(step.goal) for step in changed.motion):
+                has_template(dict(step)) for step in changed.steps):
             yield flow.document.fault(
                 ('actions', action_id, *path), f"action '{action_id}': a fallback can not read "
                 'facts or results that the action itself does not read')

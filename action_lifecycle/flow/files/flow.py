@@ -13,10 +13,10 @@ from typing import Any
 import yaml
 
 from .edit_provenance import ActionSource, EditedDocument, Path
-from .shorthand import in_full, render_late
+from .shorthand import in_full, merged, render_late, work_of
 from .spec import FlowSpec
 from ...documents.budget import budget, BudgetExceeded, spend, spend_on
-from ...documents.errors import DocumentError
+from ...documents.errors import DocumentError, Fault, LifecycleError
 from ...documents.models import validate
 from ...documents.suggestions import nearest
 from ...documents.templates.template import (
@@ -29,11 +29,12 @@ from ...documents.templates.template import (
 )
 from ...documents.yaml_document import Document
 from ...lifecycle.spec import ActionSpec
+from ...lifecycle.work import WORK, WorkSpec
 
 LATE = ('facts', 'results')
 """Names in templates whose values are only known when an action starts."""
-MAY_BE_LATE = ('motion', 'after')
-"""Fields, besides `parameters`, that may contain such templates."""
+MAY_BE_LATE = ('after',)
+"""Fields, besides `parameters` and its work, that may contain such templates."""
 KINDS = ('success', 'completion', 'unconditional')
 
 
@@ -136,7 +137,7 @@ class Flow:
         spend_on(dict(overrides or {}), VALUE_STEPS)
         raw = self.raws[action_id]
         path: Path = ('actions', action_id)
-        merged = {**self.defaults, **raw, **(fields or {})}
+        written = merged(self.defaults, raw, fields or {})
         own = {**self.own_parameters(action_id), **_own_parameters(fields or {})}
         names = {**self.parameters, **(seen or {}), 'action': action_id}
         later = set() if seen else set(LATE)
@@ -145,11 +146,11 @@ class Flow:
         later |= {str(where[1]) for where, _ in late}
         names.update(own)
         filled = {}
-        for key, value in merged.items():
+        for key, value in written.items():
             where = (*path, key)
             if key in ('fallback', 'verify'):
                 filled[key] = render_late(key, value, names, where)
-            elif key in MAY_BE_LATE:
+            elif key in MAY_BE_LATE or key in WORK.fields:
                 filled[key] = render(value, names, where, later)
                 if not seen:
                     late += texts(filled[key], (key,))
@@ -161,14 +162,52 @@ class Flow:
         filled['parameters'] = {**self.parameters, **own}
         full = in_full(filled)
         self._check_kinds(full, path)
-        return validate(self.document, ActionSpec, data=full, path=path)
+        return self._validated(full, path)
+
+    def _validated(self, full: dict[str, Any], path: Path) -> ActionSpec:
+        """Return the spec of an action; raises `DocumentError` with all faults."""
+        faults: list[Fault] = []
+        fields = sorted(WORK.fields.intersection(full))
+        if len(fields) > 1:
+            faults.append(self.document.fault(
+                (*path, fields[1]), f"action '{path[1]}' has {' and '.join(map(repr, fields))}: "
+                "expected one of them, or 'steps'"))
+        steps = []
+        for kind, below, given in work_of(full):
+            try:
+                steps.append(self._step(kind, below, given, path))
+            except DocumentError as error:
+                faults += error.faults
+        rest = {key: value for key, value in full.items() if key not in WORK.fields}
+        if fields:
+            rest['steps'] = steps
+        try:
+            spec = validate(self.document, ActionSpec, data=rest, path=path)
+        except DocumentError as error:
+            raise DocumentError([*error.faults, *faults]) from error
+        if faults:
+            raise DocumentError(faults)
+        return spec
+
+    def _step(self, kind: str, below: Path, given: Any, path: Path) -> WorkSpec:
+        """Return one step of an action's work."""
+        if not kind:
+            raise DocumentError([self.document.fault(
+                (*path, *below), f"action '{path[1]}': expected a mapping with one kind of work "
+                f"({', '.join(WORK.names())})")])
+        try:
+            model = WORK.find(kind)
+        except LifecycleError as error:
+            raise DocumentError([self.document.fault(
+                (*path, *below), f"action '{path[1]}': {error}")]) from error
+        return validate(self.document, model, data=given, path=path, below=below).placed(below)
 
     def _not_late(self, action_id: str, value: Any, path: Path, later: Collection[str]) -> None:
         for name, where in names_read(value, path).items():
             if name in later:
                 raise DocumentError([self.document.fault(
                     where, f"action '{action_id}': '{name}' is only known when the action starts; "
-                    f"it can be read in {', '.join(('parameters', *MAY_BE_LATE))}")])
+                    "it can be read in parameters, in its work such as 'motion', and in after")])
 
     def _check_kinds(self, full: Mapping[str, Any], path: Path) -> None:
         """Raise `DocumentError` for an unknown kind of dependency, with the nearest kind."""

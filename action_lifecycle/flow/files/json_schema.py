@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from .edit import VERBS
-from .shorthand import FIELDS
+from .shorthand import replaceable
 from .spec import FlowSpec
 from ...documents.json_schema import object_schema
 from ...documents.models import json_schema
 from ...lifecycle.spec import ActionSpec
 from ...lifecycle.verifiers import VERIFIERS
+from ...lifecycle.work import STEPS, WORK
 
 TEMPLATE = {'type': 'string', 'pattern': r'\{\{'}
 TEXT = {'type': 'string'}
@@ -31,18 +32,29 @@ def flow_schema() -> dict[str, Any]:
         models[kind.__name__] = json_schema(kind)
         models.update(models[kind.__name__].pop(definitions, {}))
         models[kind.__name__]['properties']['by'] = {'const': name}
+    work = {name: WORK.find(name) for name in WORK.names()}
+    for kind_of_work in work.values():
+        models[kind_of_work.__name__] = json_schema(kind_of_work)
+        models.update(models[kind_of_work.__name__].pop(definitions, {}))
+    reference = {name: {'$ref': f'#/{definitions}/{kind.__name__}'} for name, kind in work.items()}
     for model in (*models.values(), action):
         model['properties'] = {
             name: _written(name, field) for name, field in model.get('properties', {}).items()}
     models['VerifySpec'] = {'anyOf': [
         {'$ref': f'#/{definitions}/{kind.__name__}'} for kind in kinds.values()]}
     action.pop('required', None)  # `defaults` may have them
+    action['properties'].update({
+        name: {'description': work[name].__doc__, 'anyOf': [
+            reference[name], {'type': 'array', 'items': reference[name]}]} for name in work})
+    action['properties'][STEPS] = {
+        'description': action['properties'][STEPS].get('description'), 'type': 'array', 'items': {
+            'anyOf': [object_schema({name: reference[name]}) for name in work]}}
     for name in ('StrategySpec', 'FallbackSpec'):
         _add_short_forms(models[name], action)
     models['Action'] = action
-    reference = {'$ref': f'#/{definitions}/Action'}
-    flow['properties']['defaults'] = reference
-    flow['properties']['actions'] = {'type': 'object', 'additionalProperties': reference}
+    actions = {'$ref': f'#/{definitions}/Action'}
+    flow['properties']['defaults'] = actions
+    flow['properties']['actions'] = {'type': 'object', 'additionalProperties': actions}
     flow[definitions] = models
     return flow
 
@@ -68,7 +80,7 @@ def _by_name(value: Any) -> dict[str, Any]:
 def _add_short_forms(strategy: dict[str, Any], action: dict[str, Any]) -> None:
     """Add the short forms of a strategy to its schema."""
     strategy.pop('required', None)  # implied by a recipe or a motion
-    strategy['properties'].update({name: action['properties'][name] for name in FIELDS})
+    strategy['properties'].update({name: action['properties'][name] for name in replaceable()})
     options = strategy['properties'].get('options')
     if options is not None:
         option = options['anyOf'][0]

@@ -5,25 +5,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .edit_provenance import Path
 from ...documents.templates.template import render
 from ...lifecycle.verifiers import late_fields
+from ...lifecycle.work import STEPS, WORK
 
 CONDITIONS = ('require', 'maintain', 'confirm', 'stopped')
 """Fields of an action that contain conditions."""
-FIELDS = ('require', 'motion', 'maintain', 'stopped', 'confirm')
-"""Fields of an action that a fallback can replace."""
-_LATE = ('question', *FIELDS, 'fields')
-"""Fields of a fallback whose templates are rendered when it is tried."""
+
+
+def replaceable() -> tuple[str, ...]:
+    """Return the fields of an action that a fallback can replace."""
+    return ('require', *sorted(WORK.fields), 'maintain', 'stopped', 'confirm')
+
+
+def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge the fields of an action; work in a later layer replaces all earlier work."""
+    fields: dict[str, Any] = {}
+    for layer in layers:
+        if not WORK.fields.isdisjoint(layer):
+            fields = {name: value for name, value in fields.items() if name not in WORK.fields}
+        fields.update(layer)
+    return fields
+
+
+def work_of(fields: Mapping[str, Any]) -> Iterator[tuple[str, Path, Any]]:
+    """
+    Yield the steps of an action's work: kind, path below the action, and fields.
+
+    The kind is '' if an entry of `steps` is not a mapping with one kind.
+    """
+    for field in WORK.fields.intersection(fields):
+        value = fields[field]
+        for index, item in enumerate(value if isinstance(value, list) else [value]):
+            if field != STEPS:
+                yield field, (field, index), item
+            elif isinstance(item, dict) and len(item) == 1 and str(next(iter(item))) != STEPS:
+                (kind, given), = item.items()
+                yield str(kind), (field, index, str(kind)), given
+            else:
+                yield '', (field, index), item
 
 
 def in_full(raw: dict[str, Any]) -> dict[str, Any]:
     """Return an action's fields with all short forms expanded."""
     full = dict(raw)
-    for field in (*CONDITIONS, 'motion', 'fallback', 'verify'):
+    for field in (*CONDITIONS, 'fallback', 'verify'):
         value = full.get(field)
         if field == 'stopped':
             if isinstance(value, str):
@@ -55,8 +85,8 @@ def strategy_in_full(raw: Any) -> Any:
         return {'strategy': raw}
     if not isinstance(raw, dict):
         return raw
-    full = {key: value for key, value in raw.items() if key not in FIELDS}
-    fields = {key: raw[key] for key in FIELDS if key in raw}
+    full = {key: value for key, value in raw.items() if key not in replaceable()}
+    fields = {key: raw[key] for key in replaceable() if key in raw}
     if fields:
         full['fields'] = {**full.get('fields', {}), **fields}
     if 'strategy' not in full and ('recipe' in full or fields):
@@ -75,7 +105,8 @@ def render_late(name: str, items: Any, names: Mapping[str, Any], path: Path) -> 
         return [render_late(name, item, names, (*path, index)) for index, item in enumerate(items)]
     if not isinstance(items, dict):
         return render(items, names, path)
-    late = _LATE if name == 'fallback' else late_fields(items.get('by'))
+    late = ('question', *replaceable(), 'fields') if name == 'fallback' \
+        else late_fields(items.get('by'))
     return {
         key: value if key in late
         else {option: render_late(name, item, names, (*path, key, option))

@@ -18,7 +18,7 @@ from ...lifecycle.ports import (
     Handle,
     LifecycleClock,
     MotionRequest,
-    MotionResult,
+    WorkResult,
     World,
 )
 from ...lifecycle.states import ErrorCode
@@ -61,7 +61,7 @@ class LeaseGate:
                 waiting.wait_on()
 
     def execute(
-        self, request: MotionRequest, result: Callable[[MotionResult], None]
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
     ) -> Handle:
         """Start a motion when its claim is held; a resumed motion needs no claim."""
         lease = '' if request.resume else self._lease_of(request.flow_id)
@@ -90,7 +90,7 @@ class _Waiting:
 
     def __init__(
         self, gate: LeaseGate, lease: str, request: MotionRequest,
-        result: Callable[[MotionResult], None],
+        result: Callable[[WorkResult], None],
     ) -> None:
         self.lease = lease
         self.request = request
@@ -129,5 +129,5 @@ class _Waiting:
         self._gate.waiting.remove(self)
 
     def _end(self, outcome: str, code: ErrorCode, reason: str) -> None:
-        self._result(MotionResult(
+        self._result(WorkResult(
             outcome, self._gate.clock.now(), error_code=code, error_msg=reason))

@@ -17,8 +17,7 @@ from ..ports import (
     Evidence,
     Handle,
     MotionRequest,
-    MotionResult,
-    steps_of,
+    WorkResult,
 )
 from ..states import ActionState, ErrorCode
 from ..text_format import answer_text, joined
@@ -54,7 +53,8 @@ class Moving(RunnerBase):
         self._sent = True
         self._motion = self.world.execute(MotionRequest(
             flow_id=action.flow_id, action_id=action.action_id, attempt=action.attempt,
-            goal_id=action.goal_id, steps=steps_of(spec.motion), parameters=spec.parameters,
+            goal_id=action.goal_id, steps=[step.bridge_step() for step in spec.bridge_steps],
+            parameters=spec.parameters,
             maintain=conditions_of(spec.maintain, 'maintain'),
             confirm=conditions_of(spec.confirm, 'confirm'),
             stopped=conditions_of([spec.stopped], 'stopped')[0] if spec.stopped else None,
@@ -63,7 +63,7 @@ class Moving(RunnerBase):
         if self._canceled_by is not None:  # canceled before the motion was followed
             self._cancel_motion(self._motion)
 
-    def _moved(self, result: MotionResult) -> None:
+    def _moved(self, result: WorkResult) -> None:
         self._motion = None
         if self._halted is not None:
             self._end_halt(result, self._halted)
@@ -88,13 +88,13 @@ class Moving(RunnerBase):
                 else ErrorCode.MOTION_ABORTED)
             self._fail_stopped(result, code, result.error_msg, 'controller')
 
-    def _interrupted(self, result: MotionResult) -> bool:
+    def _interrupted(self, result: WorkResult) -> bool:
         """Whether the motion ended by a shutdown or restart of our nodes."""
         return result.stopped and (
             result.outcome == 'not_running' or result.error_code is ErrorCode.INTERRUPTED
             or (self._following and result.outcome == 'canceled'))
 
-    def _end_halt(self, result: MotionResult, halted: Callable[[], None]) -> None:
+    def _end_halt(self, result: WorkResult, halted: Callable[[], None]) -> None:
         self._left()
         try:
             if not result.stopped:
@@ -107,7 +107,7 @@ class Moving(RunnerBase):
             halted()
 
     def _fail_stopped(
-        self, result: MotionResult, code: ErrorCode, reason: str, actor: str
+        self, result: WorkResult, code: ErrorCode, reason: str, actor: str
     ) -> None:
         """Fail the action; with STOP_UNCONFIRMED if the stop of the motion is not confirmed."""
         data: dict[str, Any] = {
@@ -156,14 +156,14 @@ class Moving(RunnerBase):
             return
         self._canceled_by = code, reason, actor
         if not self._sent:
-            self._moved(MotionResult('canceled', self.clock.now(), 'nothing was sent'))
+            self._moved(WorkResult('canceled', self.clock.now(), 'nothing was sent'))
         elif self._motion is not None:
             self._cancel_motion(self._motion)
 
     def _cancel_motion(self, motion: Handle) -> None:
         """Cancel a motion; if the bridge sends no result in time, it counts as not stopped."""
         motion.cancel()
-        self._later(self.action.spec.stop_timeout + 0.5, lambda: self._moved(MotionResult(
+        self._later(self.action.spec.stop_timeout + 0.5, lambda: self._moved(WorkResult(
             'failed', self.clock.now(), stopped=False, error_msg='the bridge gives no answer')))
 
 

@@ -19,8 +19,14 @@ from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.srv import Evaluate
 
 from ..shared.heartbeat import PERIOD
-from ...lifecycle.ports import Confirmation, ConfirmRequest, Handle, MotionRequest, MotionResult
-from ...lifecycle.spec import has_gaps
+from ...lifecycle.ports import (
+    Confirmation,
+    ConfirmRequest,
+    Handle,
+    has_gaps,
+    MotionRequest,
+    WorkResult,
+)
 from ...lifecycle.states import ErrorCode
 from ...ros.calls.goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from ...ros.calls.goal_client import GoalClient
@@ -59,7 +65,7 @@ class BridgeClient:
         self.evaluation = node.add_client(Evaluate, f'{name}/evaluate')
 
     def execute(
-        self, request: MotionRequest, result: Callable[[MotionResult], None]
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
     ) -> Handle:
         """Start or follow a motion; see `lifecycle.ports.World`."""
         return _Motion(self, request, result)
@@ -225,7 +231,7 @@ class _Call:
 class _Motion(_Call):
     def __init__(
         self, bridge: BridgeClient, request: MotionRequest,
-        result: Callable[[MotionResult], None],
+        result: Callable[[WorkResult], None],
     ) -> None:
         super().__init__(bridge, bridge.motion)
         self.request = request
@@ -257,7 +263,7 @@ class _Motion(_Call):
 
     def failed(self, why: str) -> None:
         sent = self.resume or any(call.sent_at for call in self._calls)
-        self.result(MotionResult(
+        self.result(WorkResult(
             'failed', self.bridge.node.now(), stopped=not sent,
             error_code=ErrorCode.NOT_READY, error_msg=why))
 

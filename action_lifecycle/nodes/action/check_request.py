@@ -16,7 +16,7 @@ from ...documents.templates.template import has_template, parts_read
 from ...flow.files.checks import RESULT_NAMES
 from ...flow.files.edit_provenance import Path
 from ...flow.files.flow import Flow
-from ...lifecycle.ports import Condition, conditions_of, MotionStep, steps_of
+from ...lifecycle.ports import Condition, conditions_of, MotionStep
 from ...lifecycle.spec import ActionSpec, WhenSpec
 from ...ros.conversions.motion import condition_to, step_to
 
@@ -36,7 +36,7 @@ def check_request(
     if any(isinstance(kind, WhenSpec) for kind in action.after.values()):
         names = {**RESULT_NAMES, **names}
     return Check.Request(
-        steps=[step_to(_without_late(step)) for step in steps_of(action.motion)],
+        steps=[step_to(_without_late(step.bridge_step())) for step in action.bridge_steps],
         conditions=[condition_to(condition) for _, condition in conditions],
         parameters_json=json.dumps(names)), [where for where, _ in conditions]
 

@@ -22,7 +22,7 @@ from .facts import Facts
 from .safety_guard import SafetyGuard
 from .unmet_conditions import unmet_text
 from ...documents.errors import DocumentError, LifecycleError
-from ...lifecycle.ports import Condition, MotionRequest, MotionResult, MotionStep
+from ...lifecycle.ports import Condition, MotionRequest, MotionStep, WorkResult
 from ...lifecycle.states import ErrorCode
 from ...ros.calls.motion_client import GoalEnd, MotionClient, MotionGoal
 from ...ros.interfaces.message_fields import fill, LATER, resolve
@@ -54,7 +54,7 @@ class MotionProgress:
 
 
 class BridgeMotion:
-    """A running motion; `done` is a future of its MotionResult."""
+    """A running motion; `done` is a future of its WorkResult."""
 
     def __init__(
         self, node: ManagedNode, facts: Facts, guard: SafetyGuard, request: MotionRequest
@@ -75,11 +75,11 @@ class BridgeMotion:
         self._limit: Timeout | None = None
         self._unguarded: Timeout | None = None
         self._goal_id = uuid.UUID(request.goal_id)
-        self._result = MotionResult('failed', 0.0)
+        self._result = WorkResult('failed', 0.0)
 
     # -- called by the node
 
-    async def run(self) -> MotionResult:
+    async def run(self) -> WorkResult:
         """Execute the motion, or follow the one already sent (`resume`), to its end."""
         maintain, resume = None, self.request.resume
         try:

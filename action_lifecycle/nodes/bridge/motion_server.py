@@ -16,7 +16,7 @@ from .motion import BridgeMotion, MotionProgress
 from .safety_guard import SafetyGuard
 from ..shared.heartbeat import GoalFeedback
 from ...documents.errors import LifecycleError
-from ...lifecycle.ports import MotionRequest, MotionResult
+from ...lifecycle.ports import MotionRequest, WorkResult
 from ...lifecycle.states import ErrorCode
 from ...ros.conversions.basic import from_uuid, to_json
 from ...ros.conversions.motion import motion_request_from, motion_result_to
@@ -79,7 +79,7 @@ class MotionServer:
                 raise LifecycleError(
                     f'goal id {goal_id} was used before; it is not executed again')
         except LifecycleError as error:
-            result = MotionResult(
+            result = WorkResult(
                 'failed', self._node.now(), stopped=not goal.resume,
                 error_code=ErrorCode.INVALID_REQUEST, error_msg=str(error))
         finally:
@@ -92,7 +92,7 @@ class MotionServer:
             handle.abort()
         return motion_result_to(result, self._facts.names)
 
-    async def _run(self, handle: Any, goal: ExecuteMotion.Goal) -> MotionResult:
+    async def _run(self, handle: Any, goal: ExecuteMotion.Goal) -> WorkResult:
         request = checked_request(goal, self._facts.model.facts)
         topics = self._topics(request)
         motion = BridgeMotion(self._node, self._facts, self._guard, request)
@@ -110,7 +110,7 @@ class MotionServer:
             release()
             feedback.close()
 
-    async def _join(self, handle: Any, motion: BridgeMotion) -> MotionResult:
+    async def _join(self, handle: Any, motion: BridgeMotion) -> WorkResult:
         """Let another goal follow a motion that runs or has ended."""
         feedback = self._attach(handle, motion)
         try:
@@ -118,7 +118,7 @@ class MotionServer:
                 await motion.done
         finally:
             feedback.close()
-        result: MotionResult = motion.done.result()
+        result: WorkResult = motion.done.result()
         return result
 
     def _attach(self, handle: Any, motion: BridgeMotion) -> GoalFeedback:

@@ -24,8 +24,8 @@ from ...lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
     MotionRequest,
-    MotionResult,
     MotionStep,
+    WorkResult,
 )
 from ...world.expressions.constant_values import ConditionParameters
 
@@ -96,7 +96,7 @@ def motion_request_from(goal: ExecuteMotion.Goal) -> MotionRequest:
 
 
 def motion_result_to(
-    result: MotionResult, topics: Mapping[str, str]
+    result: WorkResult, topics: Mapping[str, str]
 ) -> ExecuteMotion.Result:
     """Return the message of a motion's result; `topics`: see `evidence_to`."""
     return ExecuteMotion.Result(
@@ -109,9 +109,9 @@ def motion_result_to(
 
 def motion_result_from(
     message: ExecuteMotion.Result, goals: Mapping[str, Any], note: str
-) -> MotionResult:
-    """Return the result of a motion; `goals`, `note`: see `MotionResult`."""
-    return MotionResult(
+) -> WorkResult:
+    """Return the result of a motion; `goals`, `note`: see `WorkResult`."""
+    return WorkResult(
         message.outcome or 'failed', to_seconds(message.ended), message.controller_said,
         message.stopped, to_code(message.error_code), message.error_msg,
         list(map(evidence_from, message.evidence)), json_or_text(message.result_json or 'null'),

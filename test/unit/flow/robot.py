@@ -25,9 +25,9 @@ from action_lifecycle.lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
     MotionRequest,
-    MotionResult,
     Verdict,
     VerifyRequest,
+    WorkResult,
 )
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.lifecycle.verifier_kinds import ServiceVerify
@@ -87,7 +87,7 @@ class Motion:
     """A motion that is under way."""
 
     def __init__(
-        self, request: MotionRequest, result: Callable[[MotionResult], None], clock: Clock
+        self, request: MotionRequest, result: Callable[[WorkResult], None], clock: Clock
     ) -> None:
         self.request = request
         self.result = result
@@ -99,8 +99,8 @@ class Motion:
 
     def end(self, outcome: str = 'executed', code: ErrorCode = ErrorCode.NONE, **data: Any
             ) -> None:
-        self.result(MotionResult(outcome, self.clock.time, outcome.upper(), error_code=code,
-                                 **data))
+        self.result(WorkResult(outcome, self.clock.time, outcome.upper(), error_code=code,
+                               **data))
 
 
 class Question:
@@ -142,7 +142,7 @@ class Robot:
         self.desk: OperatorDesk | None = None
 
     def execute(
-        self, request: MotionRequest, result: Callable[[MotionResult], None]
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
     ) -> Motion:
         motion = Motion(request, result, self.clock)
         self.motions.append(motion)

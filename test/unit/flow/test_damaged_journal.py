@@ -10,7 +10,7 @@ import sqlite3
 from typing import Any
 
 from action_lifecycle.journal import Entry, Row
-from action_lifecycle.lifecycle.ports import MotionResult
+from action_lifecycle.lifecycle.ports import WorkResult
 from action_lifecycle.lifecycle.states import ActionState
 import pytest
 
@@ -207,7 +207,7 @@ def test_a_flow_that_fails_when_it_is_resumed_stops_what_it_has_taken_up(
     assert not process.orchestrator.restore()
     followed = robot.motions[-1]
     assert followed.request.resume and followed.canceled
-    followed.result(MotionResult('canceled', clock.time))
+    followed.result(WorkResult('canceled', clock.time))
     assert question(process).question.flow_id == 'f'
     assert process.orchestrator.resources.locked['arm']
     assert not process.orchestrator.runs

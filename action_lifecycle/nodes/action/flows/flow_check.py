@@ -137,9 +137,9 @@ class FlowCheck:
     async def _faults(
         self, flow: Flow, path: Path, action: ActionSpec, round_: _Round
     ) -> list[Fault]:
-        wrong = [flow.document.fault((*path, 'motion', index, 'server'),
+        wrong = [flow.document.fault((*path, *step.path, 'server'),
                                      f"action '{path[1]}', server: {name_fault(step.server)}")
-                 for index, step in enumerate(action.motion) if name_fault(step.server)]
+                 for step in action.motion if name_fault(step.server)]
         if wrong:
             return wrong
         request, places = check_request(flow, str(path[1]), action)
@@ -163,7 +163,8 @@ class FlowCheck:
         faults = []
         for fault in response.faults:
             if fault.kind == CheckFault.MOTION:
-                where: Path = ('motion', fault.index, *map(_key, fault.path.split('.')))
+                where: Path = (*action.bridge_steps[fault.index].path,
+                               *map(_key, fault.path.split('.')))
                 message = f'{fault.path}: {fault.message}' if fault.path else fault.message
             else:
                 where = places[fault.index]

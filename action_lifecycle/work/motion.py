@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The kind `motion`: a goal for a ROS action server of any type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from ..documents.models import seconds
+from ..lifecycle.ports import MotionStep
+from ..lifecycle.work import register_work, WorkSpec
+
+
+@register_work('motion')
+class MotionSpec(WorkSpec):
+    """One goal for one ROS action server."""
+
+    server: str = Field(description='Name of the action, such as gripper_controller/gripper_cmd.')
+    type: str = Field(  # noqa: A003
+        description='Such as control_msgs/action/GripperCommand.')
+    goal: dict[str, Any] = Field(
+        default={}, description='Fields of the goal; {fact: NAME} and {expr: TEXT} are filled '
+        'in from the facts when the goal is sent.')
+    server_timeout: float = seconds(5.0, 'Seconds to wait for the server.', most=600)
+    timeout: float = seconds(60.0, 'Seconds from sending to the result; 0: no limit.', most=86400)
+
+    at_bridge = True
+
+    def is_physical(self) -> bool:
+        return True
+
+    def bridge_step(self) -> MotionStep:
+        return MotionStep(self.server, self.type, self.goal, self.server_timeout, self.timeout)
