@@ -94,7 +94,8 @@ class Orchestrator(FlowRunner):
             raise TransitionNotAllowed(
                 event, runner.action.state.value, (),
                 'the flow has ended' if run.ended else 'it can not be sent from outside')
-        if event == 'verified' and runner.action.sensors_said != 'confirmed':
+        if event == 'verified' and runner.action.spec.confirm \
+                and runner.action.sensors_said != 'confirmed':
             raise TransitionNotAllowed(event, runner.action.state.value, (),
                                        'the sensors have not confirmed it')
         if event == 'cancel':

@@ -17,6 +17,8 @@ from ..documents.errors import LifecycleError
 from ..documents.suggestions import nearest
 from ..lifecycle.states import ActionState
 
+STEP = 'step'
+"""Event of the notes that a step of an action's work begins."""
 PROCESS, POWER = 'process', 'power'
 DURABILITIES = (PROCESS, POWER)
 
@@ -32,6 +34,8 @@ def event_kind(entry: Entry | Row) -> str:
         if entry.final:
             return 'terminal'
         return 'motion_start' if entry.to_state == ActionState.EXECUTING_MOTION else 'transition'
+    if entry.event == STEP and entry.to_state == ActionState.EXECUTING_MOTION:
+        return 'motion_start'
     return entry.kind if entry.kind == 'flow' else 'other'
 
 

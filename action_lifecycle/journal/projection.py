@@ -27,6 +27,8 @@ class _ReadOnly:
 
     published = transition
 
+    step = transition
+
     def barrier(self, callback: object) -> None:
         raise AssertionError('a projection changes nothing')
 

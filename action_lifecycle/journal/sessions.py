@@ -211,6 +211,10 @@ class Sessions:
     def published(self, action: SessionAction, change: Change) -> None:
         """Do nothing; the ledger is updated after the transition."""
 
+    def step(self, action: SessionAction, data: object) -> None:
+        """Raise AssertionError: nothing here starts work."""
+        raise AssertionError('recording a state starts no work')
+
     def barrier(self, callback: object) -> None:
         """Raise AssertionError: nothing here starts a motion."""
         raise AssertionError('recording a state needs no barrier')

@@ -78,6 +78,8 @@ class Action:
         self.pendings = 0
         self.motion_ended = 0.0
         self.goals: dict[str, Any] = {}  #: goals as sent, by index of the step
+        self.results: list[Any] = []  #: of the steps of its work that have ended
+        self.progress = 0, -1.0, ''  #: index of the step, progress (-1: not known), as text
         self.controller_said = self.sensors_said = ''
         self.evidence: list[Evidence] = []
         self.required: list[Evidence] = []
@@ -140,13 +142,14 @@ class Action:
             self._begin_anew()
         elif event in ('execute', 'repeat_motion'):
             self.goal_id = str(data['goal_id'])
-            self.result = None
+            self.result, self.results = None, []
             self.motions += 1
             self.interrupted = False
             self.controller_said = ''
-        elif event == 'motion_done':
+        elif event == 'motion_done' or 'ended' in data:
             self.motion_ended = float(data['ended'])
             self.result = data.get('result')
+            self.results = list(data.get('results', [self.result]))
             self.goals = dict(data.get('goals', {}))
             self.interrupted = bool(data.get('interrupted'))
         elif event == 'postpone':
@@ -182,6 +185,17 @@ class Action:
             self.evidence = list(data['evidence'])
         self.controller_said = str(data.get('controller_said', self.controller_said))
         self.sensors_said = str(data.get('sensors_said', self.sensors_said))
+
+    def begin_step(self, data: Mapping[str, Any]) -> None:
+        """Apply a journaled step of its work that begins."""
+        self.goal_id = str(data['goal_id'])
+        self.results = list(data['results'])
+        self.goals = dict(data.get('goals', {}))
+        self.controller_said = str(data.get('controller_said', ''))
+        if data.get('seen'):
+            self.seen = dict(data['seen'])
+        if data.get('required'):
+            self.required = list(data['required'])
 
     def dated(self, seq: int, stamp: float, state: str) -> None:
         """Record journal row and ROS time (s) of the last change, to `state`."""

@@ -103,6 +103,8 @@ class MotionRequest:
     stopped: Condition | None
     stop_timeout: float  #: s
     resume: bool = False
+    told: Callable[[int, str], None] = lambda step, state: None
+    #: reports the progress: index of the step in `steps`, and its state
 
 
 @dataclass(frozen=True)
@@ -200,6 +202,9 @@ class Recorder(Protocol):
 
     def published(self, action: Any, change: Any) -> None:
         """Publish a change that has taken effect."""
+
+    def step(self, action: Any, data: Mapping[str, Any]) -> None:
+        """Journal that the next step of an action's work begins; may raise to refuse it."""
 
     def barrier(self, callback: Callable[[], None]) -> None:
         """Call back when the journal is as durable as configured, e.g. against power loss."""

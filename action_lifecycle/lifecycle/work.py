@@ -197,6 +197,12 @@ WORK = WorkKinds(
 register_work = WORK.register
 
 
+def work_evidence(kind: str, said: str, stamp: float) -> Evidence:
+    """Return the evidence of work without sensors: the words of who did it, at `stamp` (s)."""
+    return {'condition': kind, 'expression': f"{kind}: {said or 'done'}", 'verdict': 'true',
+            'stamp': stamp, 'held': 0.0, 'facts': []}
+
+
 def as_fields(steps: Sequence[WorkSpec], changed: Mapping[int, Mapping[str, Any]]) -> Any:
     """
     Return the steps as fields of an action; `changed`: other values of fields, by step.

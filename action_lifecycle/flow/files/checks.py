@@ -32,7 +32,7 @@ NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]{0,63}\Z')
 IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]{0,63}\Z')
 _WORD = re.compile(r'[A-Za-z_]\w*')
 RESULT_FIELDS = ('outcome', 'attempts', 'error_code', 'error_msg', 'duration', 'controller_said',
-                 'sensors_said', 'result', 'facts')
+                 'sensors_said', 'result', 'results', 'facts')
 """Fields of an action's result that templates may read."""
 RESULT_NAMES: Mapping[str, Any] = {
     'outcome': 'succeeded', 'attempts': 1, 'error_code': 'NONE', 'duration': 1.0}

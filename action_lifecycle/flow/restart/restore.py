@@ -17,6 +17,7 @@ from ..run.flow_run import FlowRun
 from ..run.flow_runner import FlowRunner
 from ...documents.errors import LifecycleError
 from ...journal.action_rows import replay
+from ...journal.durability import STEP
 from ...journal.row import Row
 from ...lifecycle.action import ATTEMPT_EVENTS
 from ...lifecycle.states import ActionState
@@ -55,6 +56,8 @@ class Restored:
             self.run.entered(row.to_state, row.wall_time)
         elif row.kind == 'transition':
             self._transition(row)
+        elif row.event == STEP:
+            self.run.runners[row.action_id].action.begin_step(row.data)
         elif row.event == 'cancel_flow':
             self.run.canceled_by = row.actor, row.cause
         elif row.event == 'cancel_action':

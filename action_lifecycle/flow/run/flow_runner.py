@@ -27,7 +27,7 @@ from ..files.alternatives import Alternatives, no_recipes, Recipes
 from ..files.flow import Flow
 from ...graphs.graph import Graph
 from ...lifecycle.action import Action
-from ...lifecycle.ports import LifecycleClock, Operator, Verifier, World
+from ...lifecycle.ports import LifecycleClock, Operator, Verifier, WorkHost, World
 from ...lifecycle.running.runner import ActionRunner
 from ...lifecycle.states import ErrorCode
 
@@ -53,6 +53,7 @@ class FlowRunner:
     operator: Operator
     verifier: Verifier
     flow_changed: Callable[[FlowRun], None]
+    host: WorkHost | None = None  #: does the work that the bridge does not do
 
     def __post_init__(self) -> None:
         self.runs: dict[str, FlowRun] = {}
@@ -78,7 +79,8 @@ class FlowRunner:
             action, self.world, self.clock, self.operator, self.verifier,
             Alternatives(run.flow, action, lambda *names: self.recipes(*names)),
             lambda runner: self._ended(run, runner), recipe=bool(run.recipe),
-            fetch=partial(fetch_seen, self.world, run) if run.flow.late[name] else None)
+            fetch=partial(fetch_seen, self.world, run) if run.flow.late[name] else None,
+            host=self.host, progressed=lambda: self.flow_changed(run))
 
     def open(self, run: FlowRun) -> None:  # noqa: A003
         """Add a flow to the scheduler and the extensions; starts no action yet."""

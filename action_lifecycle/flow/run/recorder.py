@@ -11,6 +11,7 @@ from typing import Any
 import uuid
 
 from ...journal.action_rows import entry_of
+from ...journal.durability import STEP
 from ...journal.journal import Journal
 from ...journal.row import Entry, Row
 from ...lifecycle.action import Action
@@ -63,6 +64,15 @@ class JournalRecorder:
         else:
             self.row = self.journal.append(entry)
         self._transition = self.row
+
+    def step(self, action: Action, data: Mapping[str, Any]) -> None:
+        """Append that the next step of an action's work begins; if it raises, it must not."""
+        state = action.state.value
+        self._transition = self.journal.append(Entry(
+            kind='note', flow_id=action.flow_id, action_id=action.action_id,
+            attempt=action.attempt, event=STEP, from_state=state, to_state=state, data=data,
+            final=True, ros_time=self.clock.now()))
+        action.begin_step(data)
 
     def published(self, action: Action, change: Any) -> None:
         """Publish the change that was just appended."""

@@ -35,7 +35,7 @@ def result_of(action: Action) -> dict[str, Any]:
         'error_code': action.error_code.name, 'error_msg': action.error_msg,
         'duration': round(sum(action.spent.values()), 6),
         'controller_said': action.controller_said, 'sensors_said': action.sensors_said,
-        'result': action.result, 'facts': facts_in(action.evidence)}
+        'result': action.result, 'results': action.results, 'facts': facts_in(action.evidence)}
 
 
 def facts_in(evidence: Iterable[Evidence]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ must run in the thread that calls it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .fallback_states import FallingBack
@@ -74,10 +73,12 @@ class ActionRunner(Moving, Verifying, FallingBack):
         """
         self._render()
         state = self.action.state
-        if state is not ActionState.IN_PROGRESS:
+        begun = state is ActionState.EXECUTING_MOTION or (
+            state is ActionState.IN_PROGRESS and self.action.goal_id != '')
+        if state is not ActionState.IN_PROGRESS or begun:
             self._watch_deadline(attempt_elapsed)
-        if state is ActionState.EXECUTING_MOTION:
-            self._send(resume=True)
+        if begun:
+            self._next_step(resume=True)
         elif state is ActionState.ERROR:
             self._enter_error(elapsed)
         elif state is ActionState.PENDING:
@@ -86,21 +87,6 @@ class ActionRunner(Moving, Verifying, FallingBack):
             self._enter_status_verification_requested(elapsed)
         else:
             self._enter()
-
-    def halt(self, halted: Callable[[], None]) -> None:
-        """
-        Stop a motion and keep the state, before the process ends.
-
-        `halted` is called when nothing moves, or when the stop could not be confirmed; then the
-        action has failed with STOP_UNCONFIRMED.
-        """
-        self._cancel_deadline()
-        if self._motion is None:
-            self._left()
-            halted()
-            return
-        self._halted = halted
-        self._cancel_motion(self._motion)
 
     def _enter_in_progress(self) -> None:
         action = self.action
@@ -163,11 +149,6 @@ class ActionRunner(Moving, Verifying, FallingBack):
     def _enter_terminated(self) -> None:
         self._cancel_deadline()
         self.action.recorder.barrier(self._unless_changed(lambda: self.ended(self)))
-
-    def _cancel_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
 
     def _watch_deadline(self, elapsed: float) -> None:
         self._cancel_deadline()

@@ -28,6 +28,7 @@ from ..ports import (
     Operator,
     Specs,
     Verifier,
+    WorkHost,
     World,
 )
 from ..spec import ConditionSpec
@@ -49,6 +50,8 @@ class RunnerBase:
     ended: Callable[[Any], None]
     recipe: bool = False  #: the action contributes to a recipe
     fetch: Fetch | None = None  #: fetches the values for templates at the start
+    host: WorkHost | None = None  #: does the work that the bridge does not do
+    progressed: Callable[[], None] = lambda: None  #: called when the progress of work has changed
 
     def __post_init__(self) -> None:
         self.log = logging.getLogger('action_lifecycle')
@@ -56,6 +59,7 @@ class RunnerBase:
         self._motion: Handle | None = None
         self._deadline: Handle | None = None
         self._changes = 0
+        self._request = self._ended_request = 0  #: numbers of the last requests for work
         self._canceled_by: tuple[ErrorCode, str, str] | None = None
         self._last = False  #: no retry or fallback follows the next error
 
@@ -151,10 +155,16 @@ class RunnerBase:
 
         return when_still
 
+    def _cancel_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
     def _left(self) -> None:
         """Cancel the work of the previous state."""
         self._changes += 1
         self._motion = None
+        self._ended_request = self._request
         under_way, self._under_way = self._under_way, []
         for handle in under_way:
             handle.cancel()

@@ -24,15 +24,15 @@ class Verifying(RunnerBase):
 
     def _enter_status_verification_requested(self, elapsed: float = 0.0) -> None:
         action = self.action
-        if action.sensors_said == 'confirmed':
+        if action.sensors_said == 'confirmed' or (action.spec.steps and not action.spec.confirm):
             self._verify(action.evidence, elapsed)
         else:
-            self._confirm('confirm', action.spec.confirm, action.changed_at,
+            self._confirm('confirm', action.spec.confirm, action.motion_ended or action.changed_at,
                           lambda answer: self._seen(answer, elapsed))
 
     def _seen(self, answer: Confirmation, elapsed: float) -> None:
         if answer.verdict == 'confirmed':
-            self._verify(answer.evidence, elapsed)
+            self._verify([*answer.evidence, *self.action.evidence], elapsed)
         else:
             self._refused(answer)
 
@@ -47,8 +47,9 @@ class Verifying(RunnerBase):
 
     def _verified(self, answer: Verified, evidence: Sequence[Evidence]) -> None:
         data: dict[str, Any] = {
-            'evidence': [*evidence, *answer.evidence], 'sensors_said': 'confirmed',
-            'actor': answer.actor}
+            'evidence': [*evidence, *answer.evidence], 'actor': answer.actor}
+        if self.action.spec.confirm:
+            data['sensors_said'] = 'confirmed'
         if answer.verdict == 'completed':
             self._fire('verified', cause=answer.reason or f'verified by {answer.actor}', **data)
         elif answer.verdict == 'error':

@@ -103,6 +103,13 @@ class Motion:
                                **data))
 
 
+class Work(Motion):
+    """Work in the process that is under way; `request` is a `WorkRequest`."""
+
+    spec: Any
+    resumed = False
+
+
 class Question:
     """Conditions that are being judged."""
 
@@ -133,6 +140,8 @@ class Robot:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.motions: list[Motion] = []
+        self.works: list[Work] = []
+        self.node = None
         self.questions: list[Question] = []
         self.by_hand: set[str] = set()
         self.verdicts: dict[tuple[str, str], list[str]] = {}
@@ -166,6 +175,27 @@ class Robot:
         self, request: ConfirmRequest, wait: float, result: Callable[[Confirmation], None]
     ) -> Question:
         return self.confirm(request, result)
+
+    now = property(lambda self: self.clock.now)
+
+    def worker(self, kind: str) -> Robot:
+        return self
+
+    def faults(self, spec: Any, parameters: Any) -> Iterator[tuple[str, str]]:
+        yield from ()
+
+    def start(
+        self, spec: Any, request: Any, ended: Callable[[WorkResult], None], resumed: bool = False
+    ) -> Work:
+        work = Work(request, ended, self.clock)
+        work.spec, work.resumed = spec, resumed
+        self.works.append(work)
+        if spec.kind not in self.by_hand:
+            self.clock.call_later(1.0, work.end)
+        return work
+
+    def resume(self, spec: Any, request: Any, ended: Callable[[WorkResult], None]) -> Work:
+        return self.start(spec, request, ended, resumed=True)
 
     @staticmethod
     def unknown() -> Confirmation:
@@ -217,7 +247,7 @@ class Process:
         self.desk = OperatorDesk(clock, lambda: None, self.journal, lambda: dict(robot.facts))
         robot.desk = self.desk
         self.orchestrator = Orchestrator(
-            GRAPH, recorder, robot, clock, self.desk, robot, lambda run: None)
+            GRAPH, recorder, robot, clock, self.desk, robot, lambda run: None, robot)
 
     def _changed(self, action: Any, row: Any) -> None:
         assert action.state.value == row.to_state
