@@ -179,7 +179,7 @@ class Checking(ManagedNode):
     """A node that checks flows."""
 
     def configure(self) -> None:
-        self.check = FlowCheck(self, 'bridge', 10.0, None)
+        self.check = FlowCheck(self, 'bridge', 10.0, None, None)
 
 
 def test_a_flow_whose_check_is_lost_is_checked_again_before_its_servers_would_be_given_up(

@@ -17,7 +17,7 @@ from action_lifecycle.nodes.action.verifiers.service_verifier import (
     judged,
     service_faults,
 )
-from action_lifecycle.nodes.action.verifiers.verifiers import InThread
+from action_lifecycle.nodes.shared.in_thread import InThread
 import pytest
 from std_srvs.srv import SetBool, Trigger
 

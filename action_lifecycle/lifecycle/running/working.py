@@ -135,8 +135,9 @@ class Working(RunnerBase):
         return (step.resume if resume else step.start)(request, self.host, ended)
 
     def _told(self, index: int, progress: float, text: str) -> None:
-        self.action.progress = index, progress, text
-        self.progressed()
+        if self.action.progress != (index, progress, text):
+            self.action.progress = index, progress, text
+            self.progressed()
 
     def _step_ended(self, number: int, result: WorkResult) -> None:
         """Handle the end of a request with `number` steps."""

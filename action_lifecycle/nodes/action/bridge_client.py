@@ -241,7 +241,8 @@ class _Motion(_Call):
         self.send()
 
     def on_feedback(self, feedback: Any) -> None:
-        """Keep the step's goal as sent, if facts were filled in."""
+        """Report the step; keep its goal as sent, if facts were filled in."""
+        self.request.told(feedback.step, feedback.step_state)
         if feedback.step_state == 'sent' and feedback.feedback_json \
                 and has_gaps(self.request.steps[feedback.step].goal):
             self.goals[str(feedback.step)] = json_or_text(feedback.feedback_json)

@@ -23,6 +23,7 @@ from .health import actions_health, journal_health
 from .ledger_link import declare_ledger, durability, LedgerLink
 from .safety_relay import SafetyRelay
 from .verifiers.verifiers import NodeVerifier
+from .work.host import NodeHost
 from ..shared.background_worker import Apart
 from ..shared.latched_publisher import Latched
 from ..shared.operators import KnownFacts, Operators
@@ -135,7 +136,8 @@ class ActionLifecycleNode(ManagedNode):
         self.defer(self.apart.close)
         self.recipes = recipe_folder(self, path)
         self.verifier = NodeVerifier(self, self.desk, self.facts)
-        check = FlowCheck(self, bridge, wait, self.verifier)
+        self.host = NodeHost(self, {})
+        check = FlowCheck(self, bridge, wait, self.verifier, self.host)
         check.recipes = self._recipe
         self.planners = PlanClient(self, self.apart, self.facts)
         self.flows = FlowServer(
@@ -167,7 +169,7 @@ class ActionLifecycleNode(ManagedNode):
             raise LifecycleError('motions from before deactivation are still being stopped')
         self.orchestrator = Orchestrator(
             packaged_graph('action'), self.recorder, self.ledger.world, self, self.desk,
-            self.verifier, self._flow_changed)
+            self.verifier, self._flow_changed, self.host)
         self.orchestrator.recipes = self._recipe
         self.recipe_maker = RecipeMaker(self.orchestrator, self.recipes, self.apart)
         self.orchestrator.extensions.append(self.recipe_maker)

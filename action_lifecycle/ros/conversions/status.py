@@ -68,6 +68,8 @@ def status_to(
 ) -> msg.ActionStatus:
     """Return the status message of an action; `locked`: the locked resources it waits for."""
     blocked = f'dependency: {locked}' if locked else action.blocked_reason
+    step, progress, text = action.progress
+    steps = action.spec.steps
     return msg.ActionStatus(
         stamp=to_time(action.changed_at), seq=action.seq, flow_id=action.flow_id,
         action_id=action.action_id, description=action.spec.description,
@@ -79,7 +81,9 @@ def status_to(
         controller_said=action.controller_said, sensors_said=action.sensors_said,
         evidence=[evidence_to(item) for item in action.evidence],
         goal_id=to_uuid(action.goal_id), resources=list(resources), blocked_reason=blocked,
-        elapsed=max(0.0, now - action.started_at) if action.attempt else 0.0)
+        elapsed=max(0.0, now - action.started_at) if action.attempt else 0.0,
+        step=step, step_kind=steps[step].kind if step < len(steps) else '', progress=progress,
+        progress_text=text)
 
 
 def flow_to(

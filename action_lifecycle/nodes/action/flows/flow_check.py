@@ -21,6 +21,7 @@ from ....flow.files.flow import Flow
 from ....lifecycle.ports import Verifier
 from ....lifecycle.spec import ActionSpec
 from ....lifecycle.states import ErrorCode
+from ....lifecycle.work import WorkHost
 from ....ros.calls.service_call import NoAnswer, RetryPolicy, ServiceCall
 from ....ros.conversions.basic import to_code
 from ....ros.interfaces.names import name_fault
@@ -57,10 +58,11 @@ class FlowCheck:
     """Checks flows with the bridge's service; `wait`: time (s) for the bridge to appear."""
 
     def __init__(
-        self, node: ManagedNode, bridge: str, wait: float, verifier: Verifier
+        self, node: ManagedNode, bridge: str, wait: float, verifier: Verifier, host: WorkHost
     ) -> None:
         self._node = node
         self._verifier = verifier
+        self._host = host
         self._wait = wait
         self._client = node.add_client(Check, f'{bridge}/check')
         self.recipes: Recipes = no_recipes
@@ -88,9 +90,11 @@ class FlowCheck:
                                     f"action '{action_id}': {message}")
                 for index, spec in enumerate(action.verify)
                 for key, message in spec.faults_in_node(action.parameters, self._verifier)]
+            faults += self._work_faults(flow, ('actions', action_id), action)
             for path, other in self._alternatives(flow, action_id, action, found):
-                faults += await self._faults(
-                    flow, ('actions', action_id, *path), other, round_)
+                where = ('actions', action_id, *path)
+                faults += await self._faults(flow, where, other, round_)
+                faults += self._work_faults(flow, where, other)
         if faults:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
 
@@ -133,6 +137,20 @@ class FlowCheck:
         missing = [server for server in steps if not name_fault(server)
                    and self._node.resolve_topic_name(server) not in there]
         return missing, max((steps[server] for server in missing), default=0.0)
+
+    def _work_faults(self, flow: Flow, path: Path, action: ActionSpec) -> Iterator[Fault]:
+        """Yield the faults of the steps that the bridge does not do."""
+        for step in action.steps:
+            if step.at_bridge and step.is_physical():
+                continue
+            try:
+                faults = list(step.faults_in_node(action.parameters, self._host))
+            except LifecycleError as error:
+                faults = [('', str(error))]
+            for key, message in faults:
+                yield flow.document.fault(
+                    (*path, *step.path, *map(_key, filter(None, key.split('.')))),
+                    f"action '{path[1]}', {step.kind}: {message}")
 
     async def _faults(
         self, flow: Flow, path: Path, action: ActionSpec, round_: _Round

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import functools
-import threading
 from typing import Any
 
 from action_lifecycle_msgs.srv import Verify
 
 from .service_verifier import filled_request, judged, service_faults, VERIFY
+from ...shared.in_thread import InThread
 from ...shared.operators import KnownFacts
 from ....dialogue.questions import known_facts
 from ....documents.errors import LifecycleError
@@ -73,32 +73,3 @@ def _verdict(spec: ServiceVerify, request: VerifyRequest, done: Any, name: str) 
     except (KeyError, ValueError, LifecycleError) as error:
         return Verdict('', f'the evidence is not valid: {error!r}', actor=name)
     return Verdict(answer.verdict, answer.reason, evidence, name)
-
-
-class InThread:
-    """
-    One call of a blocking check, in a separate thread.
-
-    It does not block the node, however long it takes; after `cancel` its result is ignored.
-    """
-
-    def __init__(
-        self, name: str, check: Callable[[], Verdict], verdict: Callable[[Verdict], None],
-        call_soon: Callable[[Callable[[], None]], None],
-    ) -> None:
-        self._check = check
-        self._verdict: Callable[[Verdict], None] | None = verdict
-        self._call_soon = call_soon
-        threading.Thread(target=self._run, name=name, daemon=True).start()
-
-    def _run(self) -> None:
-        found = self._check()
-        self._call_soon(lambda: self._found(found))
-
-    def _found(self, verdict: Verdict) -> None:
-        if self._verdict is not None:
-            self._verdict(verdict)
-
-    def cancel(self) -> None:
-        """Ignore the result."""
-        self._verdict = None
