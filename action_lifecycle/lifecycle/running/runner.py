@@ -4,7 +4,7 @@
 """
 The runner of an action: starts the work of each state and fires events on the results.
 
-The states are implemented in `motion_states`, `verification_states` and `fallback_states`, their
+The states are implemented in `work_states`, `verification_states` and `fallback_states`, their
 base class in `runner_base`. The runner uses the interfaces in `ports` and never blocks. Results
 that arrive after the state has changed are dropped. The runner is not thread-safe: all callbacks
 must run in the thread that calls it.
@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from .fallback_states import FallingBack
-from .motion_states import Moving
 from .verification_states import Verifying
+from .work_states import Working
 from ..fragment import fragment_of
 from ..journal_retry import until_recorded
 from ..ports import Confirmation
@@ -25,7 +25,7 @@ from ..text_format import answer_text
 from ...documents.errors import ContentRefused, LifecycleError
 
 
-class ActionRunner(Moving, Verifying, FallingBack):
+class ActionRunner(Working, Verifying, FallingBack):
     """
     Runs one action through its states.
 

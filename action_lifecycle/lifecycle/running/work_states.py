@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The work of an action: its steps, one after the other, started once, followed or stopped.
+The work of an action: its steps, one after the other, started once or followed.
 
-Physical steps that follow one another are one request to the bridge; other steps are done by the
-process. A row is journaled before each request, so that a restart continues with the right step.
+Physical work is done in executing_motion and confirmed in sensor_confirm, other work is done in
+in_progress. Physical steps that follow one another are one request to the bridge; the process does
+the other steps. A row is journaled before each request, so that a restart continues with the right
+step.
 """
 
 from __future__ import annotations
@@ -16,38 +18,30 @@ import json
 from typing import Any
 import uuid
 
-from .runner_base import RunnerBase
+from .stopping import Stopping
 from ..journal_retry import until_recorded
-from ..ports import conditions_of, Handle, MotionRequest, WorkRequest, WorkResult
-from ..states import ActionState, ErrorCode
-from ..text_format import joined
-from ..work import WorkSpec
+from ..ports import (
+    conditions_of,
+    Confirmation,
+    Evidence,
+    Handle,
+    MotionRequest,
+    WorkRequest,
+    WorkResult,
+)
+from ..states import ErrorCode
+from ..text_format import answer_text, joined
+from ..work import work_evidence, WorkSpec
 from ...documents.errors import ContentRefused, LifecycleError
 
 MAX_RESULT = 16_384
 """Maximum length of a journaled result, in characters of JSON; longer ones are dropped."""
-TO_REQUEST = 0.5
-"""Time (s) in addition to `stop_timeout` for the result of work that is stopped."""
 
 
-class Working(RunnerBase):
-    """
-    Does the steps of an action and calls `_work_done` when all have succeeded.
+class Working(Stopping):
+    """The work in in_progress, and the states executing_motion and sensor_confirm."""
 
-    Subclasses implement `_work_done` and `_work_interrupted`.
-    """
-
-    _halted: Callable[[], None] | None = None
     _following = False
-    _sent = True  #: the request may have been sent, also by an earlier process
-
-    def _work_done(self, result: WorkResult, said: Mapping[str, Any]) -> None:
-        """Handle the end of the last step; `said`: data of the event that follows."""
-        raise NotImplementedError
-
-    def _work_interrupted(self, result: WorkResult) -> None:
-        """Handle that work of an earlier process is not running any more."""
-        raise NotImplementedError
 
     def _begin_steps(
         self, goal_id: str, results: Sequence[Any] = (), data: Mapping[str, Any] = {}
@@ -178,86 +172,89 @@ class Working(RunnerBase):
             result.outcome == 'not_running' or result.error_code is ErrorCode.INTERRUPTED
             or (self._following and result.outcome == 'canceled'))
 
-    def halt(self, halted: Callable[[], None]) -> None:
-        """
-        Stop physical work and keep the state, before the process ends or while the flow is held.
+    def _go(self, required: Sequence[Evidence] = ()) -> None:
+        # Kept apart from `evidence`, as it does not show that the action is done.
+        kept: dict[str, Any] = {'required': list(required)} if self.recipe and required else {}
+        if self.action.seen:
+            kept['seen'] = self.action.seen
+        if self.action.spec.physical:
+            self._fire('execute', goal_id=uuid.uuid4().hex, **kept)
+        elif self.action.spec.steps:
+            self._begin_steps(uuid.uuid4().hex, data=kept)
+        else:
+            self._fire('request_verification', **kept)
 
-        Other work is left as it is. `halted` is called when nothing moves, or when the stop could
-        not be confirmed; then the action has failed with STOP_UNCONFIRMED.
-        """
-        self._cancel_deadline()
-        if self._motion is None or not self._step.is_physical():
-            self._left()
-            halted()
-            return
-        self._halted = halted
-        self._cancel_motion(self._motion)
+    def _enter_executing_motion(self) -> None:
+        self._sent = False
+        self.action.recorder.barrier(self._unless_changed(self._next_step))
 
-    def _end_halt(self, result: WorkResult, halted: Callable[[], None]) -> None:
-        self._left()
-        try:
-            if not result.stopped:
-                self.action.machine.fire(
-                    'fail', error_code=ErrorCode.STOP_UNCONFIRMED.name, actor='shutdown',
-                    error_msg=_unstopped('', result.error_msg, self.action.spec.resources),
-                    controller_said=result.controller_said,
-                    locked=list(self.action.spec.resources))
-        finally:
-            halted()
-
-    def _fail_stopped(
-        self, result: WorkResult, code: ErrorCode, reason: str, actor: str
-    ) -> None:
-        """Fail the action; with STOP_UNCONFIRMED if the stop of its work is not confirmed."""
-        data: dict[str, Any] = {
-            'controller_said': result.controller_said, 'cancel': code is ErrorCode.CANCELED}
-        if result.evidence:
-            data['evidence'] = list(result.evidence)
-        if not result.stopped:
-            data['locked'] = list(self.action.spec.resources)
-            reason = _unstopped(reason or code.name, result.error_msg, data['locked'])
-            code = ErrorCode.STOP_UNCONFIRMED
-        self._fail(code, joined(reason, result.note), actor=actor, **data)
-
-    def _stop(self, code: ErrorCode, reason: str, actor: str) -> None:
-        """Fail the action; its work is stopped first, and the stop of a motion is confirmed."""
-        if not self._works():
-            self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
-            return
-        if self._canceled_by is not None:
-            return
-        self._canceled_by = code, reason, actor
-        if not self._sent:
-            self._step_ended(0, WorkResult('canceled', self.clock.now(), 'nothing was sent'))
-        elif self._motion is not None:
-            self._cancel_motion(self._motion)
-
-    @property
-    def _step(self) -> WorkSpec:
-        """Return the first step that has not ended."""
-        step: WorkSpec = self.action.spec.steps[len(self.action.results)]
-        return step
-
-    def _works(self) -> bool:
-        """Whether a step may be under way."""
+    def _work_done(self, result: WorkResult, said: Mapping[str, Any]) -> None:
         action = self.action
-        return action.state is ActionState.EXECUTING_MOTION or (
-            action.state is ActionState.IN_PROGRESS and (
-                not self._sent or self._motion is not None))
+        if action.spec.physical:
+            self._fire('motion_done', ended=result.ended, cause=result.note, **said)
+            return
+        evidence = [*result.evidence] or [work_evidence(
+            action.spec.steps[-1].kind, result.controller_said, result.ended)]
+        self._fire('request_verification', ended=result.ended, cause=result.note,
+                   evidence=evidence, actor=action.spec.steps[-1].kind, **said)
 
-    def _cancel_motion(self, motion: Handle) -> None:
-        """
-        Cancel work; if there is no result in time, it ends.
+    def _work_interrupted(self, result: WorkResult) -> None:
+        action, now = self.action, self.clock.now()
+        said = result.controller_said or 'does not know the goal'
+        if action.spec.physical:
+            self._fire('motion_done', ended=now, interrupted=True, controller_said=said,
+                       cause=joined('the motion was interrupted; the sensors are asked',
+                                    result.note))
+        elif action.spec.confirm:
+            self._confirm('confirm', action.spec.confirm, now,
+                          lambda answer: self._resumed(result, answer))
+        else:
+            self._resumed(result, Confirmation(
+                'failed', error_msg='no sensor shows it'))
 
-        Then physical work counts as not stopped.
-        """
-        motion.cancel()
-        step = self._step
-        if not step.stops_slowly:
-            who = 'the bridge' if step.at_bridge and step.is_physical() else f'the {step.kind}'
-            self._later(self.action.spec.stop_timeout + TO_REQUEST, lambda: self._step_ended(
-                0, WorkResult('failed', self.clock.now(), stopped=not step.is_physical(),
-                              error_msg=f'{who} gives no answer')))
+    def _resumed(self, result: WorkResult, answer: Confirmation) -> None:
+        """Go on after interrupted work that was not physical, as the sensors or the flow say."""
+        action, evidence = self.action, list(answer.evidence)
+        if answer.verdict == 'confirmed':
+            self._fire('request_verification', ended=self.clock.now(), evidence=evidence,
+                       sensors_said='confirmed', controller_said=result.controller_said,
+                       cause='the work was interrupted; the sensors show its outcome')
+        elif action.spec.resume_policy == 'retry' and (
+                answer.verdict != 'failed' or not action.spec.confirm):
+            self._begin_steps(uuid.uuid4().hex, data={'seen': action.seen})
+        else:
+            self._unresolved(answer)
+
+    def _enter_sensor_confirm(self) -> None:
+        action = self.action
+        if self._canceled_by is not None:  # canceled while the end of the motion was recorded
+            self._stop(*self._canceled_by)
+            return
+        self._confirm('confirm', action.spec.confirm, action.motion_ended, self._confirmed)
+
+    def _confirmed(self, answer: Confirmation) -> None:
+        action = self.action
+        evidence = list(answer.evidence)
+        if answer.verdict == 'confirmed':
+            self._fire('confirmed', evidence=evidence, sensors_said='confirmed', actor='sensors',
+                       cause=answer.note)
+        elif not action.interrupted:
+            self._refused(answer)
+        elif action.spec.resume_policy == 'retry' and answer.verdict != 'failed':
+            self._fire('repeat_motion', goal_id=uuid.uuid4().hex, evidence=evidence,
+                       sensors_said=answer.verdict,
+                       cause='interrupted, its outcome is not confirmed, and on_resume says retry')
+        else:
+            self._unresolved(answer)
+
+    def _unresolved(self, answer: Confirmation) -> None:
+        """Fail interrupted work whose outcome is not confirmed."""
+        # With `retry`, too, the work is not repeated if the sensors could not be read.
+        code = ErrorCode.GOAL_UNKNOWN if self.action.spec.resume_policy == 'confirm' \
+            else ErrorCode.INTERRUPTED
+        self._fail(code, 'interrupted, and its outcome is not confirmed: '
+                   + answer_text(answer), evidence=list(answer.evidence),
+                   sensors_said=answer.verdict, actor='sensors')
 
 
 def step_id(goal_id: str, index: int) -> str:
@@ -284,11 +281,3 @@ def _bounded(result: Any) -> Any:
     return result if len(json.dumps(result)) <= MAX_RESULT else None
 
 
-def _unstopped(reason: str, message: str, locked: Sequence[str]) -> str:
-    """Return the message for work whose stop is not confirmed, with locked resources."""
-    if 'not seen to stop' not in message:  # else the bridge's message says so
-        message = f'not seen to stop: {message}'
-    parts = [message if message.startswith(reason) else f'{reason}; {message}']
-    if locked:
-        parts.append(f"locked until clear_stop: {', '.join(locked)}")
-    return '; '.join(parts)

@@ -1,0 +1,120 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The stop of work: by a person, a time limit, or the end of the process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .runner_base import RunnerBase
+from ..ports import Handle, WorkResult
+from ..states import ActionState, ErrorCode
+from ..text_format import joined
+from ..work import WorkSpec
+
+TO_REQUEST = 0.5
+"""Time (s) in addition to `stop_timeout` for the result of work that is stopped."""
+
+
+class Stopping(RunnerBase):
+    """Stops the work of an action; subclasses do it and implement `_step_ended`."""
+
+    _halted: Callable[[], None] | None = None
+    _sent = True  #: the request may have been sent, also by an earlier process
+
+    def _step_ended(self, number: int, result: WorkResult) -> None:
+        """Handle the end of a request with `number` steps."""
+        raise NotImplementedError
+
+    def halt(self, halted: Callable[[], None]) -> None:
+        """
+        Stop physical work and keep the state, before the process ends or while the flow is held.
+
+        Other work is left as it is. `halted` is called when nothing moves, or when the stop could
+        not be confirmed; then the action has failed with STOP_UNCONFIRMED.
+        """
+        self._cancel_deadline()
+        if self._motion is None or not self._step.is_physical():
+            self._left()
+            halted()
+            return
+        self._halted = halted
+        self._cancel_motion(self._motion)
+
+    def _end_halt(self, result: WorkResult, halted: Callable[[], None]) -> None:
+        self._left()
+        try:
+            if not result.stopped:
+                self.action.machine.fire(
+                    'fail', error_code=ErrorCode.STOP_UNCONFIRMED.name, actor='shutdown',
+                    error_msg=_unstopped('', result.error_msg, self.action.spec.resources),
+                    controller_said=result.controller_said,
+                    locked=list(self.action.spec.resources))
+        finally:
+            halted()
+
+    def _fail_stopped(
+        self, result: WorkResult, code: ErrorCode, reason: str, actor: str
+    ) -> None:
+        """Fail the action; with STOP_UNCONFIRMED if the stop of its work is not confirmed."""
+        data: dict[str, Any] = {
+            'controller_said': result.controller_said, 'cancel': code is ErrorCode.CANCELED}
+        if result.evidence:
+            data['evidence'] = list(result.evidence)
+        if not result.stopped:
+            data['locked'] = list(self.action.spec.resources)
+            reason = _unstopped(reason or code.name, result.error_msg, data['locked'])
+            code = ErrorCode.STOP_UNCONFIRMED
+        self._fail(code, joined(reason, result.note), actor=actor, **data)
+
+    def _stop(self, code: ErrorCode, reason: str, actor: str) -> None:
+        """Fail the action; its work is stopped first, and the stop of a motion is confirmed."""
+        if not self._works():
+            self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
+            return
+        if self._canceled_by is not None:
+            return
+        self._canceled_by = code, reason, actor
+        if not self._sent:
+            self._step_ended(0, WorkResult('canceled', self.clock.now(), 'nothing was sent'))
+        elif self._motion is not None:
+            self._cancel_motion(self._motion)
+
+    @property
+    def _step(self) -> WorkSpec:
+        """Return the first step that has not ended."""
+        step: WorkSpec = self.action.spec.steps[len(self.action.results)]
+        return step
+
+    def _works(self) -> bool:
+        """Whether a step may be under way."""
+        action = self.action
+        return action.state is ActionState.EXECUTING_MOTION or (
+            action.state is ActionState.IN_PROGRESS and (
+                not self._sent or self._motion is not None))
+
+    def _cancel_motion(self, motion: Handle) -> None:
+        """
+        Cancel work; if there is no result in time, it ends.
+
+        Then physical work counts as not stopped.
+        """
+        motion.cancel()
+        step = self._step
+        if not step.stops_slowly:
+            who = 'the bridge' if step.at_bridge and step.is_physical() else f'the {step.kind}'
+            self._later(self.action.spec.stop_timeout + TO_REQUEST, lambda: self._step_ended(
+                0, WorkResult('failed', self.clock.now(), stopped=not step.is_physical(),
+                              error_msg=f'{who} gives no answer')))
+
+
+def _unstopped(reason: str, message: str, locked: Sequence[str]) -> str:
+    """Return the message for work whose stop is not confirmed, with locked resources."""
+    if 'not seen to stop' not in message:  # else the bridge's message says so
+        message = f'not seen to stop: {message}'
+    parts = [message if message.startswith(reason) else f'{reason}; {message}']
+    if locked:
+        parts.append(f"locked until clear_stop: {', '.join(locked)}")
+    return '; '.join(parts)
