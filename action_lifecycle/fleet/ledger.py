@@ -69,6 +69,15 @@ class Rows(Protocol):
     ) -> Iterator[Row]:
         """Yield the matching rows with a sequence number above `after`, in order."""
 
+    def record(self, flow_id: str, action_id: str) -> Mapping[str, str]:
+        """
+        Return the record of an action; {} if there is none.
+
+        It has the columns of its last change as strings (`final`: '0' or '1'), `ledger_status` and
+        `blocked_reason`. Records that an older version has written lack the last two. A ready
+        action that waits for locked resources has a record without a change.
+        """
+
     def intact_rows(self, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
         """Yield the rows above `after`, in order; raises LedgerError for a damaged row."""
         for row in self.rows(after=after, limit=limit):

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The actions in a journal: the entry of a change, and the replay of a row."""
+"""The actions in a journal: the entry of a change, the replay of a row, and its task status."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from typing import Any
 from .row import Entry, JournalError, Row
 from ..documents.errors import LifecycleError
 from ..lifecycle.action import Action
-from ..lifecycle.states import ActionState
+from ..lifecycle.states import ActionOutcome, ActionState, task_status, TaskStatus
+
+BLOCKED, UNBLOCKED = 'blocked', 'unblocked'
+"""Events of notes about an action that is ready, but waits for locked resources."""
+
+_ENDED = frozenset({ActionState.RECIPE_RECEIVED.value, ActionState.TERMINATED.value})
 
 
 def entry_of(
@@ -21,6 +26,8 @@ def entry_of(
     """Return the entry of a change; `cause` and `actor` in `data` become its columns."""
     kept = dict(data)
     cause, actor = str(kept.pop('cause', '')), str(kept.pop('actor', ''))
+    if target == ActionState.RECIPE_RECEIVED and action.passed_completed:
+        kept['passed_completed'] = True
     return Entry(
         kind='transition', flow_id=action.flow_id, action_id=action.action_id,
         attempt=action.attempt_after(event), event=event, from_state=source, to_state=target,
@@ -28,14 +35,51 @@ def entry_of(
         ros_time=ros_time)
 
 
+def waits_entry(flow_id: str, action_id: str, locked: str, ros_time: float) -> Entry:
+    """Return the note that a ready action waits for `locked` resources; '': no longer."""
+    return Entry(
+        kind='note', flow_id=flow_id, action_id=action_id,
+        event=BLOCKED if locked else UNBLOCKED, cause=locked, final=True, ros_time=ros_time)
+
+
+def concerns_action(row: Row) -> bool:
+    """Return whether `replay` can apply a row to the action that it names."""
+    return row.kind == 'transition' or (
+        row.kind == 'note' and row.event in (BLOCKED, UNBLOCKED) and row.action_id != '')
+
+
+def status_after(row: Row, data: Mapping[str, Any] | None = None) -> TaskStatus:
+    """
+    Return the status of an action after a row that concerns it, from the row alone.
+
+    `data`: the row's data, if it is parsed already. Never raises; see `task_status`.
+    """
+    if row.kind == 'note':
+        return TaskStatus(task_status(ActionState.ASSIGNED).ledger_status,
+                          'dependency' if row.event == BLOCKED else '')
+    outcome = ''
+    if row.to_state in _ENDED:
+        try:
+            data = row.data if data is None else data
+        except JournalError:
+            data = {}
+        outcome = str(data.get('outcome', ''))
+        if data.get('passed_completed') is True:
+            outcome = ActionOutcome.SUCCEEDED.value
+    return task_status(row.to_state, row.cause, outcome)
+
+
 def replay(action: Action, row: Row) -> None:
     """
-    Apply a row of kind 'transition' to its action, without effects outside of it.
+    Apply a row that concerns an action to it, without effects outside of it.
 
     Raises `JournalError` if the row can't be used; then the action can't be used either.
     """
+    if row.kind == 'note':
+        action.waits_for = row.cause if row.event == BLOCKED else ''
+        return
     try:
-        action.apply(row.event, row.to_state, row.data)
+        action.apply(row.event, row.to_state, row.data, row.cause)
         action.machine.restore(row.to_state)
     except Exception as error:  # a row may have any content
         said = error if isinstance(error, LifecycleError) else repr(error)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from .action_rows import replay
+from .action_rows import concerns_action, replay
 from .reader import JournalReader
 from ..graphs.graph import Graph
 from ..lifecycle.action import Action
@@ -53,14 +53,15 @@ class Projection:
         for row in self._reader.intact_rows(after=self._seq, limit=limit):
             count += 1
             self._seq = row.seq
-            if row.kind != 'transition':
+            if not concerns_action(row):
                 continue
             key = row.flow_id, row.action_id
             # Remove and add it again, to order the actions by their last change.
             action = self._actions.pop(key, None) or Action(
                 *key, ActionSpec(), self._graph, self._recorder)
             replay(action, row)
-            action.dated(row.seq, row.ros_time or 0.0, row.to_state)
+            if row.kind == 'transition':
+                action.dated(row.seq, row.ros_time or 0.0, row.to_state)
             self._actions[key] = action
         if len(self._actions) > 2 * MAX_ENDED:
             self._forget()

@@ -15,7 +15,14 @@ from typing import Any
 
 from .ports import Evidence, Recorder
 from .spec import ActionSpec
-from .states import ActionOutcome, ActionState, ErrorCode, ledger_status, LedgerTaskStatus
+from .states import (
+    ActionOutcome,
+    ActionState,
+    ErrorCode,
+    ledger_status,
+    LedgerTaskStatus,
+    task_status,
+)
 from ..graphs.graph import Graph
 from ..graphs.machine import Machine
 
@@ -43,6 +50,8 @@ class Action:
                                publish=self._publish, name=f'{flow_id}/{action_id}')
         self.seq = 0
         self._was = ''
+        self.cause = ''  #: of the last change
+        self.waits_for = ''  #: locked resources that the ready action waits for, with reasons
         self.attempt = 0
         self.tries = 0
         self.motions = 0
@@ -100,10 +109,14 @@ class Action:
 
     @property
     def blocked_reason(self) -> str:
-        """Why the action is blocked; '' if it is not."""
-        if self.state is ActionState.FALLBACK_REQUESTED:
-            return 'input_required'
-        return 'approval_required' if self.state is ActionState.PENDING else ''
+        """
+        Why the action is blocked; '' if it is not.
+
+        One of BLOCKED_REASONS; `dependency: …` names the locked resources that it waits for.
+        """
+        if self.waits_for:
+            return f'dependency: {self.waits_for}'
+        return task_status(self.machine.state, self.cause).blocked_reason
 
     # Guards that the graph names; they read the event's data.
 
@@ -123,15 +136,17 @@ class Action:
         self.recorder.transition(self, change)
 
     def _publish(self, change: Any) -> None:
-        self.apply(change.event, change.target, change.data)
+        self.apply(change.event, change.target, change.data, str(change.data.get('cause', '')))
         self.recorder.published(self, change)
 
     def attempt_after(self, event: str) -> int:
         """Return the attempt number of a change by `event`."""
         return self.attempt + (event in ATTEMPT_EVENTS)
 
-    def apply(self, event: str, target: str, data: Mapping[str, Any]) -> None:
+    def apply(self, event: str, target: str, data: Mapping[str, Any], cause: str = '') -> None:
         """Apply a journaled change to the data."""
+        self.cause = cause
+        self.waits_for = ''
         self.attempt = self.attempt_after(event)
         if event in ATTEMPT_EVENTS:
             self._forget_attempt()

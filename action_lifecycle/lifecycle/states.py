@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from enum import Enum, IntEnum
+from typing import NamedTuple
 
 
 class ActionState(str, Enum):
@@ -78,6 +79,49 @@ def ledger_status(state: ActionState, outcome: ActionOutcome | None = None) -> L
     if state in (ActionState.TERMINATED, ActionState.RECIPE_RECEIVED):
         return OUTCOME_STATUS[outcome or ActionOutcome.FAILED]
     return LEDGER_STATUS[state]
+
+
+BLOCKED_REASONS = ('dependency', 'input_required', 'approval_required')
+BLOCKED_REASON = {
+    ActionState.PENDING: 'approval_required',
+    ActionState.FALLBACK_REQUESTED: 'input_required',
+}
+"""Why an action is blocked in a state, unless the cause of the change says otherwise."""
+
+
+class TaskStatus(NamedTuple):
+    """The status of an action in the ledger, and why it is blocked ('' if it is not)."""
+
+    ledger_status: str
+    blocked_reason: str
+
+
+_TASK_STATUS = {
+    state.value: TaskStatus(status.value, BLOCKED_REASON.get(state, ''))
+    for state, status in LEDGER_STATUS.items()}
+_UNKNOWN = TaskStatus('', '')
+_BY_OUTCOME = {
+    state.value: {'': TaskStatus(LedgerTaskStatus.FAILED.value, ''), **{
+        outcome.value: TaskStatus(status.value, '') for outcome, status in OUTCOME_STATUS.items()}}
+    for state in (ActionState.TERMINATED, ActionState.RECIPE_RECEIVED)}
+
+
+def task_status(state: str, cause: str = '', outcome: str = '') -> TaskStatus:
+    """
+    Return the status of an action from the values in its journal row.
+
+    A cause of a blocked action that begins with one of BLOCKED_REASONS names its reason. Both
+    results are '' for an unknown state.
+    """
+    if state in _BY_OUTCOME:
+        by_outcome = _BY_OUTCOME[state]
+        return by_outcome.get(outcome, by_outcome[''])
+    found = _TASK_STATUS.get(state, _UNKNOWN)
+    if found.blocked_reason and cause:
+        named = cause.partition(':')[0].strip()
+        if named in BLOCKED_REASONS:
+            return TaskStatus(found.ledger_status, named)
+    return found
 
 
 class ErrorCode(IntEnum):

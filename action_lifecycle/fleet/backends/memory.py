@@ -24,6 +24,7 @@ from ..errors import LedgerError, LedgerRefused
 from ..ledger import Cursor, REFUSALS, register_ledger, RETENTION, Rows
 from ..operation_states import OperationState, predecessors
 from ..smart_ledger import Lease, MemoryTasks
+from ...journal.action_rows import concerns_action, status_after
 from ...journal.compaction import SNAPSHOT
 from ...journal.row import Row
 
@@ -32,13 +33,18 @@ WAIT = 1.0  # maximum time (s) that a worker waits for a request
 
 
 class _Robot:
-    """The rows of one robot; `last`: last row by subject, `opened`: first row by open subject."""
+    """
+    The rows of one robot.
+
+    `last`: last row by subject; `opened`: first row by open subject; `records`: of the actions.
+    """
 
     def __init__(self) -> None:
         self.cursor = Cursor(0, '')
         self.rows: list[Row] = []
         self.last: dict[str, Row] = {}
         self.opened: dict[str, int] = {}
+        self.records: dict[str, dict[str, str]] = {}
 
 
 class _Trace(NamedTuple):
@@ -128,10 +134,23 @@ class MemoryLedger:
                         kept.opened.pop(subject, None)
                     else:
                         kept.opened.setdefault(subject, row.seq)
+                if concerns_action(row):
+                    self._record(row)
             for subject in swallowed if anchoring else ():
                 kept.last.pop(subject, None)
                 kept.opened.pop(subject, None)
+                kept.records.pop(subject, None)
             return kept.cursor.seq
+
+    def _record(self, row: Row) -> None:
+        """Update the record of an action by a row about it."""
+        record = self._of_robot.records.setdefault(_subject(
+            'transition', row.flow_id, row.action_id), {})
+        columns: dict[str, Any] = {'flow_id': row.flow_id, 'action_id': row.action_id}
+        if row.kind == 'transition':
+            columns = {**row._asdict(), 'final': int(row.final)}
+        record.update({name: '' if value is None else str(value)
+                       for name, value in columns.items()}, **status_after(row)._asdict())
 
     def _new_rows(self, rows: Sequence[Row], through: int) -> list[Row]:
         """Return the rows that the ledger does not have; raises LedgerRefused."""
@@ -163,8 +182,8 @@ class MemoryLedger:
                              + REFUSALS[why].format(what=row.seq, found=found))
 
     def subject(self, row: Row) -> str:
-        return '' if row.kind in ('note', SNAPSHOT) else repr(
-            (row.kind, row.flow_id, row.action_id))
+        return '' if row.kind in ('note', SNAPSHOT) else _subject(
+            row.kind, row.flow_id, row.action_id)
 
     async def open_subjects(self) -> list[str]:
         return list(self._of_robot.opened)
@@ -181,6 +200,7 @@ class MemoryLedger:
             for row in kept.rows[:gone]:
                 if kept.last.get(subject := self.subject(row)) is row:
                     del kept.last[subject]
+                    kept.records.pop(subject, None)
             del kept.rows[:gone]
             return gone
 
@@ -236,6 +256,9 @@ class _Reader(Rows):
                  if row.seq > after and flow_id in (None, row.flow_id)
                  and action_id in (None, row.action_id) and kind in (None, row.kind)]
         yield from found[:limit]
+
+    def record(self, flow_id: str, action_id: str) -> Mapping[str, str]:
+        return dict(self._robot.records.get(_subject('transition', flow_id, action_id), {}))
 
     def close(self) -> None:
         """Do nothing; the storage stays."""
@@ -356,6 +379,10 @@ class _Requests:
 
     async def age(self, message_id: str) -> float:
         return time.time() - int(message_id.partition('-')[0]) / 1000
+
+
+def _subject(kind: str, flow_id: str, action_id: str) -> str:
+    return repr((kind, flow_id, action_id))
 
 
 def _strings(metadata: Mapping[str, Any]) -> dict[str, str]:

@@ -15,15 +15,15 @@ from .evidence import evidence_to
 from ...dialogue.desk import OpenRequest
 from ...documents.stamps import to_seconds
 from ...flow.run.flow_run import FlowRun
+from ...journal.action_rows import status_after
 from ...journal.row import Row
 from ...lifecycle.action import Action
-from ...lifecycle.states import ActionOutcome, ActionState, ErrorCode, LEDGER_STATUS, ledger_status
+from ...lifecycle.states import ErrorCode
 from ...lifecycle.text_format import printable
 
 LONGEST_QUESTION = 500
 """Maximum number of characters of a question that is formatted as a line."""
 _NO_GOAL = to_uuid('')
-_PLAIN_STATUS = {state.value: status.value for state, status in LEDGER_STATUS.items()}
 
 
 def change_to(
@@ -35,6 +35,7 @@ def change_to(
     `into`: a message to fill, all of it; this takes less time than to make a new one.
     """
     data = row.data if row.data_json != '{}' else {}
+    ledger_status = status_after(row, data).ledger_status
     goal_id = data.pop('goal_id', '')
     event = into or msg.ActionStateChange()
     event.stamp.sec, event.stamp.nanosec = sec_nanosec(row.ros_time or 0.0)
@@ -47,7 +48,7 @@ def change_to(
     event.from_state = row.from_state
     event.to_state = row.to_state
     event.outcome = str(data.pop('outcome', ''))
-    event.ledger_status = status_of(row.to_state, event.outcome)
+    event.ledger_status = ledger_status
     event.cause = row.cause
     event.actor = row.actor
     event.error_code = int(ErrorCode[data.pop('error_code', 'NONE')])
@@ -55,12 +56,6 @@ def change_to(
     event.evidence = [evidence_to(item) for item in data.pop('evidence', ())]
     event.data_json = json.dumps(data, sort_keys=True) if data else '{}'
     return event
-
-
-def status_of(state: str, outcome: str) -> str:
-    """Return the ledger status of a state; both arguments as the journal stores them."""
-    return _PLAIN_STATUS.get(state) or ledger_status(
-        ActionState(state), ActionOutcome(outcome) if outcome else None).value
 
 
 def status_to(

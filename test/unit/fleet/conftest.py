@@ -31,6 +31,11 @@ class Backend:
             return open_ledger(self.url).storage.results.get(trace_id)
         return self._server.client.get(f'sg:result:{{{trace_id}}}')
 
+    async def cut(self):
+        """Cut all connections of others, now."""
+        if self._server is not None:
+            self._server.client.client_kill_filter(_type='normal', skipme=True)
+
     def clear(self):
         """Remove all that is kept."""
         if self._server is None:

@@ -32,6 +32,7 @@ from .tasks import RedisTasks, valid_lease
 from ...errors import LedgerRefused
 from ...ledger import Cursor, REFUSALS, register_ledger, RETENTION
 from ...smart_ledger import Lease
+from ....journal.action_rows import concerns_action, status_after
 from ....journal.compaction import SNAPSHOT
 from ....journal.row import Row
 
@@ -54,6 +55,7 @@ _REFUSALS = {
                '{anew}',
     'forbidden': 'the user may not use {found} on key {what}: allow it in the ACL of the server',
 }
+_NO_STATUS = ('', '')
 
 
 @register_ledger('redis')
@@ -111,13 +113,18 @@ class RedisLedger:
     async def apply(
         self, rows: Sequence[Row], *, through: int = 0, swallowed: Iterable[str] = ()
     ) -> int:
-        keys = [*(self.subject(row) for row in rows), *swallowed]
+        keys: list[str] = []
         values: list[Any] = [through, int(self._retention), len(rows)]
         for row in rows:
+            about_action = concerns_action(row)
+            keys.append(robot_subject(self.robot, 'transition', row.flow_id, row.action_id)
+                        if about_action else self.subject(row))
             values += row[:11]
             values += (int(row.final), '' if row.ros_time is None else repr(row.ros_time),
                        row.boot_id, repr(row.boot_time), repr(row.wall_time), row.prev_hash,
                        row.hash)
+            values += status_after(row) if about_action else _NO_STATUS
+        keys += swallowed
         return int((await self._run(self._apply, keys, values))[0])
 
     async def _run(self, script: Any, keys: Iterable[str], values: Sequence[Any]) -> list[Any]:

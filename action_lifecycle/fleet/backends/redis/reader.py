@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .connection import connect_blocking, ledger_errors
-from .keys import robot_events, robot_meta
+from .keys import robot_events, robot_meta, robot_subject
 from ...errors import LedgerError
 from ...ledger import Rows
 from ....journal.row import Row
@@ -65,6 +65,12 @@ class RedisReader(Rows):
                 yield row
             if len(page) < PAGE:
                 return
+
+    def record(self, flow_id: str, action_id: str) -> Mapping[str, str]:
+        with ledger_errors():
+            found: Mapping[str, str] = self._redis.hgetall(
+                robot_subject(self.robot, 'transition', flow_id, action_id))
+        return found
 
     def _row(self, entry: str, fields: Mapping[str, str]) -> Row:
         try:

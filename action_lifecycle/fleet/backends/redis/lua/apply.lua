@@ -3,13 +3,14 @@
 -- KEYS: see robot.lua; then the subject of each row (hash; meta for a
 --   row that has none), then the subjects whose end a compaction has swallowed
 -- ARGV: through (rows up to there may have gaps), time to live of an ended subject (s), number of
---   rows, then the 18 columns of each row
+--   rows, then for each row its 18 columns, ledger status and blocked reason ('' if it is not
+--   about an action); a note about an action changes only these two
 -- Returns {'ok', last seq} or {why not, seq of the row or key, what was found, what was expected}.
 local through, keep, rows = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
-local width = 18
+local columns, width = 18, 20
 local names = {'seq', 'kind', 'flow_id', 'action_id', 'attempt', 'event', 'from_state', 'to_state',
   'cause', 'actor', 'data_json', 'final', 'ros_time', 'boot_id', 'boot_time', 'wall_time',
-  'prev_hash', 'hash'}
+  'prev_hash', 'hash', 'ledger_status', 'blocked_reason'}
 
 -- Everything is checked before anything is written: a script is not undone.
 local last, hash, fault = look()
@@ -51,7 +52,9 @@ for i = 1, rows do
         return {'state', seq, state}
       end
     end
-    states[subject] = ARGV[at + 8]
+    if ARGV[at + 2] ~= 'note' then
+      states[subject] = ARGV[at + 8]
+    end
     last, hash = seq, ARGV[at + 18]
   end
 end
@@ -63,10 +66,17 @@ for i = first, rows do
     fields[2 * column - 1] = names[column]
     fields[2 * column] = ARGV[at + column]
   end
-  redis.call('XADD', events, ARGV[at + 1] .. '-0', unpack(fields))
+  redis.call('XADD', events, ARGV[at + 1] .. '-0', unpack(fields, 1, 2 * columns))
   local subject = KEYS[3 + i]
-  if subject ~= meta then
-    redis.call('HSET', subject, unpack(fields))
+  if subject ~= meta and ARGV[at + 2] == 'note' then
+    local known = redis.call('EXISTS', subject) == 1
+    redis.call('HSET', subject, 'flow_id', ARGV[at + 3], 'action_id', ARGV[at + 4],
+      unpack(fields, 2 * columns + 1))
+    if not known then
+      redis.call('EXPIRE', subject, keep)
+    end
+  elseif subject ~= meta then
+    redis.call('HSET', subject, unpack(fields, 1, 2 * (ARGV[at + 19] == '' and columns or width)))
     if ARGV[at + 12] == '1' then
       redis.call('ZREM', open, subject)
       redis.call('EXPIRE', subject, keep)
