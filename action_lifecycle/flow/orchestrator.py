@@ -136,6 +136,7 @@ class Orchestrator(FlowRunner):
     def halt(self, halted: Callable[[], None]) -> None:
         """Stop all motions before the process ends, keep all states, then call `halted`."""
         self.dispatcher.halted = True
+        self.steering.halt()
         runners = [runner for run in self.runs.values() if not run.ended
                    for runner in run.runners.made()]
         open_count = len(runners)

@@ -23,6 +23,7 @@ def fragment_of(action: Action) -> dict[str, Any]:
     `values`. `duration`: shortest and longest time (s) from its start to `completed`.
     """
     fields = {**as_written(action.spec), 'parameters': dict(action.spec.parameters)}
+    fields.pop('replaces', None)  # the replaced action is not in the recipe
     fields.pop('steps', None)
     fields.update(as_fields(action.spec.steps, {
         int(index): {'goal': goal} for index, goal in action.goals.items()}))

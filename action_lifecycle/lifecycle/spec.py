@@ -97,6 +97,9 @@ class ActionSpec(StrictModel):
     after: dict[str, Union[Literal['unconditional', 'completion', 'success'], WhenSpec]] = Field(
         default={}, description='Dependencies: actions of this flow, each with a kind or a '
         'condition.')
+    replaces: str = Field(
+        default='', description='Only in an edit: an action that has ended without success; what '
+        'depends on it depends on this action instead.')
     schedule: Optional[ScheduleSpec] = Field(
         default=None, description='Times at which it starts, after its dependencies are met.')
     resources: list[str] = Field(

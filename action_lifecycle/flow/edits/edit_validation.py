@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
+from .replacements import StageBase
 from ..files.checks import checked_action, name_fault, order_faults
-from ..files.edit import EditRefused, EditStep, FlowEdit, StagedEdit
+from ..files.edit import EditRefused, EditStep, FlowEdit, FlowEnd, StagedEdit
 from ..files.edit_provenance import ActionSource, Path
 from ..files.flow import Flow
 from ..files.loader import MAX_ACTIONS, steps_for
@@ -46,7 +47,7 @@ def check_edit(flow: Flow, edit: FlowEdit) -> StagedEdit:
     run = FlowRun(flow.name, flow, 0, nothing_runs, nothing_runs)
     run.dependencies = Dependencies(
         {name: action.after for name, action in flow.actions.items()})
-    return stage_edit(run, edit)
+    return _staged(_Stage(run, edit, 0, may_replace=lambda name: ''))
 
 
 def replay_edit(run: FlowRun, edit: FlowEdit, names: Iterable[str]) -> StagedEdit:
@@ -65,21 +66,8 @@ def _staged(stage: _Stage) -> StagedEdit:
         raise EditRefused([Fault(document.name, *document.mark(), str(error))]) from error
 
 
-class _Stage:
+class _Stage(StageBase):
     """Collects the changes of an edit without changing the flow."""
-
-    def __init__(
-        self, run: FlowRun, edit: FlowEdit, base_seq: int,
-        replayed: frozenset[str] | None = None,
-    ) -> None:
-        self.run = run
-        self.edit = edit
-        self.base_seq = base_seq
-        self.replayed = replayed
-        self.changes: dict[str, ActionSource | None] = {}
-        self.places: dict[str, Path] = {}
-        self.faults: list[Fault] = []
-        self.left_out: list[str] = []
 
     # Steps
 
@@ -143,10 +131,12 @@ class _Stage:
             elif self._unedited(name, place):
                 self._change(name, place, raw)
 
-    # Helpers
+    def _finish(self, step: EditStep) -> None:
+        self.end = FlowEnd(step.verb, step.value)
 
-    def _progress(self, name: str) -> str:
-        return 'waiting' if name in self.changes else self.run.progress(name)
+    _fail = _finish
+
+    # Helpers
 
     def _is_open(self, name: str) -> bool:
         """Return whether an action may still be changed."""
@@ -229,21 +219,24 @@ class _Stage:
         else:
             self.changes.pop(name, None)
 
-    def _fault(self, place: Path, message: str) -> None:
-        self.faults.append(self.edit.document.fault(place, message))
-
     # Result
 
     def result(self) -> StagedEdit:
         """Check all changes together; raises `EditRefused`."""
         run, flow = self.run, self.run.flow
-        view = flow.with_changes(self.changes)
-        for name, source in self.changes.items():
-            if source is not None:
-                action, faults = checked_action(view, name, self._Names(self))
-                self.faults += faults
-                if action is not None:
-                    view.actions[name] = action
+        view = self._checked(self.changes)
+        replaced = self._replaced(view)
+        if inheriting := self._inheriting(view, replaced):
+            self.changes.update(inheriting)
+            known, view = view, self._checked(inheriting)
+            view.actions.update({**known.actions, **view.actions})
+            view.late.update({**known.late, **view.late})
+
+        def stand_in(name: str) -> str:
+            while name in replaced:
+                name = replaced[name]
+            return name
+
         after: dict[str, After | None] = {
             name: view.actions[name].after if name in view.actions else None
             for name in self.changes}
@@ -259,7 +252,7 @@ class _Stage:
                 try:
                     undo = run.dependencies.dag.change(after)
                     self.faults += order_faults(
-                        view, view.actions, run.dependencies.dag.after.__getitem__)
+                        view, view.actions, run.dependencies.dag.after.__getitem__, stand_in)
                     undo()
                 except CycleError as error:
                     place = next((self.places[name] for name in error.cycle
@@ -267,7 +260,18 @@ class _Stage:
                     self._fault(place, str(error))
         if self.faults:
             raise EditRefused(dict.fromkeys(self.faults))
-        return StagedEdit(self.changes, after, view, tuple(self.left_out))
+        return StagedEdit(self.changes, after, view, tuple(self.left_out), self.end)
+
+    def _checked(self, names: Iterable[str]) -> Flow:
+        """Return a view of the flow with the specs of these changes; adds their faults."""
+        view = self.run.flow.with_changes(self.changes)
+        for name in names:
+            if self.changes[name] is not None:
+                action, faults = checked_action(view, name, self._Names(self))
+                self.faults += faults
+                if action is not None:
+                    view.actions[name] = action
+        return view
 
     def _dependents(self, after: dict[str, After | None]) -> None:
         """Handle the dependents of removed actions."""

@@ -32,6 +32,10 @@ class Editor:
             raise EditRefused.because(edit, f"there is no running flow '{flow_id}'")
         if run.canceled_by is not None:
             raise EditRefused.because(edit, f"flow '{flow_id}' is being canceled")
+        if run.ending is not None:
+            raise EditRefused.because(
+                edit, f"flow '{flow_id}' is being ended by {run.ending.author}: "
+                f'{run.ending.reason}')
         return stage_edit(run, edit, base_seq)
 
     def edit(
@@ -45,7 +49,7 @@ class Editor:
         """
         staged = self.stage(flow_id, edit, base_seq)
         run = self._flows.runs[flow_id]
-        if not staged.after:
+        if not staged.after and staged.end is None:
             return EditResult(0, staged.left_out)
         run.machine.fire(
             'START' if edit.rebuilds else 'CONTINUE', event='edited', edit=edit.text,
@@ -71,6 +75,9 @@ class Editor:
                 result = self.edit(flow_id, edit, author, reason, base_seq)
             except LifecycleError as refused:
                 done(refused)
+            except Exception as unexpected:  # the author must get an answer
+                self._flows.log.exception('the edit of flow %s by %s', flow_id, author)
+                done(LifecycleError(f'internal error: {unexpected!r}'))
             else:
                 done(result)
 
@@ -96,4 +103,6 @@ class Editor:
             if source is not None:
                 self._flows.dispatcher.watch_deadline(run, name)
         self._flows.dispatcher.follow_up(run, ready, skipped)
+        if run.ending is not None:
+            self._flows.dispatcher.end_waiting(run)
         self._flows.advance_soon(run)

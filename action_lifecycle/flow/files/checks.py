@@ -62,9 +62,14 @@ def checked_action(
 
 
 def order_faults(
-    flow: Flow, action_ids: Iterable[str], needs: Callable[[str], Iterable[str]]
+    flow: Flow, action_ids: Iterable[str], needs: Callable[[str], Iterable[str]],
+    stand_in: Callable[[str], str] = str,
 ) -> Iterator[Fault]:
-    """Yield the faults of templates that read facts or results, such as those of later actions."""
+    """
+    Yield the faults of templates that read facts or results, such as those of later actions.
+
+    `stand_in(name)` returns the replacement of an action, or its name.
+    """
     comes_before = _Precedence(needs)
     for action_id in action_ids:
         for path, text in flow.late[action_id]:
@@ -82,7 +87,8 @@ def order_faults(
             if 'results' in names_read(text) and not results:
                 results = [('', '')]
             for name, field in results:
-                if not comes_before(name, action_id):
+                if not comes_before(stand_in(name), action_id) \
+                        and not comes_before(name, action_id):
                     before = comes_before.all(action_id)
                     yield flow.document.fault(
                         where, f"action '{action_id}': the template {text.strip()!r} reads the "

@@ -27,8 +27,13 @@ VERBS = {
     'depend': 'a mapping of actions with what they wait for, too',
     'independ': 'a mapping of actions with the names that they no longer wait for',
     'clear': 'true', 'build': 'a mapping of all actions that are still to run',
+    'finish': 'a reason, of at most 1000 characters',
+    'fail': 'a reason, of at most 1000 characters',
 }
 """The verbs of edit steps, each with a description of its value."""
+ENDS = ('finish', 'fail')
+"""The verbs that end the flow; at most one, as the last step."""
+MAX_REASON = 1000
 _ACTIONS = ('add', 'update', 'build')
 
 
@@ -47,6 +52,13 @@ class EditStep(NamedTuple):
     number: int
     verb: str
     value: Any
+
+
+class FlowEnd(NamedTuple):
+    """The end of a flow by an edit; `verb` is one of `ENDS`."""
+
+    verb: str
+    reason: str
 
 
 class FlowEdit:
@@ -74,13 +86,14 @@ class StagedEdit:
     `changes`: the source of each new or changed action, None for removed ones. `after`: the
     dependencies of these actions, and of others that lose one. `flow`: a flow with the changed
     actions only, for further checks. `left_out`: the steps on actions that have started since
-    `base_seq`.
+    `base_seq`. `end`: how the edit ends the flow; None if it does not.
     """
 
     changes: Mapping[str, ActionSource | None]
     after: Mapping[str, After | None]
     flow: Flow
     left_out: tuple[str, ...]
+    end: FlowEnd | None = None
 
 
 def parse_edit(text: str, name: str = 'edit') -> FlowEdit:
@@ -93,6 +106,8 @@ def parse_edit(text: str, name: str = 'edit') -> FlowEdit:
                                             + ', '.join(VERBS))])
     steps = [step for index, item in enumerate(data)
              for step in _steps(document, index, item, faults)]
+    faults += [document.fault((step.number, step.verb), f"'{step.verb}' must be the last step")
+               for step in steps[:-1] if step.verb in ENDS]
     if faults:
         raise DocumentError(faults)
     return FlowEdit(document, text, steps)
@@ -117,6 +132,9 @@ def _in_full(verb: str, value: Any) -> Any:
     """Return the value of a verb with short forms expanded; None if it is not valid."""
     if verb == 'clear':
         return value if value is True else None
+    if verb in ENDS:
+        reason = value.strip() if isinstance(value, str) else ''
+        return reason if 0 < len(reason) <= MAX_REASON else None
     if verb == 'remove':
         return _names(value)
     if not isinstance(value, dict):

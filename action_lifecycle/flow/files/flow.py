@@ -95,6 +95,11 @@ class Flow:
                 known[name] = source
         self.document = EditedDocument(base, known)
 
+    def source(self, name: str) -> ActionSource:
+        """Return the source of an action."""
+        base, known = self._documents()
+        return known.get(name) or ActionSource(base, ('actions', name), self.raws[name])
+
     def _documents(self) -> tuple[Document, dict[str, ActionSource]]:
         if isinstance(self.document, EditedDocument):
             assert isinstance(self.document.sources, dict)

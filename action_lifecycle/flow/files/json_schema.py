@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .edit import VERBS
+from .edit import ENDS, MAX_REASON, VERBS
 from .shorthand import replaceable
 from .spec import FlowSpec
 from ...documents.json_schema import object_schema
@@ -67,6 +67,7 @@ def edit_schema() -> dict[str, Any]:
     names: dict[str, Any] = {'anyOf': [TEXT, {'type': 'array', 'items': TEXT}]}
     values: dict[str, Any] = {
         'remove': names, 'independ': _by_name(names), 'clear': {'const': True},
+        **dict.fromkeys(ENDS, {**TEXT, 'minLength': 1, 'maxLength': MAX_REASON}),
         'depend': _by_name(flow[definitions]['Action']['properties']['after'])}
     return {'title': 'FlowEdit', 'type': 'array', 'items': {'anyOf': [
         object_schema({verb: {**values.get(verb, _by_name(action)), 'title': said}})

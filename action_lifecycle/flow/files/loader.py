@@ -91,6 +91,10 @@ def _checked(
         faults += found
         if action is not None:
             actions[action_id] = action
+            if action.replaces:
+                faults.append(document.fault(
+                    ('actions', action_id, 'replaces'), f"action '{action_id}' replaces "
+                    f"'{action.replaces}': only an edit of a running flow can replace an action"))
         if len(faults) >= MAX_FAULTS or limit.left < 0:
             faults.append(document.fault(('actions', action_id), 'the rest is not checked'))
             break

@@ -53,8 +53,8 @@ class FlowSpec(StrictModel):
     schedule: Optional[ScheduleSpec] = Field(
         default=None, description='When the flow starts; without it, at once.')
     steering: bool = Field(
-        default=False, description='The planner gets the completed actions and may answer with '
-        'an edit.')
+        default=False, description='The planner is told which actions have ended and how, and may '
+        'answer with an edit.')
     deadline: float = seconds(
         0.0, 'Seconds from its start; actions that have not ended by then fail. 0: no limit.')
     dialogue: DialogueSpec = DialogueSpec()

@@ -5,7 +5,7 @@
 Asks a planner until it gives a usable answer; used for new flows and edits of running flows.
 
 If the planner can't be reached, it is asked again after a growing delay; if its answer is refused,
-at once, with the errors.
+at once, with the errors. An unexpected error ends the question, as a planner that gives up does.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import logging
 from typing import Any, Protocol
 
 from ..run.flow_run import FlowRun
@@ -29,6 +30,7 @@ MAX_ANSWER = 256 * 1024
 """Maximum length of an answer, in characters."""
 MAX_TOLD = 50
 """Maximum number of an answer's errors that are sent to the planner."""
+_LOG = logging.getLogger('action_lifecycle')
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class PlanService(Protocol):
     def ask_edit(
         self, run: FlowRun, completed: Sequence[str], errors: Sequence[str], reply: Reply
     ) -> Handle:
-        """Report completed actions and ask for an edit; an empty answer means no change."""
+        """Report ended actions and ask for an edit; an empty answer means no change."""
 
 
 class Asker(ABC):
@@ -61,7 +63,7 @@ class Asker(ABC):
     One question to a planner.
 
     `tries`: number of answers; `failures`: number of consecutive calls that failed to reach the
-    planner; `errors`: those of the last answer.
+    planner; `errors`: those of the last answer, `answer`. `progress`: as a string, for people.
     """
 
     wanted = ''
@@ -71,8 +73,13 @@ class Asker(ABC):
         self.tries = 0
         self.failures = 0
         self.errors: list[str] = []
+        self.answer = ''
+        self.progress = ''
         self._clock = clock
         self._under_way: Handle | None = None
+        self._limit: Handle | None = None
+        self._judging = False
+        self._late = False
         self._over = False
 
     @abstractmethod
@@ -88,19 +95,41 @@ class Asker(ABC):
         """End the question without a usable answer."""
 
     @abstractmethod
-    def report(self, text: str) -> None:
-        """Report the progress as a string."""
+    def report(self) -> None:
+        """Report that `progress` has changed."""
 
     def note(self, event: str, *, cause: str = '', **data: Any) -> bool:
         """Record a step; returns whether to continue."""
         return True
 
+    def limit(self, seconds: float) -> None:
+        """
+        End the question after this time (s), with all its tries.
+
+        An answer that came in time is still judged, but the planner is not asked again.
+        """
+        def late() -> None:
+            self._late = True
+            if not self._judging:
+                self.give_up(f'no usable {self.wanted} within {seconds:g} s'
+                             + (f'; {self.progress}' if self.tries or self.failures else ''))
+
+        self._limit = self._clock.call_later(seconds, self.unless_over(late))
+
     def ask(self) -> None:
         """Ask the planner, with the errors of its last answer."""
-        if not self._over and self.note('asked'):
-            self.report(f'asking the planner, try {self.tries + 1} of {MAX_TRIES}'
-                        + (f'; the last answer: {self.errors[0]}' if self.errors else ''))
+        self._judging = False
+        self.unless_over(self._ask)()
+
+    def _ask(self) -> None:
+        if self.note('asked'):
+            self._report(f'asking the planner, try {self.tries + 1} of {MAX_TRIES}'
+                         + (f'; the last answer: {self.errors[0]}' if self.errors else ''))
             self._under_way = self.send(self.unless_over(self._heard))
+
+    def _report(self, text: str) -> None:
+        self.progress = text
+        self.report()
 
     def _heard(self, reply: PlanReply) -> None:
         if reply.unreachable:
@@ -112,25 +141,36 @@ class Asker(ABC):
                              f'{reply.unreachable}')
                 return
             delay = back_off(self.failures, FIRST_DELAY, LONGEST_DELAY)
-            self.report(f'{reply.unreachable}; asking again in {delay:g} s')
+            self._report(f'{reply.unreachable}; asking again in {delay:g} s')
             self._under_way = self._clock.call_later(delay, self.unless_over(self.ask))
             return
         self.tries += 1
         self.failures = 0
+        self.answer = reply.answer
+        self._judging = True
         fault = '' if reply.accepted else reply.message[:1000] or \
             f'the planner gave no {self.wanted}'
         if len(reply.answer) > MAX_ANSWER:
             fault = f'the answer is longer than {MAX_ANSWER} characters'
+            self.answer = ''
         if not fault:
             if self.note('answered', answer=reply.answer):
                 self.judge(reply.answer)
-        elif self.note('declined', cause=fault):
-            self.wrong([fault])
+        else:
+            self._refused('declined', [fault])
 
     def wrong(self, errors: list[str]) -> None:
-        """Ask again with the errors, or give up after `MAX_TRIES` answers."""
-        self.errors = [error[:1000] for error in errors[:MAX_TOLD]]
-        if self.tries >= MAX_TRIES:
+        """Record that an answer is refused; then ask again, or give up."""
+        self._refused('refused', errors)
+
+    def _refused(self, event: str, errors: list[str]) -> None:
+        self.errors = [error[:1000] for error in errors[:MAX_TOLD]] or ['it is refused']
+        if self.note(event, cause=self.errors[0]):
+            self.ask_again()
+
+    def ask_again(self) -> None:
+        """Ask with the errors; give up after `MAX_TRIES` answers, or if it is too late."""
+        if self.tries >= MAX_TRIES or self._late:
             self.give_up(f'no usable {self.wanted} after {self.tries} answers; errors of the last '
                          'one:\n' + '\n'.join(self.errors))
         else:
@@ -139,12 +179,23 @@ class Asker(ABC):
     def drop(self) -> None:
         """Cancel the current call and ignore all later callbacks."""
         self._over = True
-        if self._under_way is not None:
-            self._under_way.cancel()
+        for handle in self._under_way, self._limit:
+            if handle is not None:
+                handle.cancel()
 
     def unless_over(self, callback: Callable[..., None]) -> Callable[..., None]:
-        """Wrap a callback so that it does nothing once the question is dropped."""
+        """
+        Wrap a callback so that it does nothing once the question is dropped.
+
+        If the callback raises an exception, the question is given up.
+        """
         def called(*arguments: Any) -> None:
-            if not self._over:
+            if self._over:
+                return
+            try:
                 callback(*arguments)
+            except Exception as error:
+                _LOG.exception('a question to the planner is given up')
+                if not self._over:
+                    self.give_up(f'internal error: {type(error).__name__}: {error}')
         return called

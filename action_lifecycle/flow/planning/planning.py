@@ -117,7 +117,7 @@ class Planner:
         elif row.event == 'answered':
             request.judge(request.answer)
         else:
-            request.ask()
+            request.ask_again()
 
     def _set_aside(self, row: Row, reason: str) -> None:
         _LOG.error("request '%s' is set aside: row %d of the journal: %s. No flow is made for it "
@@ -141,7 +141,6 @@ class _Request(Asker):
         super().__init__(planner.recorder.clock)
         self.planner = planner
         self.order = order
-        self.answer = ''  #: the last answer before a restart
 
     def append(self, event: str, *, final: bool = False, cause: str = '', **data: Any) -> None:
         """Journal a step; each row has the full state of the request."""
@@ -161,8 +160,8 @@ class _Request(Asker):
             return False
         return True
 
-    def report(self, text: str) -> None:
-        self.planner.told(self.order, text)
+    def report(self) -> None:
+        self.planner.told(self.order, self.progress)
 
     def send(self, reply: Reply) -> Handle:
         return self.planner.service.ask(self.order.request, self.errors, reply)

@@ -54,8 +54,8 @@ class RecipeMaker(Extension):
         self._making.add(run.flow_id)
         recipe = Recipe.of(
             run.recipe, run.flow_id, run.flow,
-            [run.runners[name].action.fragment for name in run.flow.actions], run.origin,
-            self._wall_time())
+            [run.runners[name].action.fragment for name in run.flow.actions
+             if name not in run.replaced], run.origin, self._wall_time())
         self._apart(lambda: write_recipe(self.folder, recipe),
                     lambda recipe, error: self._written(run, recipe, error))
         return True
@@ -95,13 +95,17 @@ class RecipeMaker(Extension):
 
 def _why_not(run: FlowRun) -> str:
     """Return why a run is not fully verified; '' if it is."""
+    actions = [action for action in run.actions if action.action_id not in run.replaced]
     missing = [
         f"'{action.action_id}' {action.outcome.value if action.outcome else 'has not ended'}"
-        for action in run.actions if action.outcome is not ActionOutcome.SUCCEEDED]
+        for action in actions if action.outcome is not ActionOutcome.SUCCEEDED]
     missing += [
-        f"'{action.action_id}' has no evidence" for action in run.actions
+        f"'{action.action_id}' followed '{name}', which was replaced later"
+        for action in actions for name in action.spec.after if name in run.replaced]
+    missing += [
+        f"'{action.action_id}' has no evidence" for action in actions
         if action.outcome is ActionOutcome.SUCCEEDED and not (
             action.passed_completed and action.evidence)]
-    missing += [f"'{action.action_id}' contributed nothing" for action in run.actions
+    missing += [f"'{action.action_id}' contributed nothing" for action in actions
                 if action.outcome is ActionOutcome.SUCCEEDED and not action.fragment]
     return 'not verified as a whole: ' + ', '.join(missing) if missing else ''

@@ -64,6 +64,7 @@ class Restored:
             self.run.canceled_actions[row.data['action']] = row.actor, row.cause
         elif row.event in ('steering_asked', 'steering_answered'):
             self.run.asked = list(row.data['completed']) if row.event == 'steering_asked' else []
+            self.run.told.update(row.data['completed'], row.data.get('skipped', ()))
         elif row.kind == 'note':
             self._flows.operator.read_back(row)
 
@@ -86,6 +87,8 @@ class Restored:
         self._last[row.action_id] = row
         if row.final:  # a cancel does not apply to a later attempt
             self.run.canceled_actions.pop(row.action_id, None)
+        if row.event == 'reassign':
+            self.run.told.discard(row.action_id)
         if row.event in ATTEMPT_EVENTS:
             self._began[row.action_id] = row
 
@@ -115,6 +118,8 @@ class Restored:
                 run.runners[name].cancel(actor, reason)
         if run.canceled_by is not None:
             flows.dispatcher.cancel_all(run)
+        elif run.ending is not None:
+            flows.dispatcher.end_waiting(run)
 
     def leave(self) -> None:
         """Stop the resumed actions and drop the flow, to set it aside."""

@@ -32,8 +32,8 @@ class ConstellationAgentStatus(Enum):
 
     START = 'START'  #: its dependencies are checked and sorted
     CONTINUE = 'CONTINUE'  #: its actions run; ended actions are processed in batches
-    FINISH = 'FINISH'  #: all actions have succeeded
-    FAIL = 'FAIL'  #: it could not be started, or an action did not succeed
+    FINISH = 'FINISH'  #: all actions that were not replaced have succeeded
+    FAIL = 'FAIL'  #: it could not be started, or did not succeed
 
 
 class ConstellationAgentState(ABC):
@@ -142,8 +142,7 @@ class ContinueConstellationAgentState(ConstellationAgentState):
             context.cancel(agent, 'orchestrator', agent.broken)
             return
         if finished:
-            good = agent.outcomes['succeeded'] == len(agent.runners) and not agent.broken
-            agent.status = (ConstellationAgentStatus.FINISH if good
+            agent.status = (ConstellationAgentStatus.FINISH if agent.is_good()
                             else ConstellationAgentStatus.FAIL).value
 
 
@@ -157,13 +156,13 @@ class _FinalState(ConstellationAgentState):
 
 @ConstellationAgentStateManager.register
 class FinishConstellationAgentState(_FinalState):
-    """All actions have succeeded."""
+    """All actions that were not replaced have succeeded, or an edit has finished the flow."""
 
     status = ConstellationAgentStatus.FINISH
 
 
 @ConstellationAgentStateManager.register
 class FailConstellationAgentState(_FinalState):
-    """The flow could not be started, or an action has not succeeded."""
+    """The flow could not be started, an action has not succeeded, or an edit has failed it."""
 
     status = ConstellationAgentStatus.FAIL

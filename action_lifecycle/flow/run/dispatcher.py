@@ -19,12 +19,12 @@ from ...documents.errors import LifecycleError
 from ...lifecycle.ports import LifecycleClock, World
 from ...lifecycle.running.runner import ActionRunner
 from ...lifecycle.spec import WhenSpec
-from ...lifecycle.states import ErrorCode
+from ...lifecycle.states import ActionOutcome, ErrorCode
 
 AT_ONCE = 10
 """Maximum number of actions started before other callbacks run."""
-CANCELED_AT_ONCE = 100
-"""Maximum number of actions canceled before other callbacks run."""
+ENDED_AT_ONCE = 100
+"""Maximum number of waiting actions ended before other callbacks run."""
 
 
 class Dispatcher:
@@ -57,6 +57,13 @@ class Dispatcher:
         """Withdraw the claim of an action, so that it does not start."""
         self.scheduler.withdraw(run.flow_id, name)
         self._drop(run, name)
+
+    def withdraw_all(self, run: FlowRun) -> None:
+        """Withdraw the claims of a flow; `claim` its ready actions again later."""
+        claims = [name for flow_id, name in [*self.scheduler.claims, *self._judging]
+                  if flow_id == run.flow_id]
+        for name in claims:
+            self.withdraw(run, name)
 
     def resume(self, run: FlowRun, name: str) -> None:
         """Give resources to an action that had started before a restart."""
@@ -93,19 +100,21 @@ class Dispatcher:
         self, run: FlowRun, ready: list[str], skipped: list[tuple[str, str]]
     ) -> None:
         """Claim resources for ready actions; end the actions that are skipped."""
+        if not any(extension.keeps_held(run) for extension in self._extensions):
+            skipped = [*skipped, *run.dependencies.give_up()]
         for name, blamed in skipped:
-            outcome = run.dependencies.outcomes[blamed]
+            outcome = run.dependencies.outcomes.get(blamed, ActionOutcome.SKIPPED)
             self.withdraw(run, name)
-            if run.canceled_by is not None:
-                run.runners[name].cancel(*run.canceled_by)
+            if run.starts_nothing:
+                self._end_waiting(run, name)
             else:
                 run.runners[name].skip('scheduler', f"'{blamed}' {outcome.value}")
-        if run.canceled_by is None:
+        if not run.starts_nothing:
             self.claim(run, ready)
             return
         for name in ready:
             if run.progress(name) == 'waiting':
-                run.runners[name].cancel(*run.canceled_by)
+                self._end_waiting(run, name)
 
     def cancel(self, run: FlowRun, actor: str, reason: str) -> None:
         """Journal that a flow is canceled and cancel its actions that have not ended."""
@@ -122,24 +131,35 @@ class Dispatcher:
         assert run.canceled_by is not None
         for name in list(run.at_work):
             run.runners[name].cancel(*run.canceled_by)
-        waiting = [name for name in run.runners if name not in run.dependencies.outcomes]
+        self.end_waiting(run)
+
+    def end_waiting(self, run: FlowRun) -> None:
+        """End all actions that have not started, of a flow that starts nothing more."""
+        waiting = [name for name in run.runners
+                   if name not in run.dependencies.outcomes and name not in run.at_work]
         for name in waiting:
             self.withdraw(run, name)
-        self._cancel_some(run, waiting[::-1])
+        self._end_some(run, waiting[::-1])
 
-    def _cancel_some(self, run: FlowRun, names: list[str]) -> None:
-        assert run.canceled_by is not None
-        for name in names[:CANCELED_AT_ONCE]:
+    def _end_some(self, run: FlowRun, names: list[str]) -> None:
+        for name in names[:ENDED_AT_ONCE]:
             if name in run.runners and name not in run.at_work:
-                run.runners[name].cancel(*run.canceled_by)
-        if names[CANCELED_AT_ONCE:]:
-            self._recorder.call_soon(lambda: self._cancel_some(run, names[CANCELED_AT_ONCE:]))
+                self._end_waiting(run, name)
+        if names[ENDED_AT_ONCE:]:
+            self._recorder.call_soon(lambda: self._end_some(run, names[ENDED_AT_ONCE:]))
+
+    def _end_waiting(self, run: FlowRun, name: str) -> None:
+        """End an action of a flow that is canceled, or that an edit ends."""
+        if run.canceled_by is not None:
+            run.runners[name].cancel(*run.canceled_by)
+        elif run.ending is not None:
+            run.runners[name].skip(run.ending.author, run.ending.reason)
 
     def claim(self, run: FlowRun, names: list[str]) -> None:
         """Claim resources for actions that the extensions permit to start."""
         for name in names:
-            if run.progress(name) != 'waiting':
-                continue  # started before a restart
+            if run.starts_nothing or run.progress(name) != 'waiting':
+                continue  # else started before a restart
             if all(extension.may_start(run, name) for extension in self._extensions):
                 self.claim_one(run, name)
 

@@ -30,6 +30,10 @@ class Extension:
         """Return whether the flow must not end yet; call `FlowRunner.advance_soon` when it may."""
         return False
 
+    def keeps_held(self, run: FlowRun) -> bool:
+        """Return whether actions that can't start are not skipped yet; see `Dependencies.held`."""
+        return False
+
     def canceled(self, run: FlowRun) -> None:
         """Handle the cancel of a flow, before its actions are canceled."""
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 import datetime
 import heapq
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..files.edit import StagedEdit
 from ..files.flow import Flow
@@ -65,6 +65,14 @@ class Runners(Mapping[str, ActionRunner]):
         self._made.pop(name, None)
 
 
+class Ending(NamedTuple):
+    """The order of an edit to end a flow; `verb`: finish or fail."""
+
+    verb: str
+    reason: str
+    author: str
+
+
 class FlowRun:
     """
     A flow that runs or has ended.
@@ -97,11 +105,15 @@ class FlowRun:
         self.completions: list[ActionRunner] = []  #: ended actions that are not processed yet
         self.at_work: set[str] = set()
         self.ready_at: dict[str, float] = {}  #: ROS time (s) at which an action became ready
-        self.asked: list[str] = []  #: completed actions to report to the planner
+        self.asked: list[str] = []  #: ended actions to report to the planner
+        self.told: set[str] = set()  #: ended actions that need not be reported
+        self.planning = ''  #: what the planner is asked; '' if it is not
         self.outcomes: Counter[str] = Counter()
         self.canceled_by: tuple[str, str] | None = None
         self.canceled_actions: dict[str, tuple[str, str]] = {}
         self.edits: list[dict[str, Any]] = []  #: `seq`, `author` and `names` of each edit
+        self.replaced: dict[str, str] = {}  #: the replacement of each replaced action
+        self.ending: Ending | None = None
         self.broken = ''  #: why the flow can't continue
         self.started_at = 0.0
         self.summary: dict[str, Any] = {}
@@ -128,6 +140,36 @@ class FlowRun:
     def done(self) -> int:
         """Return the number of ended actions."""
         return sum(self.outcomes.values())
+
+    @property
+    def starts_nothing(self) -> bool:
+        """Return whether no more action starts: the flow is canceled, or an edit ends it."""
+        return self.canceled_by is not None or self.ending is not None
+
+    def tally(self) -> Counter[str]:
+        """Return the numbers of actions by outcome, without the replaced ones."""
+        return self.outcomes - Counter(
+            self.dependencies.outcomes[name].value for name in self.replaced)
+
+    def is_good(self) -> bool:
+        """Return whether a flow whose actions have all ended has succeeded."""
+        if self.broken or self.ending is not None and self.ending.verb == 'fail':
+            return False
+        tally = self.tally()
+        good = tally['succeeded'] + (tally['skipped'] if self.ending is not None else 0)
+        return good == len(self.runners) - len(self.replaced)
+
+    def stand_in(self, name: str) -> str:
+        """Return the replacement of an action, its replacement, and so on; else its name."""
+        while name in self.replaced:
+            name = self.replaced[name]
+        return name
+
+    def result_of(self, name: str) -> Action:
+        """Return the action whose result counts as that of `name`: its last ended replacement."""
+        while self.dependencies.outcomes.get(self.replaced.get(name, '')) is not None:
+            name = self.replaced[name]
+        return self.runners[name].action
 
     @property
     def actions(self) -> list[Action]:
@@ -160,7 +202,7 @@ class FlowRun:
             after = {name: after[name] for name in topological_order(after)}
             self.stages.fire('sorted')
         if not self.dependencies.dag.after:
-            self.dependencies = Dependencies(after)
+            self.dependencies = Dependencies(after, hold=self.flow.steering)
 
     def apply_edit(self, staged: StagedEdit, seq: int, author: str) -> None:
         """Apply an edit that is journaled in row `seq`."""
@@ -168,6 +210,13 @@ class FlowRun:
         for name in staged.changes:
             self.runners.renew(name)
         self.edits.append({'seq': seq, 'author': author, 'names': sorted(staged.changes)})
+        self.replaced = {old: new for old, new in self.replaced.items()
+                         if new not in staged.changes}
+        self.replaced.update({
+            self.flow.actions[name].replaces: name for name, source in staged.changes.items()
+            if source is not None and self.flow.actions[name].replaces})
+        if staged.end is not None:
+            self.ending = Ending(*staged.end, author)
 
     def reset_stages(self) -> None:
         """Return to the first stage."""
@@ -205,8 +254,8 @@ class FlowRun:
             if self.state == 'START':
                 return 'created'
             return 'executing' if self.at_work or self.outcomes else 'ready'
-        if self.outcomes['canceled']:
-            return 'cancelled'
         if self.state == 'FINISH':
             return 'completed'
+        if self.tally()['canceled']:
+            return 'cancelled'
         return 'partially_failed' if self.outcomes['succeeded'] else 'failed'

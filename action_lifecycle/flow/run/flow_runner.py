@@ -148,7 +148,7 @@ class FlowRunner:
             for key in self.dispatcher.scheduler.waiting_for(held):
                 self.dispatcher.warn_if_locked(*key)
                 self.flow_changed(self.runs[key[0]])
-        if run.canceled_by is None and any(
+        if not run.starts_nothing and any(
                 extension.assign_again(run, runner) for extension in self.extensions):
             self.dispatcher.dispatch()
             return
@@ -161,10 +161,10 @@ class FlowRunner:
         """Start a ready action that an extension has delayed."""
         run = self.runs[flow_id]
         if not run.ended and run.dependencies.is_ready(action_id):
-            self.dispatcher.claim_one(run, action_id)
+            self.dispatcher.claim(run, [action_id])
             self.dispatcher.dispatch()
 
     def release(self, run: FlowRun) -> None:
-        """Start all ready actions of a flow that an extension has delayed."""
-        self.dispatcher.claim(run, run.dependencies.ready())
+        """Start all ready actions of a flow that an extension has delayed; skip the held ones."""
+        self.dispatcher.follow_up(run, run.dependencies.ready(), [])
         self.advance_soon(run)

@@ -55,7 +55,7 @@ def fetch_seen(
     Calls `found` with `facts` and `results`, or `failed` if a fact is unknown.
     """
     late = [text for _, text in run.flow.late[action.action_id]]
-    results = {name: result_of(run.runners[name].action) for name in sorted({
+    results = {name: result_of(run.result_of(name)) for name in sorted({
         name for text in late for name, _ in parts_read(text, 'results')})}
     facts = sorted({name for text in late for name, _ in parts_read(text, 'facts')})
     if not facts:
@@ -110,7 +110,7 @@ class Judgment:
         try:
             condition = str(render(when.condition, {
                 **spec.parameters, 'results': {
-                    name: result_of(self._run.runners[name].action)
+                    name: result_of(self._run.result_of(name))
                     for name, _ in parts_read(when.condition, 'results')}}))
         except TemplateError as error:
             self._failed(ErrorCode.REQUIRE_UNKNOWN, f"after '{needed}': {error}")

@@ -28,7 +28,8 @@ def summary_of(run: FlowRun, now: float) -> dict[str, Any]:
         'unverified': sum(action.outcome is ActionOutcome.SUCCEEDED
                           and not (action.passed_completed and action.evidence)
                           for action in actions),
-        'edits': len(run.edits),
+        'edits': len(run.edits), 'replaced': len(run.replaced),
+        **({} if run.ending is None else {'ended_by': run.ending._asdict()}),
         'duration': now - run.started_at,
         'metrics': asdict(FlowMetrics.of(actions)), **run.notes,
     }
@@ -38,14 +39,17 @@ def why_failed(run: FlowRun) -> tuple[ErrorCode, str]:
     """Return error code and message of a flow that ends in FAIL."""
     if run.broken:
         return run.error_code or ErrorCode.INTERNAL, run.broken
+    tally = run.tally()
+    code = ErrorCode.FLOW_PARTIALLY_FAILED if tally['succeeded'] else ErrorCode.FLOW_FAILED
+    if run.ending is not None and run.ending.verb == 'fail' and run.canceled_by is None:
+        return code, run.ending.reason
     failed = [action for action in run.actions if action.error_msg
-              and action.outcome in (ActionOutcome.FAILED, ActionOutcome.CANCELED)]
+              and action.outcome in (ActionOutcome.FAILED, ActionOutcome.CANCELED)
+              and action.action_id not in run.replaced]
     words = '; '.join(
         f'{action.action_id}: {action.error_msg[:MAX_LENGTH]}' for action in failed[:MAX_ERRORS])
     if len(failed) > MAX_ERRORS:
         words += f'; and {len(failed) - MAX_ERRORS} more'
-    if run.outcomes['canceled']:
+    if tally['canceled']:
         return ErrorCode.CANCELED, words or 'canceled'
-    code = ErrorCode.FLOW_PARTIALLY_FAILED if run.outcomes['succeeded'] \
-        else ErrorCode.FLOW_FAILED
     return code, words or 'no action succeeded'

@@ -40,13 +40,21 @@ def _meets(outcome: ActionOutcome, kind: Kind) -> bool:
 
 
 class Dependencies:
-    """Counts the open dependencies of each action."""
+    """
+    Counts the open dependencies of each action.
 
-    def __init__(self, after: Mapping[str, After]) -> None:
+    An action with a dependency that can't be met any more will never start. With `hold` it is kept
+    in `held` instead, with the action that is the cause, until `give_up` or until its dependencies
+    change.
+    """
+
+    def __init__(self, after: Mapping[str, After], hold: bool = False) -> None:
+        self._hold = hold
         self.dag: Dag[Kind] = Dag(after)
         self.outcomes: dict[str, ActionOutcome] = {}
         self._waiting = {name: len(needs) for name, needs in after.items()}
         self._doomed: set[str] = set()  #: actions that will never start
+        self.held: dict[str, str] = {}
 
     def ready(self) -> list[str]:
         """Return the actions without open dependencies that have not ended."""
@@ -79,9 +87,39 @@ class Dependencies:
                 if self._waiting[dependent] == 0:
                     ready.append(dependent)
             else:
-                self._doomed.add(dependent)
-                skipped.append((dependent, name))
+                skipped += self._never(dependent, name)
         return ready, skipped
+
+    def _never(self, name: str, blamed: str) -> list[tuple[str, str]]:
+        if self._hold:
+            self.held.setdefault(name, blamed)
+            return []
+        self._doomed.add(name)
+        return [(name, blamed)]
+
+    def stranded(self) -> list[tuple[str, str]]:
+        """
+        Return the held actions, each with the cause.
+
+        They are followed by the actions that can't start once these are skipped.
+        """
+        found = {name: blamed for name, blamed in self.held.items() if name not in self.outcomes}
+        front = list(found)
+        for name in front:  # grows
+            for dependent in self.dag.dependents[name]:
+                if dependent not in found and dependent not in self.outcomes \
+                        and dependent not in self._doomed and not _meets(
+                            ActionOutcome.SKIPPED, self.dag.after[dependent][name]):
+                    found[dependent] = name
+                    front.append(dependent)
+        return list(found.items())
+
+    def give_up(self) -> list[tuple[str, str]]:
+        """Return the `stranded` actions, which will never start from now on."""
+        stranded = self.stranded() if self.held else []
+        self._doomed.update(name for name, _ in stranded)
+        self.held = {}
+        return stranded
 
     def change(self, changes: Changes[Kind]) -> tuple[list[str], list[tuple[str, str]]]:
         """
@@ -93,6 +131,7 @@ class Dependencies:
         ready: list[str] = []
         skipped: list[tuple[str, str]] = []
         for name, needs in changes.items():
+            self.held.pop(name, None)
             if needs is None:
                 self._waiting.pop(name, None)
                 continue
@@ -103,8 +142,7 @@ class Dependencies:
             blamed = [needed for needed, outcome in ended.items()
                       if not _meets(outcome, needs[needed])]
             if blamed:
-                self._doomed.add(name)
-                skipped.append((name, blamed[0]))
+                skipped += self._never(name, blamed[0])
             elif not self._waiting[name]:
                 ready.append(name)
         return ready, skipped

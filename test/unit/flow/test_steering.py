@@ -21,7 +21,9 @@ FLOW = (f'flow: f\nsteering: true\nactions:\n  a: {{{MOTION}}}\n  b: {{{MOTION}}
 
 
 class Planner:
-    """Answers as told, one second after it was asked."""
+    """Answers as told, `delay` seconds after it was asked."""
+
+    delay = 1.0
 
     def __init__(self, clock: Clock, *answers: PlanReply) -> None:
         self.clock = clock
@@ -34,7 +36,7 @@ class Planner:
     ) -> _Later:
         self.asked.append((sorted(completed), errors))
         said = self.answers.pop(0) if self.answers else PlanReply(True)
-        return self.clock.call_later(1.0, lambda: answer(said))
+        return self.clock.call_later(self.delay, lambda: answer(said))
 
 
 def steered(start: Start, clock: Clock, *answers: PlanReply) -> tuple[Process, Planner]:

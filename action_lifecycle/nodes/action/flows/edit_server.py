@@ -43,6 +43,9 @@ class EditServer:
             await self._check.check(flow)
         except LifecycleError as refused:
             error = refused
+        except Exception as unexpected:  # who edits must get an answer
+            self._node.log_exception('edit_flow')
+            error = LifecycleError(f'internal error: {unexpected!r}')
         self._node.guarded(done)(error)
 
     async def _edit(self, request: Any, response: Any) -> Any:
