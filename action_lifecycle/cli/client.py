@@ -156,15 +156,20 @@ class Client:
         return sent.result()
 
     def history(self, node: str, flow_id: str, action_id: str = '') -> Iterator[Any]:
-        """Yield the state changes in a node's journal, oldest first; an empty id matches all."""
+        """
+        Yield the changes in a node's journal, oldest first; an empty id matches all.
+
+        They are ActionStateChange and, without `action_id`, FlowChange.
+        """
         after = 0
         while True:
             page = accepted(self.call(GetHistory, f'{node}/get_history', GetHistory.Request(
                 flow_id=flow_id, action_id=action_id, after_seq=after, limit=PAGE)))
-            yield from page.changes
+            changes = sorted([*page.changes, *page.flow_changes], key=lambda change: change.seq)
+            yield from changes
             if not page.more:
                 return
-            after = page.changes[-1].seq
+            after = changes[-1].seq
 
     def latched(self, message: type, name: str) -> Any:
         """Return the current message of a latched topic."""

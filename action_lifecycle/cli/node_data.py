@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from action_lifecycle_msgs.msg import (
     ActionStateChange,
     ActionStatus,
+    FlowChange,
     FlowStatus,
     Job,
     LedgerSync,
@@ -83,6 +85,15 @@ def change_data(change: ActionStateChange) -> dict[str, Any]:
             'from': change.from_state, 'to': change.to_state, 'outcome': change.outcome,
             'error_code': _code(change.error_code), 'cause': change.cause,
             'actor': change.actor}
+
+
+def flow_change_data(change: FlowChange) -> dict[str, Any]:
+    """Return a FlowChange as plain data."""
+    return {'seq': change.seq, 'time': to_seconds(change.stamp), 'flow_id': change.flow_id,
+            'action_id': change.action_id, 'event': change.event, 'from': change.from_state,
+            'to': change.to_state, 'stage': change.stage, 'error_code': _code(change.error_code),
+            'cause': change.cause, 'actor': change.actor,
+            'data': json.loads(change.data_json or '{}')}
 
 
 def question_data(asker: str, request: OperatorRequest, left: float | None) -> dict[str, Any]:

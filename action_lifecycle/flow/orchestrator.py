@@ -14,11 +14,13 @@ from .edits.editing import Editor
 from .files.flow import Flow
 from .planning.steering import Steering
 from .restart.restore import restore_flows
+from .run.dispatcher import reason_of
 from .run.flow_run import FlowRun
 from .run.flow_runner import FlowRunner
 from .run.summary import why_failed
 from ..documents.errors import LifecycleError, TransitionNotAllowed
 from ..lifecycle.action import Action
+from ..lifecycle.states import ErrorCode
 
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 
@@ -63,23 +65,34 @@ class Orchestrator(FlowRunner):
         self, flow: Flow, flow_id: str, *, priority: int = 0, actor: str = '',
         recipe: str = '', origin: Mapping[str, Any] | None = None,
     ) -> FlowRun:
-        """Journal a flow and start it; if it raises JournalError, nothing was started."""
+        """
+        Journal a flow and start it; if it raises JournalError, nothing was started.
+
+        A flow that can't be started, for whatever error, ends in FAIL.
+        """
         run = self.new_run(flow.copy(), flow_id, priority, recipe, origin)
         run.started_at = self.clock.now()
         self.handle(run)
-        run.machine.fire(run.status, actor=actor, final=run.broken != '', cause=run.broken, flow={
-            'name': flow.name, 'text': flow.text, 'file': flow.document.name,
-            'parameters': flow.parameters, 'priority': priority, 'recipe': recipe,
-            'origin': run.origin})
+        why = {'error_code': run.error_code.name} if run.broken else {}
+        run.machine.fire(
+            run.status, actor=actor, final=run.broken != '', cause=run.broken, **why, flow={
+                'name': flow.name, 'text': flow.text, 'file': flow.document.name,
+                'parameters': flow.parameters, 'priority': priority, 'recipe': recipe,
+                'origin': run.origin})
         self.runs[flow_id] = run
         if run.ended:
             run.error_code, run.error_msg = why_failed(run)
+            self.dispatcher.tell_extensions('flow_ended', run)
             self.flow_changed(run)
-        else:
+            return run
+        try:
             self.open(run)
             self.begin(run)
-            self.flow_changed(run)
-            self.dispatcher.dispatch()
+        except Exception as error:
+            self.log.exception('flow %s can not start', flow_id)
+            self.dispatcher.fail(run, ErrorCode.INTERNAL, reason_of(error))
+        self.flow_changed(run)
+        self.dispatcher.dispatch()
         return run
 
     def cancel(self, flow_id: str, actor: str, reason: str) -> None:

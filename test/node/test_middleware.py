@@ -17,7 +17,8 @@ from .test_flow_on_cell import finish, flow_file
 TOPICS = {  # every topic that the nodes publish
     'action_lifecycle_node': (
         'action_lifecycle/state_changes', 'action_lifecycle/actions', 'action_lifecycle/flow',
-        'action_lifecycle/operator_requests', 'action_lifecycle/safety', 'diagnostics'),
+        'action_lifecycle/flow_changes', 'action_lifecycle/operator_requests',
+        'action_lifecycle/safety', 'diagnostics'),
     'world_model_bridge': ('world_model_bridge/facts', 'world_model_bridge/safety'),
     'ledger': ('ledger/sync',)}
 

@@ -238,7 +238,8 @@ class _Following:
     def fetch(self) -> list[Any]:
         """Fetch all changes of the flow from the journal, including those not received."""
         try:
-            found = list(self.client.history(NODE, self.flow_id))
+            found = [change for change in self.client.history(NODE, self.flow_id)
+                     if isinstance(change, ActionStateChange)]
         except NotThere:
             return []  # fetched again when the node is back
         for change in found:

@@ -16,6 +16,7 @@ from ..table import arrow, console, date_of, print_json, print_rows
 from ...documents.errors import LifecycleError
 from ...documents.suggestions import nearest
 from ...graphs.packaged import packaged_graph
+from ...journal.flow_rows import event_data, event_text, flow_event, history_of
 from ...journal.projection import Projection
 from ...journal.reader import JournalReader
 from ...journal.row import JournalError
@@ -106,10 +107,13 @@ def show_history(options: argparse.Namespace) -> None:
 def _print_changes(changes: list[dict[str, Any]], *, of_flow: bool) -> None:
     out = console()
     for change in changes:
-        about = f"{change['flow_id']}/{change['action_id']}" if of_flow else change['flow_id']
-        line = (f"{date_of(change['time'])}  #{change['seq']} {about} "
-                f"attempt {change['attempt']}: {change['from']} {arrow()} {change['to']}"
+        line = f"{date_of(change['time'])}  #{change['seq']} {change['flow_id']}"
+        if 'attempt' in change:
+            line += (f"/{change['action_id']}" if of_flow else '') + (
+                f" attempt {change['attempt']}: {change['from']} {arrow()} {change['to']}"
                 + (f" ({change['outcome']})" if change['outcome'] else ''))
+        else:
+            line += ' ' + event_text(change, arrow())
         why = _why(change['cause'], change['actor'])
         out.print(Text(line + (f'   {printable(why)}' if why else '')), soft_wrap=True)
 
@@ -144,24 +148,35 @@ def _known(options: argparse.Namespace, flow_id: str) -> set[tuple[str, str]]:
 def _changes(
     options: argparse.Namespace, flow_id: str, action_id: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield the changes, oldest first; an empty id matches all flows or all actions."""
+    """
+    Yield the changes, oldest first; an empty id matches all flows or all actions.
+
+    Without an action id, the changes of flows are among them; they have no `attempt`.
+    """
     if options.journal:
-        for row in _reader(options.journal).rows(
-                flow_id=flow_id or None, action_id=action_id or None, kind='transition'):
-            code = row.data.get('error_code', '')
-            yield {
-                'seq': row.seq, 'time': row.ros_time or row.wall_time, 'flow_id': row.flow_id,
-                'action_id': row.action_id, 'attempt': row.attempt, 'event': row.event,
-                'from': row.from_state, 'to': row.to_state,
-                'outcome': row.data.get('outcome', ''),
-                'error_code': '' if code == 'NONE' else code,
-                'cause': row.cause, 'actor': row.actor}
+        yield from _changes_in(_reader(options.journal), flow_id, action_id)
         return
+    from action_lifecycle_msgs.msg import FlowChange
+
     from ..client import connect
-    from ..node_data import change_data
+    from ..node_data import change_data, flow_change_data
     with connect(options.namespace, options.wait) as client:
         for change in client.history('ledger', flow_id, action_id):
-            yield change_data(change)
+            yield (flow_change_data if isinstance(change, FlowChange) else change_data)(change)
+
+
+def _changes_in(reader: JournalReader, flow_id: str, action_id: str) -> Iterator[dict[str, Any]]:
+    for row in reader.rows(flow_id=flow_id or None, action_id=action_id, kind='transition') \
+            if action_id else history_of(reader, flow_id):
+        if row.kind != 'transition':
+            yield event_data(flow_event(row))
+            continue
+        code = row.data.get('error_code', '')
+        yield {
+            'seq': row.seq, 'time': row.ros_time or row.wall_time, 'flow_id': row.flow_id,
+            'action_id': row.action_id, 'attempt': row.attempt, 'event': row.event,
+            'from': row.from_state, 'to': row.to_state, 'outcome': row.data.get('outcome', ''),
+            'error_code': '' if code == 'NONE' else code, 'cause': row.cause, 'actor': row.actor}
 
 
 def _why(cause: str, actor: str) -> str:

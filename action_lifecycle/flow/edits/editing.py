@@ -10,7 +10,7 @@ from collections.abc import Callable
 from .edit_validation import stage_edit
 from ..files.edit import EditRefused, EditResult, FlowEdit, StagedEdit
 from ..files.flow import Flow
-from ..run.flow_run import FlowRun
+from ..run.flow_run import FlowRun, RECIPE_STAGE
 from ..run.flow_runner import FlowRunner
 from ...documents.errors import LifecycleError
 
@@ -36,6 +36,9 @@ class Editor:
             raise EditRefused.because(
                 edit, f"flow '{flow_id}' is being ended by {run.ending.author}: "
                 f'{run.ending.reason}')
+        if run.stage == RECIPE_STAGE:
+            raise EditRefused.because(
+                edit, f"all actions of flow '{flow_id}' have ended, its recipe is being written")
         return stage_edit(run, edit, base_seq)
 
     def edit(

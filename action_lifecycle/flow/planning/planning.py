@@ -24,6 +24,7 @@ from ..files.loader import CyclicFlow, parse_flow
 from ..run.recorder import JournalRecorder
 from ...documents.errors import DocumentError, LifecycleError
 from ...documents.models import read_back, StrictModel
+from ...journal.flow_rows import PLAN
 from ...journal.row import Entry, Row
 from ...lifecycle.ports import Apart, Handle
 from ...lifecycle.states import ErrorCode
@@ -97,7 +98,7 @@ class Planner:
 
     def restore(self) -> None:
         """Resume the requests that were open when the process ended."""
-        for row, fault in self.recorder.journal.checked_open_rows('plan'):
+        for row, fault in self.recorder.journal.checked_open_rows(PLAN):
             if fault:
                 self._set_aside(row, f'it {fault}')
                 continue
@@ -145,8 +146,8 @@ class _Request(Asker):
     def append(self, event: str, *, final: bool = False, cause: str = '', **data: Any) -> None:
         """Journal a step; each row has the full state of the request."""
         recorder = self.planner.recorder
-        recorder.journal.append(Entry(
-            kind='plan', action_id=self.order.flow_id, event=event, cause=cause[:1000],
+        recorder.append(Entry(
+            kind=PLAN, action_id=self.order.flow_id, event=event, cause=cause[:1000],
             actor=self.order.requester, final=final, ros_time=recorder.clock.now(),
             data={'order': dict(self.order), 'tries': self.tries, 'failures': self.failures,
                   'errors': self.errors, **data}))

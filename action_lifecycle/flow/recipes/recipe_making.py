@@ -14,7 +14,7 @@ from .recipe import Recipe, write_recipe
 from .recipe_file import recipe_path
 from ..orchestrator import Orchestrator
 from ..run.flow_hooks import Extension
-from ..run.flow_run import FlowRun
+from ..run.flow_run import FlowRun, RECIPE_STAGE
 from ...documents.errors import LifecycleError
 from ...journal.row import Entry
 from ...lifecycle.ports import Apart
@@ -25,8 +25,9 @@ class RecipeMaker(Extension):
     """
     Delays the end of a flow with a `recipe` until the recipe is written or can't be.
 
-    `apart` runs the writing in another thread. The recipe is then journaled in a row of kind
-    'recipe', which is synced to the ledger of the fleet.
+    The flow is in the stage flow_recipe_creation meanwhile. `apart` runs the writing in another
+    thread. The recipe is then journaled in a row of kind 'recipe', which is synced to the ledger
+    of the fleet.
     """
 
     def __init__(
@@ -51,6 +52,11 @@ class RecipeMaker(Extension):
         if why:
             self._without(run, why)
             return False
+        if run.stage != RECIPE_STAGE and not self._orchestrator.recorder.until_recorded(
+                f'the stage {RECIPE_STAGE} of flow {run.flow_id}',
+                lambda: run.stages.fire('scheduled'),
+                lambda: self._orchestrator.advance_soon(run)):
+            return True
         self._making.add(run.flow_id)
         recipe = Recipe.of(
             run.recipe, run.flow_id, run.flow,

@@ -13,14 +13,16 @@ from .set_aside import Damage, faults_text, open_flow_ids, SetAside
 from ..edits.edit_validation import replay_edit
 from ..files.edit import parse_edit
 from ..files.loader import parse_flow
-from ..run.flow_run import FlowRun
+from ..run.dispatcher import BROKEN, ORCHESTRATOR
+from ..run.flow_run import FlowRun, JOBS_STAGE
 from ..run.flow_runner import FlowRunner
 from ...documents.errors import LifecycleError
 from ...journal.action_rows import replay
 from ...journal.durability import STEP
+from ...journal.flow_rows import STAGE
 from ...journal.row import Row
 from ...lifecycle.action import ATTEMPT_EVENTS
-from ...lifecycle.states import ActionState
+from ...lifecycle.states import ActionState, ErrorCode
 
 
 class Restored:
@@ -52,14 +54,16 @@ class Restored:
             if row.event == 'edited':
                 self.run.apply_edit(replay_edit(self.run, parse_edit(
                     row.data['edit'], row.data['file']), row.data['names']), row.seq, row.actor)
-            self.run.restore(row.to_state)
-            self.run.entered(row.to_state, row.wall_time)
+            self._take_state(row)
         elif row.kind == 'transition':
             self._transition(row)
         elif row.event == STEP:
             self.run.runners[row.action_id].action.begin_step(row.data)
         elif row.event == 'cancel_flow':
             self.run.canceled_by = row.actor, row.cause
+        elif row.event == BROKEN:
+            self.run.broken = row.cause
+            self.run.error_code = ErrorCode[row.data['error_code']]
         elif row.event == 'cancel_action':
             self.run.canceled_actions[row.data['action']] = row.actor, row.cause
         elif row.event in ('steering_asked', 'steering_answered'):
@@ -78,7 +82,17 @@ class Restored:
         self.run = self._flows.new_run(
             flow, row.flow_id, int(head['priority']), head.get('recipe', ''), head.get('origin'))
         self.run.started_at = self._accepted.ros_time or 0.0
+        self.run.restore('START', head.get('stage', ''))
         self.run.entered('START', self._accepted.wall_time)
+
+    def _take_state(self, row: Row) -> None:
+        assert self._accepted is not None
+        stage = row.data.get('stage', '')
+        if row.to_state != 'START' and 'stage' not in self._accepted.data:
+            stage = stage or JOBS_STAGE  # an earlier version journaled no stages
+        self.run.restore(row.to_state, stage)
+        if row.event != STAGE:
+            self.run.entered(row.to_state, row.wall_time)
 
     def _transition(self, row: Row) -> None:
         action = self.run.runners[row.action_id].action
@@ -118,6 +132,8 @@ class Restored:
                 run.runners[name].cancel(actor, reason)
         if run.canceled_by is not None:
             flows.dispatcher.cancel_all(run)
+        elif run.broken:
+            flows.dispatcher.cancel(run, ORCHESTRATOR, run.broken)
         elif run.ending is not None:
             flows.dispatcher.end_waiting(run)
 

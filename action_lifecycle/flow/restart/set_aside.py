@@ -159,7 +159,7 @@ class SetAside:
             to_state='FAIL', cause=reason, actor=actor, final=True, ros_time=now,
             data={'error_code': ErrorCode.INTERRUPTED.name}))
         flows.recorder.until_recorded(
-            f'the end of flow {flow_id}', lambda: self._journal.append_many(entries),
+            f'the end of flow {flow_id}', lambda: flows.recorder.append(*entries),
             lambda: self.give_up(flow_id, actor, reason))
 
     def _end(self, row: Row, actor: str, reason: str, now: float) -> list[Entry]:

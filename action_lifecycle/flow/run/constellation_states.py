@@ -16,7 +16,7 @@ from enum import Enum
 import logging
 from typing import ClassVar, TypeVar
 
-from .dispatcher import Dispatcher
+from .dispatcher import Dispatcher, reason_of
 from .flow_run import FlowRun
 from ..scheduling.dag import CycleError
 from ...documents.errors import LifecycleError, TransitionNotAllowed
@@ -116,13 +116,15 @@ class StartConstellationAgentState(ConstellationAgentState):
         """Set the status to CONTINUE, or to FAIL if the flow can't run."""
         try:
             agent.schedule()
-        except (LifecycleError, CycleError) as error:
-            agent.broken = str(error)
-            agent.error_code = ErrorCode.FLOW_CYCLE if isinstance(error, CycleError) \
-                else ErrorCode.FLOW_INVALID
-            agent.status = ConstellationAgentStatus.FAIL.value
-        else:
-            agent.status = ConstellationAgentStatus.CONTINUE.value
+        except Exception as error:
+            code, reason = _fault(agent, error)
+            if agent.history:  # an edit has rebuilt it: its actions must end first
+                context.fail(agent, code, reason)
+            else:
+                agent.broken, agent.error_code = reason, code
+                agent.status = ConstellationAgentStatus.FAIL.value
+                return
+        agent.status = ConstellationAgentStatus.CONTINUE.value
 
 
 @ConstellationAgentStateManager.register
@@ -138,12 +140,21 @@ class ContinueConstellationAgentState(ConstellationAgentState):
             finished = context.merge(agent, completed)
         except Exception as error:
             _LOG.exception('flow %s can not go on', agent.flow_id)
-            agent.broken = f'{type(error).__name__}: {error}'
-            context.cancel(agent, 'orchestrator', agent.broken)
-            return
+            context.fail(agent, ErrorCode.INTERNAL, reason_of(error))
+            finished = agent.all_ended
         if finished:
             agent.status = (ConstellationAgentStatus.FINISH if agent.is_good()
                             else ConstellationAgentStatus.FAIL).value
+
+
+def _fault(agent: FlowRun, error: Exception) -> tuple[ErrorCode, str]:
+    """Return code and description of an error in START; logs unexpected ones with a traceback."""
+    if isinstance(error, CycleError):
+        return ErrorCode.FLOW_CYCLE, reason_of(error)
+    if isinstance(error, LifecycleError):
+        return ErrorCode.FLOW_INVALID, reason_of(error)
+    _LOG.exception('flow %s can not start', agent.flow_id)
+    return ErrorCode.INTERNAL, reason_of(error)
 
 
 class _FinalState(ConstellationAgentState):

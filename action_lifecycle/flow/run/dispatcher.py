@@ -14,17 +14,30 @@ from .flow_hooks import Extension
 from .flow_run import FlowRun
 from .recorder import JournalRecorder
 from .start_inputs import Judgment
+from ..scheduling.dag import CycleError
 from ..scheduling.scheduler import AGING, Claim, Scheduler
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import LifecycleClock, World
 from ...lifecycle.running.runner import ActionRunner
 from ...lifecycle.spec import WhenSpec
 from ...lifecycle.states import ActionOutcome, ErrorCode
+from ...lifecycle.text_format import printable
 
 AT_ONCE = 10
 """Maximum number of actions started before other callbacks run."""
 ENDED_AT_ONCE = 100
 """Maximum number of waiting actions ended before other callbacks run."""
+BROKEN, ORCHESTRATOR = 'broken', 'orchestrator'
+"""Event of the note of an error that prevents a flow from continuing, and the actor of it."""
+MAX_REASON = 4000
+"""Maximum length of its cause, in characters."""
+
+
+def reason_of(error: Exception) -> str:
+    """Return an error as a string for a journal row; expected ones without their type."""
+    said = str(error)
+    expected = said and isinstance(error, (LifecycleError, CycleError))
+    return printable(said if expected else f'{type(error).__name__}: {said}', MAX_REASON)
 
 
 class Dispatcher:
@@ -83,9 +96,11 @@ class Dispatcher:
         ready: list[str] = []
         skipped: list[tuple[str, str]] = []
         for runner in completed:
+            assert runner.action.outcome is not None
+            run.outcomes[runner.action.outcome.value] += 1
+        for runner in completed:
             action = runner.action
             assert action.outcome is not None
-            run.outcomes[action.outcome.value] += 1
             more, never = run.dependencies.ended(action.action_id, action.outcome)
             ready += more
             skipped += never
@@ -93,8 +108,8 @@ class Dispatcher:
         for extension in self._extensions:
             extension.completed(run, names)
         self.follow_up(run, ready, skipped)
-        return run.done == len(run.runners) and not run.completions \
-            and not any(extension.is_blocking(run) for extension in self._extensions)
+        return run.all_ended and not any(
+            extension.is_blocking(run) for extension in self._extensions)
 
     def follow_up(
         self, run: FlowRun, ready: list[str], skipped: list[tuple[str, str]]
@@ -122,9 +137,25 @@ class Dispatcher:
             return
         run.canceled_by = actor, reason
         self._recorder.note(run.flow_id, 'cancel_flow', {}, actor, reason)
-        for extension in self._extensions:
-            extension.canceled(run)
+        self.tell_extensions('canceled', run)
         self.cancel_all(run)
+
+    def fail(self, run: FlowRun, code: ErrorCode, reason: str) -> None:
+        """Journal an error that prevents a flow from continuing, and cancel all its actions."""
+        if not run.broken:
+            run.broken, run.error_code = reason, code
+            self._recorder.note(
+                run.flow_id, BROKEN, {'error_code': code.name}, ORCHESTRATOR, run.broken)
+        self.cancel(run, ORCHESTRATOR, run.broken)
+
+    def tell_extensions(self, event: str, run: FlowRun) -> None:
+        """Call a method of all extensions; their exceptions are logged, since it is too late."""
+        for extension in self._extensions:
+            try:
+                getattr(extension, event)(run)
+            except Exception:
+                self._log.exception('flow %s: %s of %s', run.flow_id, event,
+                                    type(extension).__name__)
 
     def cancel_all(self, run: FlowRun) -> None:
         """Cancel all actions of a canceled flow, running actions first."""
@@ -250,9 +281,13 @@ class Dispatcher:
         try:
             waited = self._clock.now() - run.ready_at.get(name, self._clock.now())
             run.runners[name].start(waited=max(0.0, waited))
-        except (LifecycleError, OSError):
+        except Exception as error:
             self.scheduler.end(*claim.key)
             run.at_work.discard(name)
-            self.scheduler.add(claim)
-            raise
+            if isinstance(error, (LifecycleError, OSError)):
+                self.scheduler.add(claim)
+                raise
+            self._log.exception('%s/%s can not start', run.flow_id, name)
+            self.fail(run, ErrorCode.INTERNAL, reason_of(error))
+            return
         run.ready_at.pop(name, None)

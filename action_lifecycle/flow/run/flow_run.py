@@ -16,7 +16,7 @@ from ..files.flow import Flow
 from ..scheduling.dag import topological_order
 from ..scheduling.scheduler import Dependencies
 from ...documents.errors import LifecycleError
-from ...graphs.machine import Machine
+from ...graphs.machine import Change, Machine
 from ...graphs.packaged import packaged_graph
 from ...lifecycle.action import Action
 from ...lifecycle.running.runner import ActionRunner
@@ -25,6 +25,8 @@ from ...lifecycle.states import ActionState, ErrorCode
 HISTORY_LIMIT = 1000
 SHOWN = 200
 """Maximum number of actions of a flow in messages."""
+JOBS_STAGE, RECIPE_STAGE = 'scheduled_jobs_creation', 'flow_recipe_creation'
+"""The stage while the actions run, and while the recipe of a verified run is written."""
 
 
 class Runners(Mapping[str, ActionRunner]):
@@ -79,6 +81,9 @@ class FlowRun:
 
     `state`: START, CONTINUE, FINISH or FAIL of config/graphs/constellation.yaml; `status`: the
     next state. `stage`: a state of config/graphs/flow.yaml. `done`: number of ended actions.
+
+    `commit(run, change)` journals a change of the state or the stage before it takes effect,
+    `publish(run, change)` publishes it afterwards.
     """
 
     def __init__(
@@ -86,19 +91,24 @@ class FlowRun:
         make_runner: Callable[[FlowRun, str], ActionRunner],
         commit: Callable[[FlowRun, Any], None], *, recipe: str = '',
         origin: Mapping[str, Any] | None = None,
+        publish: Callable[[FlowRun, Any], None] = lambda run, change: None,
     ) -> None:
         self.flow_id = flow_id
         self.flow = flow
         self.priority = priority
         self.recipe = recipe  #: name under which to save a verified run
         self.origin = dict(origin or {})  #: its source: `kind` and fields by kind
+        self.edits: list[dict[str, Any]] = []  #: `seq`, `author` and `names` of each edit
+        self._commit = commit
+        self._publish = publish
         self.machine = Machine(packaged_graph('constellation'), name=flow_id,
-                               commit=lambda change: commit(self, change))
+                               commit=lambda change: commit(self, change),
+                               publish=lambda change: publish(self, change))
         self.status = self.machine.state
+        self.new_stages: list[str] = []  #: entered in START, journaled with its end
         self.reset_stages()
-        if self.origin.get('kind') == 'recipe':  # was analysed and sorted when the recipe was made
-            self.stages.fire('analysed')
-            self.stages.fire('sorted')
+        if self._is_sorted:
+            self.stages.restore(JOBS_STAGE)
         self.history: list[dict[str, Any]] = []
         self.dependencies = Dependencies({})
         self.runners = Runners(flow, lambda name: make_runner(self, name))
@@ -111,7 +121,6 @@ class FlowRun:
         self.outcomes: Counter[str] = Counter()
         self.canceled_by: tuple[str, str] | None = None
         self.canceled_actions: dict[str, tuple[str, str]] = {}
-        self.edits: list[dict[str, Any]] = []  #: `seq`, `author` and `names` of each edit
         self.replaced: dict[str, str] = {}  #: the replacement of each replaced action
         self.ending: Ending | None = None
         self.broken = ''  #: why the flow can't continue
@@ -132,6 +141,11 @@ class FlowRun:
         return self.stages.state
 
     @property
+    def _is_sorted(self) -> bool:
+        """Return whether the flow comes from a recipe, made of a flow that was sorted."""
+        return self.origin.get('kind') == 'recipe' and not self.edits
+
+    @property
     def ended(self) -> bool:
         """Return whether the flow is in a final state."""
         return self.machine.graph.states[self.machine.state].final
@@ -140,6 +154,11 @@ class FlowRun:
     def done(self) -> int:
         """Return the number of ended actions."""
         return sum(self.outcomes.values())
+
+    @property
+    def all_ended(self) -> bool:
+        """Return whether all actions have ended and are processed."""
+        return self.done == len(self.runners) and not self.completions
 
     @property
     def starts_nothing(self) -> bool:
@@ -199,7 +218,9 @@ class FlowRun:
                         raise LifecycleError(
                             f"action '{name}' waits for '{needed}', which the flow does not have")
             self.stages.fire('analysed')
+        if not self._is_sorted:
             after = {name: after[name] for name in topological_order(after)}
+        if self.stage == 'topological_sort':
             self.stages.fire('sorted')
         if not self.dependencies.dag.after:
             self.dependencies = Dependencies(after, hold=self.flow.steering)
@@ -220,12 +241,27 @@ class FlowRun:
 
     def reset_stages(self) -> None:
         """Return to the first stage."""
-        self.stages = Machine(packaged_graph('flow'), name=f'{self.flow_id} stage')
+        self.new_stages.clear()
+        self.stages = Machine(
+            packaged_graph('flow'), name=f'{self.flow_id} stage', commit=self._stage_changed,
+            publish=self._stage_published)
 
-    def restore(self, state: str) -> None:
-        """Set the state from the journal."""
+    def _stage_changed(self, change: Change) -> None:
+        if self.state == 'START':
+            self.new_stages.append(change.target)
+        else:
+            self._commit(self, change)
+
+    def _stage_published(self, change: Change) -> None:
+        if self.state != 'START':
+            self._publish(self, change)
+
+    def restore(self, state: str, stage: str = '') -> None:
+        """Set the state and the stage from the journal; '': the stage has not changed."""
         self.machine.restore(state)
         self.status = state
+        if stage:
+            self.stages.restore(stage)
 
     def entered(self, state: str, time: float) -> None:
         """Record in the history that a state was entered; `time` in s since 1970."""

@@ -17,7 +17,7 @@ import logging
 from typing import Any
 
 from .constellation_states import ConstellationAgentStateManager
-from .dispatcher import Dispatcher
+from .dispatcher import Dispatcher, reason_of
 from .flow_hooks import Extension
 from .flow_run import FlowRun
 from .recorder import JournalRecorder
@@ -71,7 +71,7 @@ class FlowRunner:
     ) -> FlowRun:
         """Return a new run in START; it is not added to `runs`."""
         return FlowRun(flow_id, flow, priority, self._runner, self.recorder.flow_changed,
-                       recipe=recipe, origin=origin)
+                       recipe=recipe, origin=origin, publish=self.recorder.flow_published)
 
     def _runner(self, run: FlowRun, name: str) -> ActionRunner:
         action = Action(run.flow_id, name, run.flow.actions[name], self.graph, self.recorder)
@@ -136,8 +136,7 @@ class FlowRunner:
                 lambda: self.advance(run)):
             run.summary = summary
             self.dispatcher.scheduler.forget(run.flow_id)
-            for extension in self.extensions:
-                extension.flow_ended(run)
+            self.dispatcher.tell_extensions('flow_ended', run)
 
     def _ended(self, run: FlowRun, runner: ActionRunner) -> None:
         action = runner.action
@@ -148,12 +147,20 @@ class FlowRunner:
             for key in self.dispatcher.scheduler.waiting_for(held):
                 self.dispatcher.warn_if_locked(*key)
                 self.flow_changed(self.runs[key[0]])
-        if not run.starts_nothing and any(
-                extension.assign_again(run, runner) for extension in self.extensions):
+        if self._runs_again(run, runner):
             self.dispatcher.dispatch()
             return
         run.completions.append(runner)
         self.advance_soon(run)
+
+    def _runs_again(self, run: FlowRun, runner: ActionRunner) -> bool:
+        try:
+            return not run.starts_nothing and any(
+                extension.assign_again(run, runner) for extension in self.extensions)
+        except Exception as error:
+            self.log.exception('flow %s can not go on', run.flow_id)
+            self.dispatcher.fail(run, ErrorCode.INTERNAL, reason_of(error))
+            return False
 
     # Called by extensions
 

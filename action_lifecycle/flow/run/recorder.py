@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+import logging
 from typing import Any
 import uuid
 
 from ...journal.action_rows import entry_of
 from ...journal.durability import STEP
+from ...journal.flow_rows import is_flow_change, STAGE
 from ...journal.journal import Journal
 from ...journal.row import Entry, Row
 from ...lifecycle.action import Action
@@ -27,8 +29,9 @@ CLEAR_STOP = 'clear_stop'
 
 class JournalRecorder:
     """
-    Journals changes of actions and flows, then calls `changed(action, row)`.
+    Journals changes of actions and flows, then calls `changed(action, row)` or `flow_row(row)`.
 
+    `flow_row` gets each row that is a change of a flow (see `journal.flow_rows`), in order.
     `call_soon` runs a callable in the orchestrator's thread; barriers are passed in another
     thread.
     """
@@ -39,13 +42,17 @@ class JournalRecorder:
         clock: LifecycleClock,
         call_soon: Callable[[Callable[[], None]], None],
         changed: Callable[[Action, Row], None],
+        flow_row: Callable[[Row], None] = lambda row: None,
     ) -> None:
         self.journal = journal
         self.clock = clock
         self.call_soon = call_soon
         self.changed = changed
+        self.flow_row = flow_row
         self.row: Row | None = None  #: the last row of a flow or an action
         self._transition: Row | None = None  #: the last row of an action
+        self._unpublished: list[Row] = []  #: rows of the change of a flow that takes effect now
+        self._log = logging.getLogger('action_lifecycle')
 
     def transition(self, action: Action, change: Any) -> None:
         """
@@ -80,36 +87,83 @@ class JournalRecorder:
         action.dated(self.row.seq, self.row.ros_time or 0.0, self.row.to_state)
         self.changed(action, self.row)
 
+    def append(self, *entries: Entry) -> list[Row]:
+        """Append entries in one commit, then publish the changes of flows among them."""
+        rows = self._append(entries)
+        self._publish(rows)
+        return rows
+
     def flow_changed(self, run: Any, change: Any) -> None:
         """
-        Append a change of a flow, before it takes effect.
+        Append a change of a flow or of its stage, before it takes effect.
 
         The first change has `flow`, the content of the flow. It is written as two rows in one
         commit: 'accepted' in START, and the change itself. A long text is split into several rows.
+        The stages that START has entered are rows of the same commit as its end.
         """
+        now = self.clock.now()
+        if change.machine is run.stages:
+            self._unpublished = self._append([Entry(
+                kind='flow', flow_id=run.flow_id, event=STAGE, to_state=run.state,
+                data={'stage': change.target}, ros_time=now)])
+            self.row = self._unpublished[-1]
+            return
         data = dict(change.data)
         flow = data.pop('flow', None)
         columns: dict[str, Any] = {name: str(data.pop(name, '')) for name in ('cause', 'actor')}
         final = bool(data.pop('final', False))
-        now = self.clock.now()
+        if change.target == 'START':
+            data['stage'] = run.stages.graph.initial
+        elif change.source == 'START' and change.target == 'FAIL':
+            data['stage'] = run.stage
         entry = Entry(
             kind='flow', flow_id=run.flow_id, event=data.pop('event', change.event.lower()),
             from_state=change.source, to_state=change.target, data=data, final=final,
             ros_time=now, **columns)
+        entries = [*self._accepted(run, flow, now, columns), *(Entry(
+            kind='flow', flow_id=run.flow_id, event=STAGE, to_state=change.source,
+            data={'stage': stage}, ros_time=now)
+            for stage in run.new_stages if change.target != 'FAIL'), entry]
+        rows = self._append(entries)
+        self._unpublished = rows
+        self.row = rows[-1]
+        run.new_stages.clear()
+        if flow is not None:
+            run.entered('START', rows[0].wall_time)
+        run.entered(change.target, self.row.wall_time)
+
+    @staticmethod
+    def _accepted(
+        run: Any, flow: Mapping[str, Any] | None, now: float, columns: Mapping[str, Any]
+    ) -> list[Entry]:
+        """Return the entries of the content of a flow."""
         if flow is None:
-            self.row = self.journal.append(entry)
-            run.entered(change.target, self.row.wall_time)
-            return
+            return []
         text = flow['text']
         parts = [text[start:start + TEXT_PART] for start in range(0, len(text), TEXT_PART)]
+        stage = run.stages.graph.initial if run.stages.history else run.stage
         head = Entry(kind='flow', flow_id=run.flow_id, event='accepted', to_state='START',
-                     data={**flow, 'text': parts[0], 'parts': len(parts)}, ros_time=now, **columns)
-        more = [Entry(kind='flow', flow_id=run.flow_id, event='text', to_state='START',
-                      data={'text': part}, ros_time=now) for part in parts[1:]]
-        rows = self.journal.append_many([head, *more, entry])
-        self.row = rows[-1]
-        run.entered('START', rows[0].wall_time)
-        run.entered(change.target, self.row.wall_time)
+                     data={**flow, 'text': parts[0], 'parts': len(parts), 'stage': stage},
+                     ros_time=now, **columns)
+        return [head, *(Entry(kind='flow', flow_id=run.flow_id, event='text', to_state='START',
+                              data={'text': part}, ros_time=now) for part in parts[1:])]
+
+    def flow_published(self, run: Any, change: Any) -> None:
+        """Publish the rows of the change of a flow that was just appended."""
+        rows, self._unpublished = self._unpublished, []
+        self._publish(rows)
+
+    def _append(self, entries: Sequence[Entry]) -> list[Row]:
+        if len(entries) == 1:
+            return [self.journal.append(entries[0])]
+        return self.journal.append_many(entries)
+
+    def _publish(self, rows: Iterable[Row]) -> None:
+        for row in filter(is_flow_change, rows):
+            try:
+                self.flow_row(row)
+            except Exception:  # the row is recorded, so the change takes place
+                self._log.exception('row %d of flow %s is not published', row.seq, row.flow_id)
 
     def until_recorded(
         self, what: str, write: Callable[[], Any], again: Callable[[], Any] | None = None
@@ -124,7 +178,7 @@ class JournalRecorder:
         self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
     ) -> None:
         """Append a note, which changes no state; a failed write is retried later."""
-        self.until_recorded(f'{event} of {flow_id}', lambda: self.journal.append(Entry(
+        self.until_recorded(f'{event} of {flow_id}', lambda: self.append(Entry(
             kind='note', flow_id=flow_id, event=event, data=data, actor=actor, cause=cause,
             final=True, ros_time=self.clock.now())))
 

@@ -38,12 +38,14 @@ from ...flow.recipes.recipe_making import RecipeMaker
 from ...flow.run.flow_run import FlowRun
 from ...flow.run.recorder import JournalRecorder
 from ...graphs.packaged import config_file, packaged_graph
+from ...journal.flow_rows import event_data, event_text, flow_event
 from ...journal.journal import Journal
 from ...journal.row import Row
 from ...lifecycle.action import Action
 from ...lifecycle.states import ActionState
+from ...lifecycle.text_format import printable
 from ...ros.conversions.basic import to_time
-from ...ros.conversions.status import change_to, flow_to, status_to
+from ...ros.conversions.status import change_to, flow_change_to, flow_to, status_to
 from ...ros.interfaces.names import name_fault
 from ...ros.interfaces.qos import event_qos
 from ...ros.node.lifecycle_node import ManagedNode
@@ -51,6 +53,8 @@ from ...ros.node.process import run
 
 ENDED_FLOWS = 20
 """Number of ended flows that are still published."""
+LONGEST_CAUSE = 500
+"""Maximum number of characters of the cause of a flow's change in the log."""
 
 
 class ActionLifecycleNode(ManagedNode):
@@ -71,6 +75,7 @@ class ActionLifecycleNode(ManagedNode):
     | service | `~/list_jobs` | action_lifecycle_msgs/srv/ListJobs |
     | service | `~/cancel_job` | action_lifecycle_msgs/srv/CancelJob |
     | topic (events) | `~/state_changes` | action_lifecycle_msgs/msg/ActionStateChange |
+    | topic (events) | `~/flow_changes` | action_lifecycle_msgs/msg/FlowChange |
     | topic (latched) | `~/actions` | action_lifecycle_msgs/msg/ActionStatusArray |
     | topic (latched) | `~/flow` | action_lifecycle_msgs/msg/FlowStatusArray |
     | topic (latched) | `~/operator_requests` | action_lifecycle_msgs/msg/OperatorRequestArray |
@@ -123,7 +128,8 @@ class ActionLifecycleNode(ManagedNode):
         self.claim_name()
         self.get_logger().info(f'journal: {path}')
         log_to(self)
-        self.recorder = JournalRecorder(self.journal, self, self.call_soon, self._action_changed)
+        self.recorder = JournalRecorder(self.journal, self, self.call_soon, self._action_changed,
+                                        self._flow_recorded)
         bridge, wait = self.parameter('bridge'), self.parameter('bridge_timeout')
         self.world = BridgeClient(self, bridge, wait)
         self.defer(self.world.destroy)
@@ -154,6 +160,7 @@ class ActionLifecycleNode(ManagedNode):
         self._changes = self.add_publisher(
             msg.ActionStateChange, '~/state_changes', event_qos())
         self._change = msg.ActionStateChange()  #: filled anew for each change
+        self._flow_changes = self.add_publisher(msg.FlowChange, '~/flow_changes', event_qos())
         self._actions = Latched(self, msg.ActionStatusArray, '~/actions', self._actions_message)
         self._flows = Latched(self, msg.FlowStatusArray, '~/flow', self._flows_message)
         journal = self.journal
@@ -225,6 +232,17 @@ class ActionLifecycleNode(ManagedNode):
             changed = self.orchestrator.runs.get(action.flow_id)
             if changed is not None:
                 self._flow_changed(changed)
+
+    def _flow_recorded(self, row: Row) -> None:
+        change = flow_event(row)
+        self._flow_changes.publish(flow_change_to(change))
+        line = f'{change.flow_id}: {event_text(event_data(change))}'
+        if change.cause:
+            line += f" ({printable(' '.join(change.cause.split()), LONGEST_CAUSE)})"
+        if change.to_state == msg.FlowStatus.FAIL:
+            self.get_logger().error(line)
+        else:
+            self.get_logger().info(line)
 
     def _flow_changed(self, changed: FlowRun) -> None:
         self._large_flows.changed(changed)

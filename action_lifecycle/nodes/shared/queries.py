@@ -12,12 +12,13 @@ from action_lifecycle_msgs.srv import GetAction, GetDialogue, GetHistory, ListAc
 
 from ...dialogue.flow_dialogue import dialogue_rows, entries_of
 from ...graphs.packaged import packaged_graph
+from ...journal.flow_rows import flow_event, history_page
 from ...journal.projection import Projection
 from ...journal.reader import JournalReader
 from ...journal.row import Row
 from ...lifecycle.states import ErrorCode
 from ...ros.conversions.basic import to_time
-from ...ros.conversions.status import change_to, status_to
+from ...ros.conversions.status import change_to, flow_change_to, status_to
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.timers import sleep
 
@@ -71,23 +72,22 @@ class Queries:
         return response
 
     async def get_history(self, request: Any, response: Any) -> Any:
-        """Fill the response with a page of state changes."""
+        """Fill the response with a page of the changes of actions and flows, in order."""
         limit = _limit(request.limit)
-        after = int(request.after_seq)
+        after: int | None = int(request.after_seq)
         rows: list[Row] = []
-        more = True
-        while more and len(rows) <= limit:
-            slice_ = list(self.reader.rows(
-                flow_id=request.flow_id or None, after=after, limit=SLICE))
-            rows += [row for row in slice_ if row.kind == 'transition'
-                     and request.action_id in ('', row.action_id)]
-            more = len(slice_) == SLICE
-            after = slice_[-1].seq if slice_ else after
+        while after is not None and len(rows) <= limit:
+            changes, after = history_page(self.reader, request.flow_id, after, SLICE)
+            rows += [row for row in changes if not request.action_id or (
+                row.kind == 'transition' and row.action_id == request.action_id)]
             await sleep(self.node, 0.0)
         response.more = len(rows) > limit
-        for row in rows[:limit]:
-            response.changes.append(change_to(row))
-            if len(response.changes) % SLICE == 0:
+        for number, row in enumerate(rows[:limit], 1):
+            if row.kind == 'transition':
+                response.changes.append(change_to(row))
+            else:
+                response.flow_changes.append(flow_change_to(flow_event(row)))
+            if number % SLICE == 0:
                 await sleep(self.node, 0.0)
         return response
 

@@ -16,6 +16,7 @@ from ...dialogue.desk import OpenRequest
 from ...documents.stamps import to_seconds
 from ...flow.run.flow_run import FlowRun
 from ...journal.action_rows import status_after
+from ...journal.flow_rows import FlowEvent
 from ...journal.row import Row
 from ...lifecycle.action import Action
 from ...lifecycle.states import ErrorCode
@@ -56,6 +57,16 @@ def change_to(
     event.evidence = [evidence_to(item) for item in data.pop('evidence', ())]
     event.data_json = json.dumps(data, sort_keys=True) if data else '{}'
     return event
+
+
+def flow_change_to(change: FlowEvent) -> msg.FlowChange:
+    """Return the message of a change of a flow."""
+    return msg.FlowChange(
+        stamp=to_time(change.time), seq=change.seq, flow_id=change.flow_id,
+        action_id=change.action_id, event=change.event, from_state=change.from_state,
+        to_state=change.to_state, stage=change.stage, cause=change.cause, actor=change.actor,
+        error_code=int(ErrorCode.__members__.get(change.error_code or 'NONE', ErrorCode.INTERNAL)),
+        data_json=json.dumps(change.data, sort_keys=True))
 
 
 def status_to(

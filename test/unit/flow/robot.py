@@ -242,7 +242,9 @@ class Process:
         self.robot = robot
         self.journal = Journal(path, clock=clock)
         self.changes: list[tuple[str, str, str]] = []
-        recorder = JournalRecorder(self.journal, clock, clock.call_soon, self._changed)
+        self.flow_rows: list[Row] = []
+        recorder = JournalRecorder(
+            self.journal, clock, clock.call_soon, self._changed, self.flow_rows.append)
         recorder.barrier = clock.call_soon  # type: ignore[method-assign]
         self.desk = OperatorDesk(clock, lambda: None, self.journal, lambda: dict(robot.facts))
         robot.desk = self.desk
