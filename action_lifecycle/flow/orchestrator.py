@@ -14,6 +14,7 @@ from .edits.editing import Editor
 from .files.flow import Flow
 from .planning.steering import Steering
 from .restart.restore import restore_flows
+from .run.control import Control
 from .run.dispatcher import reason_of
 from .run.flow_run import FlowRun
 from .run.flow_runner import FlowRunner
@@ -29,13 +30,16 @@ FROM_OUTSIDE = (
     'receive_fallback', 'apply_fallback', 'repeat_motion', 'terminate')
 """Events that users and other nodes may fire; others are fired by the scheduler and the world."""
 
+BEGINNING = ('resume', 'retry', 'apply_fallback', 'repeat_motion')
+"""Those that begin an attempt or a motion; refused while the flow is paused."""
+
 
 class Orchestrator(FlowRunner):
     """
     Runs the flows of one robot and accepts commands.
 
-    `submit` journals a flow and starts it; `cancel`, `fire`, `edit` and `clear_locks` change
-    running flows; `restore` resumes flows after a restart. Ended flows stay in `runs` until
+    `submit` journals a flow and starts it; `cancel`, `fire`, `edit`, `control` and `clear_locks`
+    change running flows; `restore` resumes flows after a restart. Ended flows stay in `runs` until
     `forget`.
     """
 
@@ -45,7 +49,15 @@ class Orchestrator(FlowRunner):
         self.stage, self.edit, self.propose = \
             self.editor.stage, self.editor.edit, self.editor.propose
         self.steering = Steering(self, self.editor)
-        self.extensions.append(self.steering)
+        self.control = Control(self)
+        self.extensions += [self.control, self.steering]
+
+    def blocked_for(self, action: Action) -> str:
+        """Return the reason (see ActionStatus) why an action that is not ended waits."""
+        if locked := self.locked_for(action):
+            return f'dependency: {locked}'
+        ordered = self.runs[action.flow_id].blocked_by(action)
+        return f'approval_required: {ordered}' if ordered else action.blocked_reason
 
     def locked_for(self, action: Action) -> str:
         """Return the locked resources that an action waits for, with reasons; '' if none."""
@@ -111,6 +123,9 @@ class Orchestrator(FlowRunner):
                 and runner.action.sensors_said != 'confirmed':
             raise TransitionNotAllowed(event, runner.action.state.value, (),
                                        'the sensors have not confirmed it')
+        if event in BEGINNING and run.control.paused:
+            raise TransitionNotAllowed(event, runner.action.state.value, (),
+                                       f'the flow is paused by {run.control.paused_by}')
         if event == 'cancel':
             actor, cause = str(data.get('actor', '')), str(data.get('cause', 'canceled'))
             self.recorder.note(flow_id, 'cancel_action', {'action': action_id}, actor, cause)

@@ -76,7 +76,7 @@ class Action:
         self.seen: dict[str, Any] = {}  #: values that its templates read at its start
         self.last = False  #: no retry or fallback follows its next error
         self.outcome: ActionOutcome | None = None
-        self.cancel_requested = False
+        self.cancel_requested = self.skip_requested = False
         self.error_code = self.failed_with = ErrorCode.NONE
         self.error_msg = ''
 
@@ -184,10 +184,11 @@ class Action:
             else:
                 self.failed_with = self.error_code
             self.cancel_requested = bool(data.get('cancel'))
+            self.skip_requested = bool(data.get('skip'))
             self.last = self.last or bool(data.get('last'))
         elif event == 'terminate':
             self.outcome = ActionOutcome(data['outcome'])
-            self.cancel_requested = False
+            self.cancel_requested = self.skip_requested = False
         elif event == 'receive_recipe':
             self.fragment = dict(data['fragment'])
         if target == ActionState.COMPLETED:

@@ -33,7 +33,7 @@ class ActionOutcome(str, Enum):
     SUCCEEDED = 'succeeded'  #: this attempt passed `completed`
     FAILED = 'failed'
     CANCELED = 'canceled'
-    SKIPPED = 'skipped'  #: never started: a dependency did not succeed
+    SKIPPED = 'skipped'  #: a dependency did not succeed, or a person has skipped it
 
 
 class LedgerTaskStatus(str, Enum):

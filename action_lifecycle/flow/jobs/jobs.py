@@ -191,7 +191,7 @@ class Jobs(Extension):
     def may_start(self, run: FlowRun, action_id: str) -> bool:
         """Return whether the time of an action is due."""
         spec = run.flow.actions[action_id].schedule
-        if spec is None:
+        if spec is None or action_id in run.control.again:  # a person's retry runs now
             return True
         job = self._of_action(run, action_id)
         if job is None and id_of(run.flow_id, action_id) in self.aside:

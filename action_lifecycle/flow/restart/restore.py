@@ -14,6 +14,7 @@ from ..edits.edit_validation import replay_edit
 from ..files.edit import parse_edit
 from ..files.loader import parse_flow
 from ..run.dispatcher import BROKEN, ORCHESTRATOR
+from ..run.flow_control import CONTROL_EVENTS, RESUMED, RETRIED
 from ..run.flow_run import FlowRun, JOBS_STAGE
 from ..run.flow_runner import FlowRunner
 from ...documents.errors import LifecycleError
@@ -61,16 +62,30 @@ class Restored:
             self.run.runners[row.action_id].action.begin_step(row.data)
         elif row.event == 'cancel_flow':
             self.run.canceled_by = row.actor, row.cause
+            self.run.control.end_pause()
         elif row.event == BROKEN:
             self.run.broken = row.cause
             self.run.error_code = ErrorCode[row.data['error_code']]
         elif row.event == 'cancel_action':
             self.run.canceled_actions[row.data['action']] = row.actor, row.cause
+        elif row.event in CONTROL_EVENTS:
+            self._control(row)
         elif row.event in ('steering_asked', 'steering_answered'):
             self.run.asked = list(row.data['completed']) if row.event == 'steering_asked' else []
             self.run.told.update(row.data['completed'], row.data.get('skipped', ()))
         elif row.kind == 'note':
             self._flows.operator.read_back(row)
+
+    def _control(self, row: Row) -> None:
+        control = self.run.control
+        if row.event == RESUMED and control.hold and 'action' not in row.data:
+            for runner in self.run.runners.made():  # the limit of a held attempt starts again
+                if runner.action.action_id in self._began:
+                    self._began[runner.action.action_id] = row
+        elif row.event == RETRIED:
+            control.retries.update(dict.fromkeys(
+                row.data.get('actions', [row.data['action']]), (row.actor, row.cause)))
+        control.apply(row.event, row.data, row.actor, row.cause, row.seq)
 
     def _take_text(self, row: Row) -> None:
         self._accepted = self._accepted or row
@@ -99,12 +114,16 @@ class Restored:
         replay(action, row)
         action.dated(row.seq, row.ros_time or 0.0, row.to_state)
         self._last[row.action_id] = row
+        self.run.control.retries.pop(row.action_id, None)
         if row.final:  # a cancel does not apply to a later attempt
             self.run.canceled_actions.pop(row.action_id, None)
+            self.run.control.ended(row.action_id)
         if row.event == 'reassign':
             self.run.told.discard(row.action_id)
         if row.event in ATTEMPT_EVENTS:
             self._began[row.action_id] = row
+        if row.event == 'start':
+            self.run.control.started(row.action_id)
 
     def resume(self) -> None:
         """Resume the flow."""
@@ -116,17 +135,24 @@ class Restored:
         at_work = []
         for runner in run.runners.made():
             if runner.action.state is ActionState.TERMINATED:
-                run.completions.append(runner)
+                if runner.action.action_id not in run.control.retries \
+                        or run.starts_nothing:
+                    run.completions.append(runner)
             elif runner.action.state is not ActionState.ASSIGNED:
                 at_work.append(runner)
                 flows.dispatcher.resume(run, runner.action.action_id)
         flows.open(run)
         for runner in at_work:  # before any cancel, since goals may be active
             row = self._last[runner.action.action_id]
-            runner.resume(journal.elapsed_since(row), journal.elapsed_since(
-                self._began.get(runner.action.action_id, row)))
+            runner.resume(
+                journal.elapsed_since(row),
+                journal.elapsed_since(self._began.get(runner.action.action_id, row)),
+                hold=run.control.hold)
         flows.begin(run)
         flows.advance(run)
+        if run.canceled_by is None:
+            for extension in flows.extensions:
+                extension.restored(run)
         for name, (actor, reason) in run.canceled_actions.items():
             if name in run.runners:
                 run.runners[name].cancel(actor, reason)

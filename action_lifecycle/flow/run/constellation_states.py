@@ -32,7 +32,7 @@ class ConstellationAgentStatus(Enum):
 
     START = 'START'  #: its dependencies are checked and sorted
     CONTINUE = 'CONTINUE'  #: its actions run; ended actions are processed in batches
-    FINISH = 'FINISH'  #: all actions that were not replaced have succeeded
+    FINISH = 'FINISH'  #: all actions have succeeded that were not replaced or skipped by people
     FAIL = 'FAIL'  #: it could not be started, or did not succeed
 
 
@@ -167,7 +167,11 @@ class _FinalState(ConstellationAgentState):
 
 @ConstellationAgentStateManager.register
 class FinishConstellationAgentState(_FinalState):
-    """All actions that were not replaced have succeeded, or an edit has finished the flow."""
+    """
+    The flow has succeeded, or an edit has finished it.
+
+    All actions have succeeded that were not replaced or skipped by people.
+    """
 
     status = ConstellationAgentStatus.FINISH
 

@@ -88,6 +88,7 @@ class Dispatcher:
         """Process the end of a running action; returns the resources it held."""
         held = self.scheduler.end(run.flow_id, name)
         run.at_work.discard(name)
+        run.control.ended(name)
         self.withdraw(run, name)
         return held
 
@@ -101,6 +102,8 @@ class Dispatcher:
         for runner in completed:
             action = runner.action
             assert action.outcome is not None
+            if action.action_id in run.waived:
+                run.dependencies.waived.add(action.action_id)
             more, never = run.dependencies.ended(action.action_id, action.outcome)
             ready += more
             skipped += never
@@ -224,10 +227,9 @@ class Dispatcher:
 
     def watch_deadline(self, run: FlowRun, name: str) -> None:
         """Set a timer that fails an action at its deadline or that of the flow."""
-        limits = [limit for limit in (run.flow.actions[name].deadline, run.flow.deadline) if limit]
-        if not limits:
+        limit, left = self._limit(run, name), self.time_left(run, name)
+        if left is None:
             return
-        limit = min(limits)
 
         def over() -> None:
             if self._runs.get(run.flow_id) is run and name in run.runners \
@@ -237,7 +239,17 @@ class Dispatcher:
                     ErrorCode.DEADLINE_EXCEEDED,
                     f'has not ended {limit:g} s after the start of the flow', 'clock')
 
-        self._clock.call_later(max(0.0, run.started_at + limit - self._clock.now()), over)
+        self._clock.call_later(max(0.0, left), over)
+
+    def time_left(self, run: FlowRun, name: str) -> float | None:
+        """Return the time (s) until the deadline of an action; None if it has none."""
+        limit = self._limit(run, name)
+        return run.started_at + limit - self._clock.now() if limit else None
+
+    @staticmethod
+    def _limit(run: FlowRun, name: str) -> float:
+        return min((limit for limit in (run.flow.actions[name].deadline, run.flow.deadline)
+                    if limit), default=0.0)
 
     def _claim_now(self, run: FlowRun, name: str) -> None:
         if run.progress(name) != 'waiting':
@@ -290,4 +302,5 @@ class Dispatcher:
             self._log.exception('%s/%s can not start', run.flow_id, name)
             self.fail(run, ErrorCode.INTERNAL, reason_of(error))
             return
+        run.control.started(name)
         run.ready_at.pop(name, None)

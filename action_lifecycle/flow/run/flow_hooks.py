@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The hooks of running flows, used by jobs, recipes and planners."""
+"""The hooks of running flows, used by orders of people, jobs, recipes and planners."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ class Extension:
 
     def began(self, run: FlowRun) -> None:
         """Handle a flow before its first action starts, or before it resumes after a restart."""
+
+    def restored(self, run: FlowRun) -> None:
+        """Handle a flow that is not canceled after a restart, when its actions have resumed."""
 
     def may_start(self, run: FlowRun, action_id: str) -> bool:
         """Return whether a ready action may start; if not, call `FlowRunner.due` later."""

@@ -11,6 +11,7 @@ import datetime
 import heapq
 from typing import Any, NamedTuple
 
+from .flow_control import FlowControl
 from ..files.edit import StagedEdit
 from ..files.flow import Flow
 from ..scheduling.dag import topological_order
@@ -20,7 +21,7 @@ from ...graphs.machine import Change, Machine
 from ...graphs.packaged import packaged_graph
 from ...lifecycle.action import Action
 from ...lifecycle.running.runner import ActionRunner
-from ...lifecycle.states import ActionState, ErrorCode
+from ...lifecycle.states import ActionOutcome, ActionState, ErrorCode
 
 HISTORY_LIMIT = 1000
 SHOWN = 200
@@ -63,8 +64,14 @@ class Runners(Mapping[str, ActionRunner]):
         return self._made.get(name)
 
     def renew(self, name: str) -> None:
-        """Drop the runner of an action that was edited before it started."""
-        self._made.pop(name, None)
+        """
+        Replace the runner of an action that was edited before it started.
+
+        The attempts of an action that is assigned again are still counted.
+        """
+        old = self._made.pop(name, None)
+        if old is not None and old.action.attempt and name in self._flow.actions:
+            self[name].action.attempt = old.action.attempt
 
 
 class Ending(NamedTuple):
@@ -119,6 +126,7 @@ class FlowRun:
         self.told: set[str] = set()  #: ended actions that need not be reported
         self.planning = ''  #: what the planner is asked; '' if it is not
         self.outcomes: Counter[str] = Counter()
+        self.control = FlowControl()
         self.canceled_by: tuple[str, str] | None = None
         self.canceled_actions: dict[str, tuple[str, str]] = {}
         self.replaced: dict[str, str] = {}  #: the replacement of each replaced action
@@ -165,6 +173,12 @@ class FlowRun:
         """Return whether no more action starts: the flow is canceled, or an edit ends it."""
         return self.canceled_by is not None or self.ending is not None
 
+    @property
+    def waived(self) -> list[str]:
+        """Return the ended actions that people have skipped; their dependents go on."""
+        return [name for name in self.control.skipped if name in self.runners
+                and self.runners[name].action.outcome is ActionOutcome.SKIPPED]
+
     def tally(self) -> Counter[str]:
         """Return the numbers of actions by outcome, without the replaced ones."""
         return self.outcomes - Counter(
@@ -175,8 +189,9 @@ class FlowRun:
         if self.broken or self.ending is not None and self.ending.verb == 'fail':
             return False
         tally = self.tally()
-        good = tally['succeeded'] + (tally['skipped'] if self.ending is not None else 0)
-        return good == len(self.runners) - len(self.replaced)
+        skipped = tally['skipped'] if self.ending is not None else sum(
+            name not in self.replaced for name in self.waived)
+        return tally['succeeded'] + skipped == len(self.runners) - len(self.replaced)
 
     def stand_in(self, name: str) -> str:
         """Return the replacement of an action, its replacement, and so on; else its name."""
@@ -204,6 +219,23 @@ class FlowRun:
             return 'ended' if runner.action.state is ActionState.TERMINATED else 'at_work'
         return 'ended' if self.dependencies.is_doomed(name) else 'waiting'
 
+    def blocked_by(self, action: Action) -> str:
+        """Return the order of a person that an action waits for; '' if none."""
+        control, name = self.control, action.action_id
+        if action.state is ActionState.ASSIGNED:
+            if self.progress(name) != 'waiting' or not self.dependencies.is_ready(name):
+                return ''
+            if name in control.breakpoints:
+                return f'breakpoint, set by {control.breakpoints[name]}'
+            return f'the flow is paused by {control.paused_by}' if control.paused else ''
+        runner = self.runners.one_made(name)
+        held = '' if runner is None else runner.held
+        if held == 'stopping':
+            return f'is being stopped: the flow is held by {control.paused_by}'
+        if held == 'stopped':
+            return f'stopped: the flow is held by {control.paused_by}'
+        return f'the flow is paused by {control.paused_by}' if held else ''
+
     def schedule(self) -> None:
         """Check and sort the dependencies; raises `LifecycleError` or `CycleError`."""
         actions = self.flow.actions
@@ -230,6 +262,7 @@ class FlowRun:
         self.flow.apply(staged.flow, staged.changes)
         for name in staged.changes:
             self.runners.renew(name)
+        self.control.removed([name for name, source in staged.changes.items() if source is None])
         self.edits.append({'seq': seq, 'author': author, 'names': sorted(staged.changes)})
         self.replaced = {old: new for old, new in self.replaced.items()
                          if new not in staged.changes}

@@ -80,7 +80,8 @@ class FlowRunner:
             Alternatives(run.flow, action, lambda *names: self.recipes(*names)),
             lambda runner: self._ended(run, runner), recipe=bool(run.recipe),
             fetch=partial(fetch_seen, self.world, run) if run.flow.late[name] else None,
-            host=self.host, progressed=lambda: self.flow_changed(run))
+            host=self.host, progressed=lambda: self.flow_changed(run),
+            paused=lambda: run.control.paused)
 
     def open(self, run: FlowRun) -> None:  # noqa: A003
         """Add a flow to the scheduler and the extensions; starts no action yet."""
@@ -165,7 +166,7 @@ class FlowRunner:
     # Called by extensions
 
     def due(self, flow_id: str, action_id: str) -> None:
-        """Start a ready action that an extension has delayed."""
+        """Start a ready action that an extension has delayed, if the others permit it."""
         run = self.runs[flow_id]
         if not run.ended and run.dependencies.is_ready(action_id):
             self.dispatcher.claim(run, [action_id])

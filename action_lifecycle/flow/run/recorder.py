@@ -178,9 +178,16 @@ class JournalRecorder:
         self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
     ) -> None:
         """Append a note, which changes no state; a failed write is retried later."""
-        self.until_recorded(f'{event} of {flow_id}', lambda: self.append(Entry(
+        self.until_recorded(f'{event} of {flow_id}',
+                            lambda: self.order(flow_id, event, data, actor, cause))
+
+    def order(
+        self, flow_id: str, event: str, data: Mapping[str, Any], actor: str, cause: str
+    ) -> Row:
+        """Append a note with a person's order; if it raises JournalError, it has no effect."""
+        return self.append(Entry(
             kind='note', flow_id=flow_id, event=event, data=data, actor=actor, cause=cause,
-            final=True, ros_time=self.clock.now())))
+            final=True, ros_time=self.clock.now()))[0]
 
     def lock(self, name: str, cause: str, data: Mapping[str, Any]) -> Row:
         """Append the lock of a resource; `cause`: why it is locked."""

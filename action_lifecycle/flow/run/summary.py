@@ -28,6 +28,7 @@ def summary_of(run: FlowRun, now: float) -> dict[str, Any]:
         'unverified': sum(action.outcome is ActionOutcome.SUCCEEDED
                           and not (action.passed_completed and action.evidence)
                           for action in actions),
+        'skipped_by_people': len(run.waived),
         'edits': len(run.edits), 'replaced': len(run.replaced),
         **({} if run.ending is None else {'ended_by': run.ending._asdict()}),
         'duration': now - run.started_at,

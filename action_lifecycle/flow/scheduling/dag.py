@@ -60,6 +60,10 @@ class Dag(Generic[KindT]):
         """Return the actions, each after its dependencies."""
         return sorted(self.after, key=self._rank.__getitem__)
 
+    def rank(self, name: str) -> float:
+        """Return a number that is larger than those of all dependencies of an action."""
+        return self._rank[name]
+
     def change(self, changes: Changes[KindT]) -> Callable[[], None]:
         """
         Replace the dependencies of actions; None removes an action, a new name adds one.

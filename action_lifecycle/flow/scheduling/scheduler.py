@@ -11,7 +11,7 @@ starves. The run time of a change is proportional to its size.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 import heapq
 from typing import NamedTuple, Union
 
@@ -55,6 +55,7 @@ class Dependencies:
         self._waiting = {name: len(needs) for name, needs in after.items()}
         self._doomed: set[str] = set()  #: actions that will never start
         self.held: dict[str, str] = {}
+        self.waived: set[str] = set()  #: actions whose ends meet each kind of dependency
 
     def ready(self) -> list[str]:
         """Return the actions without open dependencies that have not ended."""
@@ -69,6 +70,15 @@ class Dependencies:
         """Return whether an action will never start."""
         return name in self._doomed
 
+    def unmet(self, name: str) -> list[str]:
+        """Return the ended actions whose outcomes do not meet an action's dependencies."""
+        return [needed for needed, kind in self.dag.after[name].items()
+                if needed in self.outcomes and not self._met(needed, kind)]
+
+    def _met(self, needed: str, kind: Kind) -> bool:
+        """Return whether the end of an action meets a dependency on it."""
+        return needed in self.waived or _meets(self.outcomes[needed], kind)
+
     def ended(self, name: str, outcome: ActionOutcome) -> tuple[list[str], list[tuple[str, str]]]:
         """
         Process the end of an action.
@@ -82,7 +92,7 @@ class Dependencies:
         for dependent in self.dag.dependents[name]:
             if dependent in self.outcomes or dependent in self._doomed:
                 continue
-            if _meets(outcome, self.dag.after[dependent][name]):
+            if self._met(name, self.dag.after[dependent][name]):
                 self._waiting[dependent] -= 1
                 if self._waiting[dependent] == 0:
                     ready.append(dependent)
@@ -137,15 +147,43 @@ class Dependencies:
                 continue
             if name in self._doomed or name in self.outcomes:
                 continue
-            ended = {needed: self.outcomes[needed] for needed in needs if needed in self.outcomes}
-            self._waiting[name] = len(needs) - len(ended)
-            blamed = [needed for needed, outcome in ended.items()
-                      if not _meets(outcome, needs[needed])]
+            self._waiting[name] = sum(needed not in self.outcomes for needed in needs)
+            blamed = self.unmet(name)
             if blamed:
                 skipped += self._never(name, blamed[0])
             elif not self._waiting[name]:
                 ready.append(name)
         return ready, skipped
+
+    def doomed_by(self, name: str, freeable: Callable[[str], bool]) -> list[str]:
+        """Return, in order, the `freeable` actions that start if this one succeeds after all."""
+        found, front = {name}, [name]
+        while front:
+            front = [other for here in front for other in self.dag.dependents[here]
+                     if other in self._doomed and other not in found and freeable(other)]
+            found.update(front)
+        freed = {name}
+        for other in sorted(found - {name}, key=self.dag.rank):
+            if freed.issuperset(self.unmet(other)):
+                freed.add(other)
+        return sorted(freed - {name}, key=self.dag.rank)
+
+    def reopen(self, names: Iterable[str]) -> list[str]:
+        """Take back the ends of actions; returns the dependents that wait for them again."""
+        again = set(names)
+        for name in again:
+            self.outcomes.pop(name, None)
+            self.waived.discard(name)
+            self._doomed.discard(name)
+            self.held.pop(name, None)
+        others = {other for name in again for other in self.dag.dependents[name]
+                  if other not in self.outcomes and other not in self._doomed} - again
+        for name in again | others:
+            self._waiting[name] = sum(
+                needed not in self.outcomes for needed in self.dag.after[name])
+            if name in self.held and not self.unmet(name):
+                del self.held[name]
+        return sorted(others)
 
 
 EVERYTHING = '*'

@@ -32,10 +32,10 @@ class FallingBack(RunnerBase):
         if isinstance(step, ActionOutcome):
             self._end(step, '', action.error_msg)
         elif step is None:
-            self._fire('request_fallback', cause=action.error_msg)
+            self._begin(lambda: self._fire('request_fallback', cause=action.error_msg))
         else:
-            self._later(max(0.0, step - elapsed), lambda: self._fire(
-                'retry', cause=f'try {action.tries + 2} of {action.spec.retry.times + 1}'))
+            self._later(max(0.0, step - elapsed), lambda: self._begin(lambda: self._fire(
+                'retry', cause=f'try {action.tries + 2} of {action.spec.retry.times + 1}')))
 
     def _enter_fallback_requested(self) -> None:
         action = self.action
@@ -92,7 +92,7 @@ class FallingBack(RunnerBase):
         if self.action.strategy == 'give_up':
             self._fail(self.action.failed_with, self.action.error_msg)
         else:
-            self._fire('apply_fallback')
+            self._begin(lambda: self._fire('apply_fallback'))
 
 
 def _after_error(action: Action) -> float | ActionOutcome | None:
@@ -103,6 +103,8 @@ def _after_error(action: Action) -> float | ActionOutcome | None:
     executed. The error of the action itself counts, not the error of a fallback.
     """
     code, retry = action.failed_with, action.spec.retry
+    if action.skip_requested:
+        return ActionOutcome.SKIPPED
     if action.cancel_requested:
         return ActionOutcome.CANCELED
     if code is ErrorCode.STOP_UNCONFIRMED or action.strategy == 'give_up' or action.last or (

@@ -24,6 +24,11 @@ from ..states import ActionOutcome, ActionState, ErrorCode
 from ..text_format import answer_text
 from ...documents.errors import ContentRefused, LifecycleError
 
+WAITING = frozenset({
+    ActionState.ASSIGNED, ActionState.ERROR, ActionState.FALLBACK_REQUESTED,
+    ActionState.FALLBACK_RECEIVED, ActionState.PENDING})
+"""States in which an action waits for its start, after an error, or for a verifier."""
+
 
 class ActionRunner(Working, Verifying, FallingBack):
     """
@@ -53,6 +58,59 @@ class ActionRunner(Working, Verifying, FallingBack):
         if self.action.state is ActionState.ASSIGNED:
             self._end(ActionOutcome.SKIPPED, actor, reason)
 
+    def waive(self, actor: str, reason: str) -> None:
+        """End an action of which `waivable` as skipped, by a person's decision."""
+        action, state = self.action, self.action.state
+        self._waived = True
+        if state in (ActionState.ASSIGNED, ActionState.ERROR):
+            self._left()  # the delay of a retry
+            self._end(ActionOutcome.SKIPPED, actor, reason)
+        elif state in (ActionState.FALLBACK_REQUESTED, ActionState.FALLBACK_RECEIVED):
+            self._fire('fail', error_code=action.failed_with.name, error_msg=action.error_msg,
+                       cause=reason, actor=actor, skip=True)
+        else:
+            self._stop(ErrorCode.CANCELED, reason, actor)
+
+    @property
+    def waivable(self) -> bool:
+        """Return whether the action has not started, waits for people, or is held."""
+        return self.action.state in WAITING or self.held == 'stopped'
+
+    def go_on(self) -> None:
+        """
+        Continue after a pause.
+
+        Work that was stopped is treated as after a restart: the sensors are asked first. The time
+        limit of the attempt starts again.
+        """
+        if not self._held:
+            begin, self._postponed = self._postponed, None
+            if begin is not None:
+                begin()
+            return
+        if self._motion is not None and self._step.is_physical():
+            return  # goes on when it has stopped
+        self._held = False
+        if self._motion is not None:
+            self._watch_deadline(0.0)
+        elif self._recorded:
+            self._watch_deadline(0.0)
+            self.action.recorder.barrier(self._unless_changed(self._next_step))
+        else:
+            try:
+                self.resume(0.0, 0.0)
+            except LifecycleError as error:
+                self._internal(error)
+
+    def retry(self, actor: str, reason: str) -> None:
+        """Begin another attempt of an action in `error`, without its delay."""
+        self._left()
+        self._begin(lambda: self._fire('retry', actor=actor, cause=reason))
+
+    def stay(self) -> None:
+        """Do not end an action whose end could not be recorded yet."""
+        self._left()
+
     def expire(self, code: ErrorCode, reason: str, actor: str) -> None:
         """Fail the action without retry or fallback, in any state; stops a motion first."""
         state = self.action.state
@@ -65,9 +123,9 @@ class ActionRunner(Working, Verifying, FallingBack):
         else:
             self._stop(code, reason, actor)
 
-    def resume(self, elapsed: float, attempt_elapsed: float) -> None:
+    def resume(self, elapsed: float, attempt_elapsed: float, *, hold: bool = False) -> None:
         """
-        Resume the action after a restart.
+        Resume the action after a restart; `hold`: only to stop it, see `hold`.
 
         `elapsed`: time (s) since its last change; `attempt_elapsed`: since its attempt began.
         """
@@ -75,6 +133,9 @@ class ActionRunner(Working, Verifying, FallingBack):
         state = self.action.state
         begun = state is ActionState.EXECUTING_MOTION or (
             state is ActionState.IN_PROGRESS and self.action.goal_id != '')
+        if hold and state is ActionState.IN_PROGRESS and not begun:
+            self.hold()
+            return
         if state is not ActionState.IN_PROGRESS or begun:
             self._watch_deadline(attempt_elapsed)
         if begun:
@@ -87,11 +148,14 @@ class ActionRunner(Working, Verifying, FallingBack):
             self._enter_status_verification_requested(elapsed)
         else:
             self._enter()
+        if hold:
+            self.hold()
 
     def _enter_in_progress(self) -> None:
         action = self.action
         self._render()
         self._canceled_by = None
+        self._waived = False
         self._watch_deadline(0.0)
         if self.fetch is None:
             self._require()

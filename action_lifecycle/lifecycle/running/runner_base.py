@@ -52,6 +52,7 @@ class RunnerBase:
     fetch: Fetch | None = None  #: fetches the values for templates at the start
     host: WorkHost | None = None  #: does the work that the bridge does not do
     progressed: Callable[[], None] = lambda: None  #: called when the progress of work has changed
+    paused: Callable[[], bool] = lambda: False  #: whether no attempt and no motion may begin
 
     def __post_init__(self) -> None:
         self.log = logging.getLogger('action_lifecycle')
@@ -62,6 +63,10 @@ class RunnerBase:
         self._request = self._ended_request = 0  #: numbers of the last requests for work
         self._canceled_by: tuple[ErrorCode, str, str] | None = None
         self._last = False  #: no retry or fallback follows the next error
+        self._waived = False  #: a person ends the action as skipped
+        self._postponed: Callable[[], None] | None = None
+        self._held = False  #: by a person: no step begins, and what moves is stopped
+        self._recorded = False  #: the row of the next step is written, and nothing was sent
 
     def fire(self, event: str, **data: Any) -> None:
         """
@@ -127,9 +132,18 @@ class RunnerBase:
 
         until_recorded(self._later, f'{self.action.machine.name}: {event}', fire)
 
+    def _begin(self, begin: Callable[[], None]) -> None:
+        """Call `begin`, which begins an attempt or a motion; if paused, when it is resumed."""
+        if self.paused():
+            self._postponed = self._unless_changed(begin)
+        else:
+            begin()
+
     def _fail(self, code: ErrorCode, reason: str, **data: Any) -> None:
         if self._last:
             data['last'] = True
+        if self._waived:
+            data.update(skip=True, cancel=False)
         self._fire('fail', error_code=code.name, error_msg=reason, cause=reason, **data)
 
     def _internal(self, error: Exception) -> None:
@@ -163,7 +177,8 @@ class RunnerBase:
     def _left(self) -> None:
         """Cancel the work of the previous state."""
         self._changes += 1
-        self._motion = None
+        self._motion = self._postponed = None
+        self._held = self._recorded = False
         self._ended_request = self._request
         under_way, self._under_way = self._under_way, []
         for handle in under_way:

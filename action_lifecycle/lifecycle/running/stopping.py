@@ -19,7 +19,7 @@ TO_REQUEST = 0.5
 
 
 class Stopping(RunnerBase):
-    """Stops the work of an action; subclasses do it and implement `_step_ended`."""
+    """Stops the work of an action; subclasses do it, see `_step_ended` and `go_on`."""
 
     _halted: Callable[[], None] | None = None
     _sent = True  #: the request may have been sent, also by an earlier process
@@ -28,9 +28,13 @@ class Stopping(RunnerBase):
         """Handle the end of a request with `number` steps."""
         raise NotImplementedError
 
+    def go_on(self) -> None:
+        """Continue after `hold`."""
+        raise NotImplementedError
+
     def halt(self, halted: Callable[[], None]) -> None:
         """
-        Stop physical work and keep the state, before the process ends or while the flow is held.
+        Stop physical work and keep the state, before the process ends.
 
         Other work is left as it is. `halted` is called when nothing moves, or when the stop could
         not be confirmed; then the action has failed with STOP_UNCONFIRMED.
@@ -42,6 +46,45 @@ class Stopping(RunnerBase):
             return
         self._halted = halted
         self._cancel_motion(self._motion)
+
+    def hold(self) -> None:
+        """
+        Stop physical work and keep the state until `go_on`; no further step begins.
+
+        If the stop can't be confirmed, the action fails with STOP_UNCONFIRMED. Other work, and
+        states without work, continue.
+        """
+        if self._held or self._canceled_by is not None or self.action.state not in (
+                ActionState.IN_PROGRESS, ActionState.EXECUTING_MOTION):
+            return
+        self._cancel_deadline()
+        if self._motion is None:
+            recorded = self._recorded
+            self._left()
+            self._recorded = recorded
+        elif self._step.is_physical():
+            self._cancel_motion(self._motion)
+        self._held = True
+
+    def _end_hold(self, result: WorkResult) -> None:
+        """Keep the state of physical work that has stopped, else fail."""
+        self._left()
+        if not result.stopped:
+            self._fail_stopped(
+                result, ErrorCode.STOP_UNCONFIRMED, 'its flow was paused', 'pause')
+            return
+        self._held = True
+        if not self.paused():  # resumed meanwhile
+            self.go_on()
+
+    @property
+    def held(self) -> str:
+        """Return why a pause keeps it from going on: stopping, stopped, waiting; else ''."""
+        if self._held and self._motion is None:
+            return 'stopped'
+        if self._held and self._step.is_physical():
+            return 'stopping'
+        return 'waiting' if self._postponed is not None and self.paused() else ''
 
     def _end_halt(self, result: WorkResult, halted: Callable[[], None]) -> None:
         self._left()
@@ -72,6 +115,7 @@ class Stopping(RunnerBase):
     def _stop(self, code: ErrorCode, reason: str, actor: str) -> None:
         """Fail the action; its work is stopped first, and the stop of a motion is confirmed."""
         if not self._works():
+            self._held = False
             self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
             return
         if self._canceled_by is not None:
@@ -81,6 +125,8 @@ class Stopping(RunnerBase):
             self._step_ended(0, WorkResult('canceled', self.clock.now(), 'nothing was sent'))
         elif self._motion is not None:
             self._cancel_motion(self._motion)
+        elif self._held:
+            self._step_ended(0, WorkResult('canceled', self.clock.now(), 'stopped before'))
 
     @property
     def _step(self) -> WorkSpec:

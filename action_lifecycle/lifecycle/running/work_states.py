@@ -57,7 +57,10 @@ class Working(Stopping):
             except ContentRefused as error:
                 self._internal(error)
                 return
-            if action.spec.physical:
+            self._recorded = True
+            if self._held:
+                pass  # until `go_on`
+            elif action.spec.physical:
                 action.recorder.barrier(self._unless_changed(self._next_step))
             else:
                 self._next_step()
@@ -73,7 +76,7 @@ class Working(Stopping):
         index = len(action.results)
         bridge_steps = _bridge_steps(action.spec.steps[index:])
         number = max(1, len(bridge_steps))
-        self._following, self._sent = resume, True
+        self._following, self._sent, self._recorded = resume, True, False
         self._request += 1
         ended = self._unless_changed(partial(self._ended_once, self._request, number))
         try:
@@ -140,6 +143,10 @@ class Working(Stopping):
             self._end_halt(result, self._halted)
             return
         action = self.action
+        if self._held and self._canceled_by is None and self._step.is_physical() \
+                and result.outcome != 'executed':
+            self._end_hold(result)
+            return
         said: dict[str, Any] = {'controller_said': result.controller_said}
         first = len(action.results)
         if result.goals or action.goals:
@@ -185,7 +192,7 @@ class Working(Stopping):
             self._fire('request_verification', **kept)
 
     def _enter_executing_motion(self) -> None:
-        self._sent = False
+        self._sent, self._recorded = False, True
         self.action.recorder.barrier(self._unless_changed(self._next_step))
 
     def _work_done(self, result: WorkResult, said: Mapping[str, Any]) -> None:
@@ -221,7 +228,7 @@ class Working(Stopping):
                        cause='the work was interrupted; the sensors show its outcome')
         elif action.spec.resume_policy == 'retry' and (
                 answer.verdict != 'failed' or not action.spec.confirm):
-            self._begin_steps(uuid.uuid4().hex, data={'seen': action.seen})
+            self._begin(lambda: self._begin_steps(uuid.uuid4().hex, data={'seen': action.seen}))
         else:
             self._unresolved(answer)
 
@@ -241,6 +248,9 @@ class Working(Stopping):
         elif not action.interrupted:
             self._refused(answer)
         elif action.spec.resume_policy == 'retry' and answer.verdict != 'failed':
+            if self.paused():  # the world may change until the flow is resumed
+                self._begin(self._enter)
+                return
             self._fire('repeat_motion', goal_id=uuid.uuid4().hex, evidence=evidence,
                        sensors_said=answer.verdict,
                        cause='interrupted, its outcome is not confirmed, and on_resume says retry')
@@ -279,5 +289,3 @@ def _bridge_steps(steps: Sequence[WorkSpec]) -> list[WorkSpec]:
 def _bounded(result: Any) -> Any:
     """Return a result; None if it is too long for the journal."""
     return result if len(json.dumps(result)) <= MAX_RESULT else None
-
-

@@ -358,3 +358,78 @@ def test_a_recipe_keeps_the_steps(start: Start, clock: Clock, robot: Robot, tmp_
     path = tmp_path / 'flow.yaml'
     path.write_text(json.dumps({'flow': 'f', 'actions': {'pick': fields}}))
     assert len(load_flow(path).actions['pick'].steps) == 4
+
+
+def test_a_hold_lets_a_task_end_and_begins_no_further_step(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    robot.by_hand |= {'motion', 'task'}
+    run = process.submit(MIXED)
+    clock.run(5.0)
+    robot.motions[0].end()
+    clock.run(5.0)
+    process.orchestrator.control.pause('f', 'ann', hold=True)
+    assert not robot.works[0].canceled
+    robot.works[0].end(result={'seen': 'b'})
+    clock.run(50.0)
+    assert len(robot.motions) == 1 and len(run.actions[0].results) == 3
+    assert process.orchestrator.blocked_for(run.actions[0]).endswith(
+        'stopped: the flow is held by ann')
+    process.orchestrator.control.resume('f', 'ann')
+    clock.run(1.0)
+    assert [step.server for step in robot.motions[1].request.steps] == ['lift']
+    assert not robot.motions[1].request.resume
+    robot.motions[1].end()
+    clock.run()
+    assert run.state == 'FINISH' and len(robot.works) == 1
+
+
+def test_killed_in_a_hold_between_two_steps_the_next_one_is_asked_for_first(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    """After the kill it is not known whether the goal of the next step was sent."""
+    process = start()
+    robot.by_hand |= {'motion', 'task'}
+    process.submit(MIXED)
+    clock.run(5.0)
+    robot.motions[0].end()
+    clock.run(5.0)
+    process.orchestrator.control.pause('f', 'ann', hold=True)
+    robot.works[0].end()
+    clock.run(5.0)
+    process.kill()
+    process = start()
+    (run,) = process.orchestrator.restore()
+    assert robot.motions[1].request.resume and robot.motions[1].canceled
+    robot.motions[1].end('not_running')
+    clock.run(5.0)
+    assert len(robot.motions) == 2
+    process.orchestrator.control.resume('f', 'ann')
+    robot.motions[2].end('not_running')
+    clock.run()
+    assert run.state == 'FINISH' and robot.executed('pick') == 1  # the sensors show the outcome
+
+
+@pytest.mark.parametrize('kill', [False, True])
+def test_a_hold_lets_work_that_moves_nothing_end(
+    start: Start, clock: Clock, robot: Robot, kill: bool
+) -> None:
+    process = start()
+    robot.by_hand.add('task')
+    run = process.submit(task(', timeout: 50'))
+    clock.run(5.0)
+    process.orchestrator.control.pause('f', 'ann', hold=True)
+    if kill:
+        process.kill()
+        process = start()
+        (run,) = process.orchestrator.restore()
+        assert robot.works[-1].resumed
+    clock.run(100.0)
+    assert not robot.works[-1].canceled
+    robot.works[-1].end()
+    clock.run(5.0)
+    assert run.actions[0].outcome is ActionOutcome.SUCCEEDED and not run.ended
+    process.orchestrator.control.resume('f', 'ann')
+    clock.run()
+    assert run.state == 'FINISH'

@@ -1,0 +1,299 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Carries out what people order of running flows: pause, resume, skip, retry, breakpoints.
+
+An order is checked, journaled as a note, then carried out. A restart reads the notes back and
+carries out what is left of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from .flow_control import (
+    BREAKPOINT_CLEARED,
+    BREAKPOINT_SET,
+    PAUSED,
+    RESUMED,
+    RETRIED,
+    SKIPPED,
+)
+from .flow_hooks import Extension
+from .flow_run import FlowRun
+from .flow_runner import FlowRunner
+from ...documents.errors import LifecycleError
+from ...journal.row import Row
+from ...lifecycle.running.runner import ActionRunner
+from ...lifecycle.states import ActionOutcome, ActionState
+
+
+class OrderRefused(LifecycleError):
+    """An order that is not possible now."""
+
+
+class Ordered(NamedTuple):
+    """An accepted order: its journal row (0: nothing was to be done), and what else to know."""
+
+    seq: int
+    note: str = ''
+
+
+class Control(Extension):
+    """
+    The orders of people to running flows.
+
+    Each raises `OrderRefused` with the state and the reason if it is not possible, KeyError if
+    there is no such flow or action, and a journal error if it can't be recorded; then nothing has
+    changed.
+    """
+
+    def __init__(self, flows: FlowRunner) -> None:
+        self._flows = flows
+        self._again: dict[tuple[str, str], tuple[str, str]] = {}
+        #: actor and reason of retries whose action's end is not processed yet
+
+    # Hooks of the flow
+
+    def may_start(self, run: FlowRun, action_id: str) -> bool:
+        """Return whether neither a pause nor a breakpoint holds an action."""
+        return not run.control.paused and action_id not in run.control.breakpoints
+
+    def is_blocking(self, run: FlowRun) -> bool:
+        """Return whether the flow is paused: its actions may be retried before it ends."""
+        return run.control.paused and not run.starts_nothing
+
+    def assign_again(self, run: FlowRun, runner: ActionRunner) -> bool:
+        """Return whether a person has ordered a retry of an action that has just ended."""
+        order = self._again.pop((run.flow_id, runner.action.action_id), None)
+        if order is not None:
+            self._assign(run, runner, *order)
+        return order is not None
+
+    def canceled(self, run: FlowRun) -> None:
+        """End the pause of a flow that is canceled."""
+        run.control.end_pause()
+
+    def restored(self, run: FlowRun) -> None:
+        """Carry out what is left of the journaled orders of a flow."""
+        for name in [name for name in run.control.skipped if name in run.runners]:
+            if run.runners[name].action.state is not ActionState.TERMINATED:
+                self._waive(run, name)
+        retries, run.control.retries = run.control.retries, {}
+        for name, (actor, reason) in ({} if run.starts_nothing else retries).items():
+            runner = run.runners[name]
+            if runner.action.state is ActionState.TERMINATED:
+                self._assign(run, runner, actor, reason)
+            elif runner.action.state is ActionState.ERROR:
+                runner.retry(actor, reason)
+
+    # Orders
+
+    def pause(
+        self, flow_id: str, actor: str, reason: str = '', *, hold: bool = False
+    ) -> Ordered:
+        """Start nothing more of a flow; `hold`: stop what moves, too."""
+        run = self._open('pause', flow_id)
+        control = run.control
+        if control.paused and (control.hold or not hold):
+            return Ordered(control.paused_seq, f'it is paused already, by {control.paused_by}')
+        row = self._record(run, PAUSED, {'hold': hold}, actor, reason)
+        self._flows.dispatcher.withdraw_all(run)
+        run.ready_at.clear()  # the pause is no wait for resources
+        if hold:
+            for name in list(run.at_work):
+                run.runners[name].hold()
+        return self._done(run, row)
+
+    def resume(
+        self, flow_id: str, actor: str, reason: str = '', *, action_id: str = ''
+    ) -> Ordered:
+        """Resume a paused flow, or one action at its breakpoint."""
+        run = self._open('resume', flow_id)
+        if action_id:
+            return self._pass(run, action_id, actor, reason)
+        if not run.control.paused:
+            return Ordered(0, 'it is not paused')
+        row = self._record(run, RESUMED, {}, actor, reason)
+        for runner in run.runners.made():
+            runner.go_on()
+        self._flows.release(run)
+        return self._done(run, row)
+
+    def _pass(self, run: FlowRun, name: str, actor: str, reason: str) -> Ordered:
+        """Resume an action at its breakpoint."""
+        self._refuse_if(run.progress(name) != 'waiting', 'resume', run, name, 'it has begun')
+        self._refuse_if(name not in run.control.breakpoints, 'resume', run, name,
+                        'it has no breakpoint')
+        self._refuse_if(not run.dependencies.is_ready(name), 'resume', run, name,
+                        'it has not come to its breakpoint; clear it instead')
+        row = self._record(run, RESUMED, {'action': name}, actor, reason)
+        self._flows.due(run.flow_id, name)
+        paused = f'the flow is paused by {run.control.paused_by}: the action starts when the ' \
+            'flow is resumed' if run.control.paused else ''
+        return self._done(run, row, paused)
+
+    def set_breakpoint(
+        self, flow_id: str, action_id: str, actor: str, reason: str = ''
+    ) -> Ordered:
+        """Do not start an action when it becomes ready; it takes no resources before."""
+        run = self._open('breakpoint', flow_id)
+        run.flow.actions[action_id]
+        self._refuse_if(run.progress(action_id) != 'waiting', 'breakpoint', run, action_id,
+                        'it has begun')
+        if action_id in run.control.breakpoints:
+            return Ordered(0, f'it is set already, by {run.control.breakpoints[action_id]}')
+        row = self._record(run, BREAKPOINT_SET, {'action': action_id}, actor, reason)
+        self._flows.dispatcher.withdraw(run, action_id)
+        run.ready_at.pop(action_id, None)
+        return self._done(run, row)
+
+    def clear_breakpoint(
+        self, flow_id: str, action_id: str, actor: str, reason: str = ''
+    ) -> Ordered:
+        """Remove a breakpoint; an action that waits at it starts."""
+        run = self._open('breakpoint', flow_id)
+        run.flow.actions[action_id]
+        if action_id not in run.control.breakpoints:
+            return Ordered(0, 'it has no breakpoint')
+        row = self._record(run, BREAKPOINT_CLEARED, {'action': action_id}, actor, reason)
+        self._flows.due(flow_id, action_id)
+        return self._done(run, row)
+
+    def skip(self, flow_id: str, action_id: str, actor: str, reason: str = '') -> Ordered:
+        """End an action as skipped; its dependents by success or completion go on."""
+        run = self._open('skip', flow_id)
+        runner = run.runners[action_id]
+        if action_id in run.waived:
+            return Ordered(0, f'it was skipped already, by {run.control.skipped[action_id][0]}')
+        self._refuse_if(run.progress(action_id) == 'ended', 'skip', run, action_id,
+                        'it has ended')
+        self._refuse_if(runner.held == 'stopping', 'skip', run, action_id,
+                        'it is being stopped')
+        self._refuse_if(not runner.waivable, 'skip', run, action_id,
+                        'it is at work; cancel it, or pause the flow with hold, first')
+        row = self._record(run, SKIPPED, {'action': action_id}, actor, reason)
+        self._waive(run, action_id)
+        return self._done(run, row)
+
+    def retry(self, flow_id: str, action_id: str, actor: str, reason: str = '') -> Ordered:
+        """
+        Assign an ended action again, with its dependents that were skipped because of it.
+
+        An action in `error` begins its next attempt at once.
+        """
+        run = self._open('retry', flow_id)
+        runner = run.runners[action_id]
+        state = runner.action.state
+        if action_id in run.control.again and state is not ActionState.ERROR:
+            return Ordered(0, 'it is assigned again already')
+        if state is ActionState.ERROR:
+            row = self._record(run, RETRIED, {'action': action_id}, actor, reason)
+            runner.retry(actor, reason)
+            return self._done(run, row, self._if_paused(run))
+        self._refuse_if(state is ActionState.FALLBACK_REQUESTED, 'retry', run, action_id,
+                        'a person is asked what to do; answer the question')
+        self._refuse_if(state is not ActionState.TERMINATED, 'retry', run, action_id,
+                        'it has not ended')
+        self._refuse_if(runner.action.outcome is ActionOutcome.SUCCEEDED, 'retry', run, action_id,
+                        'it has succeeded')
+        self._refuse_if(action_id in run.replaced, 'retry', run, action_id,
+                        f"'{run.stand_in(action_id)}' replaces it")
+        unmet = run.dependencies.unmet(action_id)
+        self._refuse_if(bool(unmet), 'retry', run, action_id,
+                        f"it waits for '{', '.join(unmet)}', which did not succeed; retry that")
+        limit = self._flows.dispatcher.time_left(run, action_id)
+        self._refuse_if(limit is not None and limit <= 0, 'retry', run, action_id,
+                        'its deadline has passed')
+        names = [action_id, *run.dependencies.doomed_by(action_id, partial(_was_doomed, run))]
+        row = self._record(run, RETRIED, {'action': action_id, 'actions': names}, actor, reason)
+        self._reopen(run, names, actor, reason)
+        return self._done(run, row, self._if_paused(run))
+
+    # Helpers
+
+    def _open(self, verb: str, flow_id: str) -> FlowRun:
+        """Return a flow that takes this order."""
+        run = self._flows.runs[flow_id]
+        if run.ended:
+            raise OrderRefused(f"'{verb}' is refused: the flow has ended ({run.state})")
+        if run.canceled_by is not None:
+            raise OrderRefused(
+                f"'{verb}' is refused: the flow is being canceled, by {run.canceled_by[0]}")
+        if run.ending is not None and verb not in ('pause', 'resume'):
+            raise OrderRefused(
+                f"'{verb}' is refused: the flow is being ended, by {run.ending.author}")
+        return run
+
+    @staticmethod
+    def _refuse_if(refused: bool, verb: str, run: FlowRun, name: str, reason: str) -> None:
+        """Raise `OrderRefused` with the state of an action."""
+        if refused:
+            action = run.runners[name].action
+            state = action.outcome.value if action.outcome else action.state.value
+            raise OrderRefused(f"'{verb}' is refused, '{name}' is {state}: {reason}")
+
+    def _record(
+        self, run: FlowRun, event: str, data: Mapping[str, Any], actor: str, reason: str
+    ) -> Row:
+        row = self._flows.recorder.order(run.flow_id, event, data, actor, reason)
+        run.control.apply(event, data, actor, reason, row.seq)
+        return row
+
+    def _done(self, run: FlowRun, row: Row, note: str = '') -> Ordered:
+        self._flows.dispatcher.dispatch()
+        self._flows.flow_changed(run)
+        return Ordered(row.seq, note)
+
+    @staticmethod
+    def _if_paused(run: FlowRun) -> str:
+        return f'it starts when the flow is resumed; paused by {run.control.paused_by}' \
+            if run.control.paused else ''
+
+    def _waive(self, run: FlowRun, name: str) -> None:
+        actor, reason = run.control.skipped[name]
+        self._flows.dispatcher.withdraw(run, name)
+        run.runners[name].waive(actor, reason or f'skipped by {actor}')
+
+    def _reopen(self, run: FlowRun, names: Iterable[str], actor: str, reason: str) -> None:
+        """Take back the ends of actions and assign them again."""
+        merged = [name for name in names if name in run.dependencies.outcomes]
+        for name in merged:
+            run.outcomes[run.dependencies.outcomes[name].value] -= 1
+        for name in run.dependencies.reopen(names):
+            self._flows.dispatcher.withdraw(run, name)
+        for name in names:
+            runner = run.runners[name]
+            if runner.action.state is not ActionState.TERMINATED:
+                runner.stay()
+            elif name in merged or runner in run.completions:
+                if runner in run.completions:
+                    run.completions.remove(runner)
+                self._assign(run, runner, actor, reason)
+            else:  # its end is not durable yet
+                self._again[run.flow_id, name] = actor, reason
+
+    def _assign(self, run: FlowRun, runner: ActionRunner, actor: str, reason: str) -> None:
+        """Assign an ended action again, as soon as that is recorded."""
+        def assign() -> None:
+            if run.ended or runner.action.state is not ActionState.TERMINATED:
+                return
+            if run.starts_nothing:
+                run.completions.append(runner)
+                self._flows.advance_soon(run)
+                return
+            runner.fire('reassign', actor=actor, cause=reason)
+            run.told.discard(runner.action.action_id)
+            self._flows.dispatcher.watch_deadline(run, runner.action.action_id)
+            self._flows.due(run.flow_id, runner.action.action_id)
+
+        self._flows.recorder.until_recorded(f'the retry of {runner.action.machine.name}', assign)
+
+
+def _was_doomed(run: FlowRun, name: str) -> bool:
+    """Return whether an action was skipped by the scheduler, not by a person."""
+    return run.runners[name].action.outcome in (None, ActionOutcome.SKIPPED) \
+        and name not in run.control.skipped
