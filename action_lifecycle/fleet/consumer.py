@@ -125,7 +125,7 @@ class OperationConsumer:
             await self._operations.receive(  # also for a repeated delivery
                 request.trace_id, {'msg_id': message_id, 'stream': self._stream})
         trace = await self._operations.trace(request.trace_id)
-        state = State(trace['state']) if 'state' in trace else None
+        state = State(trace['state'].upper()) if 'state' in trace else None
         owner, moved, worker = (trace.get(name) for name in ('msg_id', 'moved', 'worker'))
         if not fields:
             await self._bury(request, 'it was trimmed from its stream')

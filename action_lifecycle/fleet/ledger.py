@@ -20,7 +20,7 @@ change may or may not have been made; every change can be repeated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import os
 from pathlib import Path
 from pkgutil import iter_modules
@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 
 from .checkpoints import Checkpoint
 from .errors import LedgerError
+from .operation_listing import OperationPage
 from .operation_states import OperationState
 from .smart_ledger import Lease, Tasks
 from ..documents.registry import Registry
@@ -119,6 +120,17 @@ class Operations(Protocol):
 
     async def renew(self, trace_id: str) -> None:
         """Restart the lifetime of an operation and its checkpoint; does not create them."""
+
+    async def find(
+        self, states: Collection[str] = (), *, active_only: bool = False, offset: int = 0,
+        limit: int = 100, scan: bool = False,
+    ) -> OperationPage:
+        """
+        Return a page of the operations in these states (none: in all), the newest change first.
+
+        `active_only`: only those that are not COMPLETED. `scan`: also those that other programs
+        have created without listing them; this may take time proportional to the whole database.
+        """
 
 
 class Requests(Protocol):

@@ -141,7 +141,7 @@ class Fleet(ProcessRig):
 
     def state(self, trace: str) -> str | None:
         """Return the state of an operation."""
-        return self.redis.client.hget(f'sg:trace:{{{trace}}}', 'state')
+        return self.redis.client.hget(f'sg:trace:{trace}', 'state')
 
     def until_one(self, done: Callable[[Robot], Any], timeout: float, what: str
                   ) -> tuple[Robot, Robot]:

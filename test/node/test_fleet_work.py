@@ -40,7 +40,7 @@ def test_robot_lost_before_its_first_motion_is_replaced_and_can_not_move_when_it
     other.respond('action_lifecycle', 'verify', 'completed')
     fleet.until(lambda: fleet.state('t') == 'COMPLETED', 20.0, 'it is done')
     assert (lost.goals, other.goals) == (0, 1)
-    result = json.loads(fleet.redis.client.get('sg:result:{t}'))
+    result = json.loads(fleet.redis.client.get('sg:result:t'))
     assert (result['robot'], result['flow_id'], result['state']) == (
         f'/{other.name}', 't.2', 'FINISH')
     lost.start()
@@ -62,7 +62,7 @@ def test_after_the_first_motion_a_person_decides_and_a_robot_that_comes_back_goe
         robot.start()
     fleet.ask('t', flow=flow)
     lost, other = fleet.until_one(lambda robot: robot.goals, 30.0, 'one moves')
-    assert fleet.redis.client.hget('sg:trace:{t}', 'moved') == '1'
+    assert fleet.redis.client.hget('sg:trace:t', 'moved') == '1'
     fleet.until(lambda: lost.sync.leases and lost.sync.leases[0].expires.sec, 15.0, 'it is told')
     lost.kill()
     question = fleet.until(lambda: other.question('ledger', 'takeover'), IDLE + 20.0,

@@ -135,7 +135,7 @@ def test_journal_arrives_and_server_may_go_and_come_back(start, journal, redis_s
 
 def test_checkpoints_of_flows_and_operations_are_told(start, journal, redis_server):
     flow(journal)
-    redis_server.client.hset('sg:checkpoint:{t}', mapping=pack({'gathered': 7}))
+    redis_server.client.hset('sg:checkpoint:t', mapping=pack({'gathered': 7}))
     rig = start(redis_server.url)
     assert rig.node.start()
     found = rig.checkpoint('f1')

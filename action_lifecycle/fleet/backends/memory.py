@@ -11,7 +11,7 @@ threads and event loops.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 import json
 import os
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from ..checkpoints import Checkpoint, FIELDS, pack, TTL, unpack
 from ..errors import LedgerError, LedgerRefused
 from ..ledger import Cursor, REFUSALS, register_ledger, RETENTION, Rows
+from ..operation_listing import Filter, listed, OperationPage, page_of
 from ..operation_states import OperationState, predecessors
 from ..smart_ledger import Lease, MemoryTasks
 from ...journal.action_rows import concerns_action, status_after
@@ -274,8 +275,8 @@ class _Operations:
             if self._valid(trace_id) is not None:
                 return False
             self._storage.traces[trace_id] = _Trace(
-                {**_strings(metadata), 'created_at': repr(time.time()), 'state': 'RECEIVED'}, {},
-                time.monotonic() + TTL)
+                {**_strings(metadata), 'created_at': repr(time.time()), 'state': 'RECEIVED',
+                 'updated_at': repr(time.time())}, {}, time.monotonic() + TTL)
             return True
 
     async def trace(self, trace_id: str) -> Mapping[str, str]:
@@ -292,7 +293,8 @@ class _Operations:
             if found is None or fence not in ('', found.fields.get('fence')) \
                     or OperationState(found.fields['state']) not in predecessors()[target]:
                 return False
-            found.fields.update(_strings(metadata or {}), state=target.value)
+            found.fields.update(
+                _strings(metadata or {}), state=target.value, updated_at=repr(time.time()))
             found.saved.update(packed)
             if outcome is not None:
                 self._storage.results.setdefault(trace_id, outcome)
@@ -307,6 +309,19 @@ class _Operations:
         with self._storage.lock:
             if (found := self._valid(trace_id)) is not None:
                 self._storage.traces[trace_id] = found._replace(until=time.monotonic() + TTL)
+
+    async def find(
+        self, states: Collection[str] = (), *, active_only: bool = False, offset: int = 0,
+        limit: int = 100, scan: bool = False,
+    ) -> OperationPage:
+        wanted = Filter(states, active_only)
+        with self._storage.lock:
+            found = {trace_id: listed(trace_id, trace.fields)
+                     for trace_id in list(self._storage.traces)
+                     if (trace := self._valid(trace_id)) is not None
+                     and wanted.accepts(trace.fields['state'])}
+        chosen = page_of(((one.updated, one.trace_id) for one in found.values()), offset, limit)
+        return OperationPage([found[trace_id] for trace_id in chosen], len(found))
 
     def _valid(self, trace_id: str) -> _Trace | None:
         found = self._storage.traces.get(trace_id)

@@ -29,7 +29,8 @@ class Backend:
     def result(self, trace_id):
         if self._server is None:
             return open_ledger(self.url).storage.results.get(trace_id)
-        return self._server.client.get(f'sg:result:{{{trace_id}}}')
+        name = f'{{{trace_id}}}' if self._server.cluster else trace_id
+        return self._server.client.get(f'sg:result:{name}')
 
     async def cut(self):
         """Cut all connections of others, now."""
@@ -44,11 +45,12 @@ class Backend:
             self._server.client.flushall()
 
 
-@pytest.fixture(params=['memory', 'redis'])
+@pytest.fixture(params=['memory', 'redis', 'cluster'])
 def backend(request):
     if request.param == 'memory':
         return Backend(f'memory://{uuid.uuid4().hex}')
-    server = request.getfixturevalue('redis_server')
+    server = request.getfixturevalue(
+        'redis_server' if request.param == 'redis' else 'redis_cluster')
     return Backend(server.url, server)
 
 
@@ -59,11 +61,30 @@ def _server():
     server.close()
 
 
+@pytest.fixture(scope='session')
+def _cluster():
+    server = RedisServer(cluster=True)
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def redis_server(_server, monkeypatch):
-    """Give a server that runs, is empty and has its usual settings, and may be slow to answer."""
+def patient(monkeypatch):
+    """Let servers be slow to answer."""
     for connecting in connect, connect_blocking, RedisLedger.__init__:
         monkeypatch.setitem(connecting.__kwdefaults__, 'timeout', 10.0)
+
+
+@pytest.fixture
+def redis_server(_server, patient):
+    """Give a server that runs, is empty and has its usual settings, and may be slow to answer."""
     _server.client.flushall()
     yield _server
     _server.mend()
+
+
+@pytest.fixture
+def redis_cluster(_cluster, patient):
+    """Give the only node of a cluster, which is empty."""
+    _cluster.client.flushall()
+    return _cluster

@@ -25,22 +25,30 @@ SERVER = os.environ.get('REDIS_SERVER', 'redis-server')
 
 
 class RedisServer:
-    """Starts in a folder with a short name: the path of a socket has at most 107 bytes."""
+    """
+    Starts in a folder with a short name: the path of a socket has at most 107 bytes.
 
-    def __init__(self):
+    `cluster`: as the only node of a cluster, which refuses commands with keys in two slots.
+    """
+
+    def __init__(self, cluster=False):
         if shutil.which(SERVER) is None:
             pytest.skip('redis-server is not installed (Debian, Ubuntu: apt install redis-server)')
         self.folder = Path(tempfile.mkdtemp(prefix='al-redis-'))
         self.url = f'unix://{self.folder}/s'
         self.process = None
+        self.cluster = cluster
         self.client = redis.Redis.from_url(self.url, decode_responses=True, socket_timeout=10)
         self.start()
+        if cluster:
+            self.client.execute_command('CLUSTER', 'ADDSLOTSRANGE', 0, 16383)
+            self.until_ready()
 
     def start(self):
         self.process = subprocess.Popen(
             [SERVER, '--port', '0', '--unixsocket', f'{self.folder}/s', '--dir',
              str(self.folder), '--save', '', '--appendonly', 'yes', '--appendfsync', 'no',
-             '--daemonize', 'no'],
+             '--daemonize', 'no', '--cluster-enabled', 'yes' if self.cluster else 'no'],
             stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         self.until_ready()
 
@@ -49,6 +57,8 @@ class RedisServer:
         while True:
             try:
                 self.client.ping()
+                if self.cluster and self.client.execute_command('CLUSTER', 'SLOTS'):
+                    self.client.exists('key')  # refused until the node serves its slots
                 return
             except redis.RedisError:
                 if time.monotonic() > deadline or self.process.poll() is not None:

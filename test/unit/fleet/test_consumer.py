@@ -95,9 +95,9 @@ def test_each_request_is_done_once_and_its_result_kept(redis_server):
     traces = run(redis_server, works, acked(redis_server, 6), *'abcdef')
     assert sum(work.performed for work in works) == 6
     for trace, text in zip(traces, 'abcdef', strict=True):
-        assert redis_server.client.hget(f'sg:trace:{{{trace}}}', 'state') == 'COMPLETED'
-        assert json.loads(redis_server.client.get(f'sg:result:{{{trace}}}')) == {'did': text}
-        assert redis_server.client.ttl(f'sg:result:{{{trace}}}') > 0
+        assert redis_server.client.hget(f'sg:trace:{trace}', 'state') == 'COMPLETED'
+        assert json.loads(redis_server.client.get(f'sg:result:{trace}')) == {'did': text}
+        assert redis_server.client.ttl(f'sg:result:{trace}') > 0
     assert not redis_server.client.exists('{requests}:dead')
 
 
@@ -154,7 +154,7 @@ def test_request_that_always_fails_is_one_dead_letter_after_three_tries(redis_se
     assert (letter['original_stream'], letter['trace_id'], letter['attempt']) == (
         'requests', trace, '3')
     assert json.loads(letter['data'])['text'] == 'fail' and 'no' in letter['error']
-    assert redis_server.client.hget(f'sg:trace:{{{trace}}}', 'state') == 'ERRORED'
+    assert redis_server.client.hget(f'sg:trace:{trace}', 'state') == 'ERRORED'
 
 
 def test_failure_after_a_motion_is_not_tried_again(redis_server):
@@ -183,7 +183,7 @@ def test_expired_trace_is_a_dead_letter_and_stays_away(redis_server):
     client.xgroup_create('requests', 'robots', id='0')
     client.xreadgroup('robots', 'dead', {'requests': '>'})
     run(redis_server, Work(), acked(redis_server, 1))
-    assert not client.exists('sg:trace:{t}')
+    assert not client.exists('sg:trace:t')
     assert 'too old' in client.xrange('{requests}:dead')[0][1]['error']
 
 
@@ -195,7 +195,7 @@ def test_request_whose_first_delivery_was_lost_is_done(redis_server):
     work = Work()
     run(redis_server, work, acked(redis_server, 1))
     assert work.performed == 1 and not client.exists('{requests}:dead')
-    assert client.hmget('sg:trace:{t}', ['state', 'attempt']) == ['COMPLETED', '2']
+    assert client.hmget('sg:trace:t', ['state', 'attempt']) == ['COMPLETED', '2']
 
 
 def test_request_of_long_ago_is_not_done_after_its_group_was_lost(redis_server):
@@ -228,8 +228,8 @@ def test_work_of_a_killed_worker_goes_on_behind_its_checkpoint(redis_server):
     work = Work()
     run(redis_server, work, acked(redis_server, 1))
     assert (work.gathered, work.performed) == (0, 1)
-    assert redis_server.client.hget('sg:trace:{t}', 'state') == 'COMPLETED'
-    assert json.loads(redis_server.client.get('sg:result:{t}')) == {'did': 'a'}
+    assert redis_server.client.hget('sg:trace:t', 'state') == 'COMPLETED'
+    assert json.loads(redis_server.client.get('sg:result:t')) == {'did': 'a'}
 
 
 def test_nobody_takes_over_after_the_first_motion_when_a_person_says_no(redis_server):
@@ -238,7 +238,7 @@ def test_nobody_takes_over_after_the_first_motion_when_a_person_says_no(redis_se
     run(redis_server, work, acked(redis_server, 1))
     assert (work.gathered, work.performed, len(work.asked)) == (0, 0, 1)
     assert 'first motion' in redis_server.client.xrange('{requests}:dead')[0][1]['error']
-    assert redis_server.client.hget('sg:trace:{t}', 'state') == 'ERRORED'
+    assert redis_server.client.hget('sg:trace:t', 'state') == 'ERRORED'
 
 
 def test_a_person_lets_another_worker_do_it_anew_while_others_wait_for_nobody(redis_server):
@@ -260,8 +260,8 @@ def test_a_person_lets_another_worker_do_it_anew_while_others_wait_for_nobody(re
         return acked(redis_server, 2)()
     other, = run(redis_server, work, until, 'b')
     assert len(work.asked) == 1 and work.performed == 2
-    assert client.hget(f'sg:trace:{{{other}}}', 'state') == 'COMPLETED'
-    assert client.hmget('sg:trace:{t}', ['state', 'taken_over_by']) == ['COMPLETED', 'anna']
+    assert client.hget(f'sg:trace:{other}', 'state') == 'COMPLETED'
+    assert client.hmget('sg:trace:t', ['state', 'taken_over_by']) == ['COMPLETED', 'anna']
     assert not client.exists('{requests}:dead')
 
 
@@ -271,7 +271,7 @@ def test_worker_that_comes_back_goes_on_after_its_first_motion_unasked(redis_ser
     work.known = True
     run(redis_server, work, acked(redis_server, 1), name='first')
     assert (work.gathered, work.performed, work.asked) == (0, 1, [])
-    assert redis_server.client.hget('sg:trace:{t}', 'state') == 'COMPLETED'
+    assert redis_server.client.hget('sg:trace:t', 'state') == 'COMPLETED'
 
 
 class Cutting(Work):
@@ -303,14 +303,14 @@ def test_server_that_is_away_for_a_while_does_not_end_the_work(redis_server):
     trace, = run(redis_server, work, work.until, 'a')
     assert (work.performed, work.moved) == (1, 1)
     assert not redis_server.client.exists('{requests}:dead')
-    assert redis_server.client.hget(f'sg:trace:{{{trace}}}', 'state') == 'COMPLETED'
+    assert redis_server.client.hget(f'sg:trace:{trace}', 'state') == 'COMPLETED'
 
 
 def test_motion_that_can_not_be_noted_while_the_claim_is_held_does_not_start(redis_server):
     work = Cutting(redis_server, moves_first=False)
     trace, = run(redis_server, work, work.until, 'a')
     assert (work.gathered, work.performed, work.moved) == (1, 2, 1)
-    assert redis_server.client.hget(f'sg:trace:{{{trace}}}', 'attempt') == '2'
+    assert redis_server.client.hget(f'sg:trace:{trace}', 'attempt') == '2'
 
 
 def test_worker_that_is_not_ready_takes_nothing(redis_server):
@@ -338,13 +338,13 @@ def test_work_that_goes_on_for_days_keeps_its_trace(redis_server):
 
     class Long(Work):
         async def perform(self, operation, gathered):
-            client.expire(f'sg:trace:{{{operation.request.trace_id}}}', 60)
-            client.expire(f'sg:checkpoint:{{{operation.request.trace_id}}}', 60)
+            client.expire(f'sg:trace:{operation.request.trace_id}', 60)
+            client.expire(f'sg:checkpoint:{operation.request.trace_id}', 60)
             await asyncio.sleep(2 * IDLE)
             return await super().perform(operation, gathered)
 
     trace, = run(redis_server, Long(), acked(redis_server, 1), 'a')
-    for key in f'sg:trace:{{{trace}}}', f'sg:checkpoint:{{{trace}}}':
+    for key in f'sg:trace:{trace}', f'sg:checkpoint:{trace}':
         assert client.ttl(key) > 1000
 
 
@@ -378,7 +378,7 @@ def test_user_of_the_example_may_do_all_that_a_robot_does_and_no_more(redis_serv
         worker = asyncio.ensure_future(OperationConsumer(
             ledger, 'flows', 'robots', work, name='robot7', min_idle=IDLE).run())
         deadline = time.monotonic() + 10
-        while not await client.exists(f'sg:result:{{{trace}}}'):
+        while not await client.exists(f'sg:result:{trace}'):
             assert time.monotonic() < deadline and not worker.done()
             await asyncio.sleep(0.02)
         await end(worker)

@@ -5,11 +5,13 @@
 The names of all keys in Redis.
 
 Keys that one script changes together have the same hash tag, `{…}`, so that they are in one slot
-of a cluster: the keys of a robot, of a session, of an operation. docs/ledger.md lists them.
+of a cluster: the keys of a robot, of a session, and in a cluster those of an operation.
+docs/ledger.md lists them.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from urllib.parse import quote
 
 
@@ -59,19 +61,26 @@ def session_history(session: str) -> str:
     return f'al:session:{_tag(session)}:history'
 
 
-def trace(trace_id: str) -> str:
-    """Return the hash with the state and the metadata of an operation."""
-    return f'sg:trace:{{{trace_id}}}'
+class OperationKeys(NamedTuple):
+    """The keys of an operation: two hashes and a string."""
+
+    trace: str  #: state and metadata
+    checkpoint: str
+    result: str
 
 
-def checkpoint(trace_id: str) -> str:
-    """Return the hash with the checkpoint of an operation."""
-    return f'sg:checkpoint:{{{trace_id}}}'
+def operation_keys(trace_id: str, tagged: bool) -> OperationKeys:
+    """Return the keys of an operation; `tagged`: with a hash tag, so that they are in one slot."""
+    name = f'{{{trace_id}}}' if tagged else trace_id
+    return OperationKeys(f'{TRACES}{name}', f'sg:checkpoint:{name}', f'sg:result:{name}')
 
 
-def result(trace_id: str) -> str:
-    """Return the string with the result of an operation."""
-    return f'sg:result:{{{trace_id}}}'
+TRACES = 'sg:trace:'
+"""What the keys of all traces begin with."""
+OPERATIONS = 'sg:operations'
+"""The sorted set of the trace ids of all operations, by the time (s) at which they expire."""
+ACTIVE_OPERATIONS = 'sg:operations:active'
+"""The same of the operations that are not completed."""
 
 
 def dead_letters(stream: str) -> str:

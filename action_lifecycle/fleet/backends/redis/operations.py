@@ -6,19 +6,26 @@ Operations on shared work, each with its state in a Redis hash by trace id.
 
 The server checks and writes a transition in one atomic step. So one of two concurrent writers
 wins, and an expired trace is not created again.
+
+The keys have plain names, `sg:trace:ID`. A server that refuses commands with keys in different
+slots, such as a node of a cluster, gets tagged names, `sg:trace:{ID}`. Operations that began under
+tagged names on another server keep them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 import json
 import logging
 import time
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from .connection import ledger_errors, script_text
-from .keys import checkpoint, result, trace
+from .keys import ACTIVE_OPERATIONS, operation_keys, OperationKeys, OPERATIONS
+from .operation_listing import find_operations
 from ...checkpoints import Checkpoint, FIELDS, pack, TTL, unpack
+from ...operation_listing import OperationPage
 from ...operation_states import OperationState, predecessors
 
 _LOG = logging.getLogger(__name__)
@@ -45,17 +52,17 @@ class OperationStateMachine:
 
     async def receive(self, trace_id: str, metadata: Mapping[str, Any] | None = None) -> bool:
         """Create an operation in state RECEIVED, for TTL s; False if it exists already."""
-        key = trace(trace_id)
         fields = [*_texts(metadata), 'created_at', repr(time.time())]
-        return bool(await self._redis.register_script(script_text('receive'))(
-            keys=[key], args=[TTL, *fields]))
+        return bool(await _run(self._redis, 'receive', trace_id, [TTL, *fields]))
 
     async def state(self, trace_id: str) -> OperationState | None:
         """Return the state of an operation; None if it is missing."""
-        found = await self._redis.hget(trace(trace_id), 'state')
-        if found is None:
-            return None
-        return OperationState(found.decode() if isinstance(found, bytes) else found)
+        for keys in await _names(self._redis, trace_id):
+            found = await self._redis.hget(keys.trace, 'state')
+            if found is not None:
+                text = found.decode() if isinstance(found, bytes) else found
+                return OperationState(text.upper())
+        return None
 
     async def transition(
         self, trace_id: str, target_state: str, metadata: Mapping[str, Any] | None = None
@@ -102,8 +109,11 @@ class RedisOperations:
 
     async def trace(self, trace_id: str) -> Mapping[str, str]:
         with ledger_errors():
-            found: dict[str, str] = await self._redis.hgetall(trace(trace_id))
-        return found
+            for keys in await _names(self._redis, trace_id):
+                found: dict[str, str] = await self._redis.hgetall(keys.trace)
+                if found:
+                    return found
+        return {}
 
     async def move(
         self, trace_id: str, target: OperationState, metadata: Mapping[str, Any] | None = None, *,
@@ -119,8 +129,16 @@ class RedisOperations:
 
     async def renew(self, trace_id: str) -> None:
         with ledger_errors():
-            for key in trace(trace_id), checkpoint(trace_id):
-                await self._redis.expire(key, TTL)  # does not create missing keys
+            await _run(self._redis, 'renew_operation', trace_id, [TTL])
+
+    async def find(
+        self, states: Collection[str] = (), *, active_only: bool = False, offset: int = 0,
+        limit: int = 100, scan: bool = False,
+    ) -> OperationPage:
+        with ledger_errors():
+            return await find_operations(
+                self._redis, states, active_only=active_only, offset=offset, limit=limit,
+                scan=scan, tagged=await _needs_tags(self._redis))
 
 
 async def _move(
@@ -143,19 +161,58 @@ async def _move(
                  fence, len(fields), len(content), TTL, *fields, *content]
     if outcome is not None:
         arguments.append(outcome)
-    answer: list[int] = await redis.register_script(script_text('transition'))(
-        keys=[trace(trace_id), checkpoint(trace_id), result(trace_id)], args=arguments)
+    answer: list[int] = await _run(redis, 'transition', trace_id, arguments)
     if content and answer[2]:
         _LOG.info('checkpoint_saved: %s, %d of %d bytes', trace_id, content[-1], content[-3])
     return answer
 
 
 async def _read_checkpoint(redis: Any, trace_id: str) -> Checkpoint | None:
-    found = unpack(trace_id, await redis.execute_command(
-        'HMGET', checkpoint(trace_id), *FIELDS, NEVER_DECODE=True))
-    if found is not None:
-        _LOG.info('checkpoint_recovered: %s, %.0f s old', trace_id, time.time() - found.stamp)
+    for keys in await _names(redis, trace_id):
+        values = await redis.execute_command(
+            'HMGET', keys.checkpoint, *FIELDS, NEVER_DECODE=True)
+        if any(value is not None for value in values):
+            found = unpack(trace_id, values)
+            if found is not None:
+                _LOG.info('checkpoint_recovered: %s, %.0f s old', trace_id,
+                          time.time() - found.stamp)
+            return found
+    return None
+
+
+_NEEDS_TAGS: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+
+
+async def _needs_tags(redis: Any) -> bool:
+    """Return whether one command may only use keys with the same tag; asks the server once."""
+    found = _NEEDS_TAGS.get(redis)
+    if found is None:
+        from redis import ResponseError
+        try:
+            await redis.exists(OPERATIONS, ACTIVE_OPERATIONS)
+            found = hasattr(redis, 'nodes_manager')  # RedisCluster splits such commands itself
+        except ResponseError as error:
+            if 'same slot' not in str(error):  # CROSSSLOT; redis-py drops the code since 4.4
+                raise
+            found = True
+        _NEEDS_TAGS[redis] = found
     return found
+
+
+async def _names(redis: Any, trace_id: str) -> list[OperationKeys]:
+    """Return the keys that an operation may have, those of a new one first."""
+    tagged = operation_keys(trace_id, True)
+    return [tagged] if await _needs_tags(redis) else [operation_keys(trace_id, False), tagged]
+
+
+async def _run(redis: Any, script: str, trace_id: str, arguments: list[Any]) -> Any:
+    """Run a script on one operation and return its result."""
+    names = await _names(redis, trace_id)
+    keys = [key for each in names for key in each]
+    if len(names) > 1:
+        keys += [OPERATIONS, ACTIVE_OPERATIONS]
+    return await redis.register_script(script_text('operation') + script_text(script))(
+        keys=keys, args=[trace_id, *arguments])
 
 
 def _texts(metadata: Mapping[str, Any] | None) -> list[Any]:
