@@ -6,21 +6,22 @@
 from typing import Any, TYPE_CHECKING
 
 from .engines import ENGINES, make_engine
-from .invoker import Invoker
+from .invoker import EarlierWork, Invoker, WorkLog
 from .jobs import Engine, Job, Outcome
 from .local import LocalEngine
-from .run import Progress
+from .run import Progress, RunLog
 from .states import InvokerState
-from .wire import MAX_MESSAGE, WireError
+from .wire import from_json_data, MAX_MESSAGE, to_json_data, WireError
 from .work import Group, Map, read_work, Sequence, Task, WorkError
 
 if TYPE_CHECKING:
     from .celery_engine import CeleryEngine
 
 __all__ = [
-    'ENGINES', 'MAX_MESSAGE', 'CeleryEngine', 'Engine', 'Group', 'Invoker', 'InvokerState', 'Job',
-    'LocalEngine', 'Map', 'Outcome', 'Progress', 'Sequence', 'Task', 'WireError', 'WorkError',
-    'make_engine', 'read_work',
+    'ENGINES', 'MAX_MESSAGE', 'CeleryEngine', 'EarlierWork', 'Engine', 'Group', 'Invoker',
+    'InvokerState', 'Job', 'LocalEngine', 'Map', 'Outcome', 'Progress', 'RunLog', 'Sequence',
+    'Task', 'WireError', 'WorkError', 'WorkLog', 'from_json_data', 'make_engine', 'read_work',
+    'to_json_data',
 ]
 
 

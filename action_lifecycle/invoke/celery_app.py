@@ -22,7 +22,9 @@ SENT = 'SENT'
 LEASE = 5.0
 """Time (s) after which a worker's lease on a job expires without renewal."""
 KEPT = 3600
-"""Time (s) for which the record of a job is kept after its robot has stopped."""
+"""Time (s) for which the record of a job is kept after its robot has stopped, or released it."""
+RETAINED = 7 * 86_400
+"""The same for a job that another process can resume."""
 _PREFIX = 'action_lifecycle:invoke:'
 _TIMEOUT = 5.0  # timeout (s) of the server
 
@@ -63,7 +65,7 @@ def _app(url: str, **transport_options: Any) -> Any:
         broker_connection_max_retries=None, broker_pool_limit=2,
         broker_transport_options={'socket_connect_timeout': _TIMEOUT, **transport_options},
         redis_socket_timeout=_TIMEOUT, redis_socket_connect_timeout=_TIMEOUT,
-        result_expires=KEPT, result_backend_thread_safe=True,
+        result_expires=RETAINED, result_backend_thread_safe=True,
         result_backend_transport_options={
             'global_keyprefix': _PREFIX, 'retry_policy': {'max_retries': 0}})
     return app

@@ -11,7 +11,8 @@ started is delivered again after the visibility timeout. Tasks run in the proces
 Celery also delivers a message again if the task takes longer than the visibility timeout or the
 connection is lost, which would run the task twice. Therefore a worker starts a job only if it gets
 the lease on it and its record is `SENT`. It renews the lease until the task ends; if the lease
-lapses, the robot treats the worker as lost.
+lapses, the robot treats the worker as lost. A task is killed if its record is not `STARTED` any
+more, since the robot deletes the record of a job that is not wanted.
 """
 
 from __future__ import annotations
@@ -62,34 +63,64 @@ def main(arguments: list[str] | None = None) -> int:
 def _perform(task: Any, message: str, engine: LocalEngine) -> str:
     """Perform a job if it is still wanted and was not started before; raises its error."""
     from celery.exceptions import Ignore  # type: ignore[import-untyped]
-    backend, number = task.backend, task.request.id
-    lease = lease_key(number)
-
-    def status() -> Any:
-        return backend.get_task_meta(number, cache=False)['status']
-
-    # A lease without a start: its worker is about to start the job, or was killed before.
-    while status() == SENT and not backend.client.set(lease, '', nx=True, px=round(LEASE * 1000)):
-        time.sleep(_RENEW)
-    if status() != SENT:
+    record = _Record(task.backend, task.request.id)
+    if not record.acquire():
         raise Ignore
-    task.update_state(state='STARTED')
-    data = unpack(message.encode())
-    done: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-    engine.submit(Job(data['call'], data['input'], data['names'], data['time_limit'],
-                      lambda: True, done.put))
-    while True:
-        try:
-            outcome = done.get(timeout=_RENEW)
-            break
-        except queue.Empty:
-            with contextlib.suppress(*server_errors()):  # retried in the next period
-                backend.client.set(lease, '', px=round(LEASE * 1000))
-    if status() != 'STARTED':
-        raise Ignore
+    try:
+        if record.status() != SENT:
+            raise Ignore
+        task.update_state(state='STARTED')
+        outcome = _outcome(record, unpack(message.encode()), engine)
+        if outcome is None or record.status() != 'STARTED':
+            raise Ignore
+    finally:
+        record.release()
     if outcome.error:
         raise LifecycleError(outcome.error)
     return pack(outcome.value).decode()
+
+
+def _outcome(record: _Record, data: Any, engine: LocalEngine) -> Outcome | None:
+    """Perform a job, renewing its lease; None if it was stopped since it is not wanted."""
+    done: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
+    wanted = True
+    engine.submit(Job(data['call'], data['input'], data['names'], data['time_limit'],
+                      lambda: wanted, done.put, dropped=lambda: done.put(None)))
+    while True:
+        try:
+            return done.get(timeout=_RENEW)
+        except queue.Empty:
+            with contextlib.suppress(*server_errors()):  # retried in the next period
+                record.renew()
+                wanted = wanted and record.status() == 'STARTED'
+
+
+class _Record:
+    """The record of a job, and the lease of this worker on it."""
+
+    def __init__(self, backend: Any, number: str) -> None:
+        self._backend = backend
+        self._number = number
+        self._lease = lease_key(number)
+
+    def status(self) -> Any:
+        return self._backend.get_task_meta(self._number, cache=False)['status']
+
+    def acquire(self) -> bool:
+        """Wait for the lease; returns False if another worker has started the job."""
+        # A lease without a start: its worker is about to start the job, or was killed before.
+        while self.status() == SENT:
+            if self._backend.client.set(self._lease, '', nx=True, px=round(LEASE * 1000)):
+                return True
+            time.sleep(_RENEW)
+        return False
+
+    def renew(self) -> None:
+        self._backend.client.set(self._lease, '', px=round(LEASE * 1000))
+
+    def release(self) -> None:
+        with contextlib.suppress(*server_errors()):  # it lapses
+            self._backend.client.delete(self._lease)
 
 
 if __name__ == '__main__':

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 import logging
 import math
 import threading
 import time
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Protocol
+import uuid
 
 from .jobs import Engine, Outcome
-from .run import Progress, Run
+from .run import Progress, Run, RunLog
 from .wire import pack, WireError
 from .work import read_work, Work, WorkError
 from ..documents.errors import TransitionNotAllowed
@@ -35,6 +36,24 @@ class _Plan(NamedTuple):
     failed: Optional[str]
 
 
+class EarlierWork(NamedTuple):
+    """Work that was begun by an earlier process: its id, the progress before it, its tasks."""
+
+    run_id: str
+    before: Progress
+    tasks: Sequence[tuple[str, Optional[Outcome]]]  #: see `Run`
+
+
+class WorkLog(Protocol):
+    """Records the work of invoker states."""
+
+    def begun(self, run_id: str, before: Progress) -> None:
+        """Record new work, before its first task is sent."""
+
+    def of_run(self, run_id: str) -> RunLog:
+        """Return the log of the tasks of one work."""
+
+
 class Invoker:
     """
     A listener that runs the work of a machine's `invoker` states; it must be the last listener.
@@ -48,6 +67,10 @@ class Invoker:
     Templates of tasks may read `actor_input`, `map_index` and the names that `names()` returns.
     `state`: the state of a restored machine. After `expires_after` s without an event or a poll,
     the session expires and its work is abandoned.
+
+    `log` records the work, so that `resume` can go on with it in another process. `call_soon`
+    calls the function that fires the event at the end; by default at once, in a thread of the
+    engine.
     """
 
     def __init__(
@@ -59,7 +82,11 @@ class Invoker:
         state: str | None = None,
         expires_after: float = math.inf,
         clock: Callable[[], float] = time.monotonic,
+        log: WorkLog | None = None,
+        call_soon: Callable[[Callable[[], None]], object] = lambda call: call(),
     ) -> None:
+        self._log = log
+        self._call_soon = call_soon
         self._plans = _read_plans(graph)
         self._engine = engine
         self._names = names
@@ -131,6 +158,9 @@ class Invoker:
             with self._lock:
                 self._run, self._error = run, str(actor_input) if failed else ''
             if run is not None:
+                if self._log is not None:
+                    self._log.begun(run.id, Progress() if before is None or failed
+                                    else before.progress)
                 run.start()
         except Exception as error:
             if run is not None:
@@ -140,15 +170,42 @@ class Invoker:
                 self._error = f"the work of state '{target}' did not start: {error}"
             raise
 
+    def resume(self, machine: Machine, actor_input: Any, earlier: EarlierWork) -> None:
+        """
+        Go on with the work of the machine's state that another process has begun and recorded.
+
+        `actor_input`: that of the event that entered the state. Without a run id in `earlier`, the
+        work is new.
+        """
+        run = self._make_run(machine, machine.state, actor_input, earlier.before,
+                             earlier if earlier.run_id else None)
+        with self._lock:
+            self._run, self._error = run, ''
+        if self._log is not None and not earlier.run_id:
+            self._log.begun(run.id, earlier.before)
+        run.start()
+
     def _new_run(
         self, machine: Machine, state: str, actor_input: Any, before: Run | None
     ) -> Run:
+        return self._make_run(machine, state, actor_input,
+                              Progress() if before is None else before.progress)
+
+    def _make_run(
+        self, machine: Machine, state: str, actor_input: Any, before: Progress,
+        earlier: EarlierWork | None = None,
+    ) -> Run:
         names = {**self._names(), 'actor_input': actor_input}
-        progress = Progress() if before is None else before.progress
-        run = Run(self._plans[state].work, names, self._engine, progress,
-                  lambda run, outcome: self._close(machine, state, run, outcome))
-        if before is not None:
-            run.progress = run.progress.advanced()  # counts its closing event
+        run_id = earlier.run_id if earlier else uuid.uuid4().hex
+
+        def finished(run: Run, outcome: Outcome) -> None:
+            self._call_soon(lambda: self._close(machine, state, run, outcome))
+
+        run = Run(self._plans[state].work, names, self._engine, before, finished, run_id=run_id,
+                  log=None if self._log is None else self._log.of_run(run_id),
+                  earlier=earlier.tasks if earlier else None)
+        if before != Progress():
+            run.progress = run.progress.advanced()  # counts the closing event of the work before
         return run
 
     def _close(self, machine: Machine, state: str, run: Run, outcome: Outcome) -> None:

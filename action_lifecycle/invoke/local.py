@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import contextlib
 import multiprocessing
 import os
@@ -31,8 +32,9 @@ class LocalEngine(Engine):
     A pool of `workers` processes, each started with its first job.
 
     If a task exceeds its time limit (default: `time_limit` s), its process is killed, with all
-    child processes. Only the job of the killed process fails; a new process replaces it. A task
-    without `retries` is never started twice.
+    child processes. Only the job of the killed process fails; a new process replaces it. The
+    process of a job that is not wanted any more is killed, too. A task without `retries` is never
+    started twice.
     """
 
     def __init__(self, workers: int = 2, time_limit: float = 60.0) -> None:
@@ -62,23 +64,28 @@ class LocalEngine(Engine):
                 if process is None or not process.lives():
                     self._end(process)
                     process = None
-                    process = self._start()
+                    process = self._start_process()
+                job.sent()
                 self._finish(attempt, self._perform(job, process))
             except _Lost as loss:
                 self._end(process)
                 process = None
                 error = CLOSED if self._closed.is_set() else str(loss)
                 self._finish(attempt, Outcome(None, error))
+            except _Unwanted:
+                self._end(process)
+                process = None
+                job.dropped()
             except (LifecycleError, OSError) as failure:
                 self._reply(job, Outcome(None, str(failure)))
         self._end(process)
 
     def _perform(self, job: Job, process: _Process) -> Outcome:
         limit = self._time_limit if job.time_limit is None else job.time_limit
-        answer = unpack(process.ask(self._message(job), limit))
+        answer = unpack(process.ask(self._message(job), limit, job.wanted))
         return Outcome(answer.get('value'), answer.get('error', ''))
 
-    def _start(self) -> _Process:
+    def _start_process(self) -> _Process:
         with self._lock:
             if self._closed.is_set():
                 raise _Lost(CLOSED)
@@ -102,6 +109,10 @@ class _Lost(Exception):
     """A process has exited, was killed, or has not answered in time."""
 
 
+class _Unwanted(Exception):
+    """The result of a job is not needed any more."""
+
+
 class _Process:
     """One worker process and the engine's end of its pipe."""
 
@@ -121,16 +132,20 @@ class _Process:
     def lives(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, message: bytes, limit: float) -> bytes:
-        """Return the answer to a message; raises `_Lost` if there is none within `limit` s."""
+    def ask(self, message: bytes, limit: float, wanted: Callable[[], bool]) -> bytes:
+        """Return the answer to a message; see `answer`."""
         try:
             self._connection.send_bytes(message)
         except OSError:
             raise self._died(limit) from None
-        return self.answer(limit)
+        return self.answer(limit, wanted)
 
-    def answer(self, limit: float) -> bytes:
-        """Return the next message of the process; raises `_Lost` if there is none in `limit` s."""
+    def answer(self, limit: float, wanted: Callable[[], bool] = lambda: True) -> bytes:
+        """
+        Return the next message of the process.
+
+        Raises `_Lost` if there is none in `limit` s, `_Unwanted` if it is not wanted any more.
+        """
         deadline = time.monotonic() + limit
         try:
             while not self._connection.poll(
@@ -139,6 +154,8 @@ class _Process:
                     raise self._died(limit)
                 if time.monotonic() >= deadline:
                     raise _late(limit)
+                if not wanted():
+                    raise _Unwanted
             return self._connection.recv_bytes(MAX_MESSAGE)
         except (EOFError, OSError):
             raise self._died(limit) from None

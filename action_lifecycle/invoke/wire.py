@@ -39,6 +39,16 @@ def unpack(message: bytes) -> Any:
         raise WireError(f"a message can't be read: {error}") from error
 
 
+def to_json_data(value: Any) -> Any:
+    """Return a value as plain JSON data, such as for a journal row; raises WireError."""
+    return json.loads(pack(value))
+
+
+def from_json_data(data: Any) -> Any:
+    """Return the value of `to_json_data`; raises WireError."""
+    return unpack(json.dumps(data).encode())
+
+
 def _binary(value: Any) -> dict[str, str]:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return {_BINARY: base64.b64encode(value).decode()}
