@@ -234,7 +234,7 @@ def test_after_a_kill_the_history_is_whole_and_the_topic_goes_on(rig: Rig) -> No
     before = rig.history('ledger', 'killed')
     assert [one.seq for one in before] == [row.seq for row in rig.rows(flow_id='killed')]
     assert as_events([one for one in before if isinstance(one, FlowChange)])[-1] == 'continue'
-    rig.until(lambda: not rig.publishers(), 40.0, 'the node is gone')
+    rig.flows = []  # what comes again shows that the new node has found this one
     rig.start_node()
     rig.until(lambda: any(flow.flow_id == 'killed' and flow.stage == 'scheduled_jobs_creation'
                           for flow in rig.flows), 30.0, 'the flow is resumed')

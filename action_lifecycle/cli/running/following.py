@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode, FlowStatus
+from action_lifecycle_msgs.msg import ActionStateChange, ErrorCode, FlowChange, FlowStatus
 from action_lifecycle_msgs.srv import ListActions
 from action_msgs.msg import GoalStatus
 from rich.console import Console, Group
@@ -114,6 +114,8 @@ class _Following:
         self.live: Live | None = None
         client.node.create_subscription(
             ActionStateChange, f'{NODE}/state_changes', self.changes.append, event_qos())
+        client.node.create_subscription(
+            FlowChange, f'{NODE}/flow_changes', self.changes.append, event_qos())
 
     def follow(self, goal: ExecuteFlow.Goal, steps: Mapping[str, int]) -> ExecuteFlow.Result:
         """Send the goal and return its result; `steps`: number of motion steps by action id."""
@@ -236,15 +238,14 @@ class _Following:
             self._print(change)
 
     def fetch(self) -> list[Any]:
-        """Fetch all changes of the flow from the journal, including those not received."""
+        """Fetch all changes from the journal, print those not received; return the actions'."""
         try:
-            found = [change for change in self.client.history(NODE, self.flow_id)
-                     if isinstance(change, ActionStateChange)]
+            found = list(self.client.history(NODE, self.flow_id))
         except NotThere:
             return []  # fetched again when the node is back
         for change in found:
             self._print(change)
-        return found
+        return [change for change in found if isinstance(change, ActionStateChange)]
 
     def _print(self, change: Any) -> None:
         words = self.progress.take(change)

@@ -8,16 +8,25 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from action_lifecycle_msgs.msg import FlowChange
+
+from ..node_data import flow_change_data
 from ..table import AttemptRow
 from ...documents.stamps import to_seconds
+from ...journal.flow_rows import event_text, PLANNING, STAGE
+from ...lifecycle.text_format import printable
 
 QUIET = ('start', 'request_verification', 'motion_done', 'confirmed', 'verified')
 """Events of the normal course of an action; printed only when verbose."""
+QUIET_OF_FLOW = ('accepted', STAGE, 'continue', 'finish', 'fail', PLANNING)
+"""Events of the normal course of a flow; feedback and result show what matters of them."""
+LONGEST_CAUSE = 300
+"""Maximum number of characters of the cause of a flow's change."""
 
 
 class ChangeLines:
     """
-    Formats state changes as lines; a change may come several times and in any order.
+    Formats changes of actions and flows as lines; one may come several times and in any order.
 
     `verbose`: one line for each change.
     """
@@ -29,6 +38,8 @@ class ChangeLines:
 
     def misses(self, change: Any) -> bool:
         """Whether an earlier change of the action has not been received yet."""
+        if isinstance(change, FlowChange):
+            return False
         return bool(change.previous_seq) and change.previous_seq not in self._taken
 
     def take(self, change: Any) -> str:
@@ -36,6 +47,8 @@ class ChangeLines:
         if change.seq in self._taken:
             return ''
         self._taken.add(change.seq)
+        if isinstance(change, FlowChange):
+            return '' if change.event in QUIET_OF_FLOW and not self.verbose else flow_line(change)
         began, attempt = self._attempts.setdefault(
             (change.action_id, change.attempt), (to_seconds(change.stamp), AttemptRow()))
         attempt.take(change)
@@ -56,6 +69,13 @@ def _ended(change: Any, attempt: AttemptRow, took: float) -> str:
     said += [f'sensors: {attempt.sensors}'] if attempt.sensors else []
     said += [attempt.evidence] if attempt.evidence else []
     return f'{head} after {max(0.0, took):.1f} s' + (f"  ({'; '.join(said)})" if said else '')
+
+
+def flow_line(change: FlowChange) -> str:
+    """Return one FlowChange as a line of ASCII characters, except its cause."""
+    why = printable(' '.join(change.cause.split()), LONGEST_CAUSE)
+    return f"{'flow':<16} {event_text(flow_change_data(change), '->')}" + (
+        f' [{change.actor}]' if change.actor else '') + (f'  ({why})' if why else '')
 
 
 def line(change: Any) -> str:

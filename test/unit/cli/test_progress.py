@@ -52,6 +52,22 @@ def test_a_healthy_action_takes_two_lines() -> None:
     assert len(lines(healthy(), verbose=True)) == 6
 
 
+def flow_change(seq: int, event: str, **fields: Any) -> Any:
+    return msg.FlowChange(seq=seq, flow_id='f', event=event, data_json='{}', **fields)
+
+
+def test_of_a_flow_only_what_is_not_its_normal_course_takes_a_line() -> None:
+    changes = [
+        flow_change(1, 'accepted', to_state='START'), flow_change(2, 'stage', stage='sorted'),
+        flow_change(3, 'continue', from_state='START', to_state='CONTINUE'),
+        flow_change(4, 'edited', actor='bert', cause='one\nmore', to_state='CONTINUE'),
+        flow_change(5, 'cancel_action', action_id='pick', actor='anna')]
+    assert lines([*changes, changes[3]]) == [
+        'flow             edited [bert]  (one more)', 'flow             cancel_action pick [anna]']
+    assert lines(changes, verbose=True)[1:3] == [
+        'flow             stage sorted', 'flow             continue: START -> CONTINUE']
+
+
 def test_the_line_of_an_error_has_its_cause() -> None:
     failed = change(3, 'fail', 'executing_motion', 'error', controller_said='canceled',
                     cause='not maintained: gap > 1 is false (gap=0); bumped 1')
