@@ -15,6 +15,7 @@ from action_lifecycle_msgs.msg import (
     FlowStatus,
     Job,
     LedgerSync,
+    Operation,
     OperatorRequest,
     SafetyState,
 )
@@ -62,6 +63,13 @@ def sync_data(sync: LedgerSync) -> dict[str, Any]:
 def job_data(job: Job) -> dict[str, Any]:
     """Return a Job as plain data; times in s of the job's clock, null: none."""
     return {**_plain_fields(job), 'next': _time(job.next), 'last': _time(job.last)}
+
+
+def operation_data(operation: Operation) -> dict[str, Any]:
+    """Return an Operation as plain data."""
+    return {'trace_id': operation.trace_id, 'state': operation.state, 'owner': operation.owner,
+            'updated': _time(operation.updated), 'active': operation.active,
+            'metadata': json.loads(operation.metadata_json)}
 
 
 def flow_data(flow: FlowStatus) -> dict[str, Any]:

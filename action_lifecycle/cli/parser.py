@@ -164,6 +164,18 @@ def _add_record_verbs(commands: Any) -> None:
         description='List scheduled jobs, the next one first; `cancel --job JOB_ID` removes '
         'one.', example='jobs --json')
 
+    operations = _add_verb(
+        commands, 'operations', 'verbs.operations.list_operations',
+        help='list operations in the ledger of the fleet, the newest change first',
+        description='List operations on shared work in the ledger of the fleet, the newest change '
+        'first. The ledger node of the robot is asked.',
+        example='operations --active\noperations --state ERRORED --json')
+    operations.add_argument('--active', action='store_true', help='only those not completed')
+    operations.add_argument('--state', action='append', default=[], metavar='STATE',
+                            help='only in this state; may be given several times')
+    operations.add_argument('--limit', type=int, default=50, metavar='N',
+                            help='maximum number of operations (default: 50)')
+
     listing = _add_verb(
         commands, 'list', 'verbs.records.list_actions',
         help='list actions, the newest change first',
@@ -189,7 +201,7 @@ def _add_record_verbs(commands: Any) -> None:
         commands, 'dialogue', 'verbs.dialogue.show_dialogue',
         help='show what was asked and answered in a flow', example='dialogue pick-1f2e3d4c')
     dialogue.add_argument('flow', metavar='FLOW_ID', help='the flow')
-    for parser in (jobs, listing, history, dialogue):
+    for parser in (jobs, operations, listing, history, dialogue):
         _add_json(parser)
         _add_nodes(parser)
     for parser in (listing, history, dialogue):

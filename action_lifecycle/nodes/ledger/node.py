@@ -18,13 +18,14 @@ from action_lifecycle_msgs.msg import Lease, LedgerSync
 from action_lifecycle_msgs.srv import GetCheckpoint
 
 from .fleet_work import FleetWork, lease_to
+from .operations import Find, OperationQueries
 from ..shared.operators import Operators
 from ..shared.paths import journal_path
 from ..shared.queries import Queries
 from ...fleet.checkpoints import CHECKPOINT_SCHEMA_VERSION
 from ...fleet.claim_watch import ClaimWatch
 from ...fleet.consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
-from ...fleet.errors import LedgerError
+from ...fleet.errors import LedgerError, LedgerUnavailable
 from ...fleet.ledger import check_url, open_ledger, RETENTION
 from ...fleet.loop_thread import LoopThread
 from ...fleet.sync import LONGEST_DELAY, Synchronizer, SyncStatus
@@ -62,6 +63,7 @@ class LedgerNode(ManagedNode):
     | service | `~/get_history` | action_lifecycle_msgs/srv/GetHistory |
     | service | `~/get_dialogue` | action_lifecycle_msgs/srv/GetDialogue |
     | service | `~/get_checkpoint` | action_lifecycle_msgs/srv/GetCheckpoint |
+    | service | `~/list_operations` | action_lifecycle_msgs/srv/ListOperations |
     | topic (latched) | `~/sync` | action_lifecycle_msgs/msg/LedgerSync |
     | service | `~/respond` | action_lifecycle_msgs/srv/Respond |
     | topic (latched) | `~/operator_requests` | action_lifecycle_msgs/msg/OperatorRequestArray |
@@ -70,7 +72,8 @@ class LedgerNode(ManagedNode):
 
     Parameters: `journal_path` (string): file of the journal, as for the action node; `ledger_url`
     (string): the Redis server, empty for none; `robot` (string): this robot's name in the ledger,
-    empty for its namespace; `retention` (double, s): how long ended work is kept. The ledger is
+    empty for its namespace; `retention` (double, s): how long ended work is kept;
+    `scan_operations` (bool): whether to search all keys for operations. The ledger is
     synced while the node is active. Requests of a fleet: `work_streams` (string list),
     `work_group` (string), `work_min_idle` (double, s), `work_max_tries` (int), `flow_folders`
     (string list), `action_node` (string).
@@ -84,6 +87,8 @@ class LedgerNode(ManagedNode):
         self.declare('robot', '', "This robot's name in the ledger; empty: its namespace.")
         self.declare('retention', RETENTION, 'Time (s) for which the ledger keeps ended actions.',
                      limits=(0.0, 1e10))
+        self.declare('scan_operations', False, 'Also list operations that other programs have '
+                     'created; searches all keys of the ledger.')
         self.declare('work_streams', [''], 'Redis streams of flows that this robot can run.')
         self.declare('work_group', 'robots', 'Consumer group that the robots of a fleet share.')
         self.declare('work_min_idle', MIN_IDLE, 'Seconds without a heartbeat after which a '
@@ -106,6 +111,7 @@ class LedgerNode(ManagedNode):
         self.status = SyncStatus()
         self.sync = self.add_publisher(LedgerSync, '~/sync', state_qos())
         self.add_service(GetCheckpoint, '~/get_checkpoint', self.get_checkpoint)
+        OperationQueries(self, self._find_operations)
         self.add_timer(POLL_PERIOD if self.url else SLOW_POLL_PERIOD, self._poll)
         self.add_diagnostics('sync', self._sync_health)
         self._published: LedgerSync | None = None
@@ -176,6 +182,15 @@ class LedgerNode(ManagedNode):
             response.error_msg = f"neither a flow nor an operation '{request.id}' has a checkpoint"
             return response
         return self._found(response, found.stamp, found.content)
+
+    def _find_operations(self) -> Find:
+        """Return the search of operations, in the network thread; raises LedgerUnavailable."""
+        network = self.network
+        if network is None:
+            raise LedgerUnavailable(
+                'the node is not active' if self.url else 'no ledger is configured')
+        return lambda *states, **options: network.submit(
+            self.ledger.operations.find(*states, **options))
 
     def _found(self, response: Any, stamp: float, content: dict[str, Any]) -> Any:
         response.found = True

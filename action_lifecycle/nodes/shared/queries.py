@@ -63,7 +63,7 @@ class Queries:
         found = self.projection.find(
             flow_id=request.flow_id, states=request.states, outcomes=request.outcomes,
             open_only=request.open_only)
-        page = found[request.offset:request.offset + _limit(request.limit)]
+        page = found[request.offset:request.offset + page_limit(request.limit)]
         response.total = len(found)
         for start in range(0, len(page), SLICE):
             response.actions.extend(
@@ -73,7 +73,7 @@ class Queries:
 
     async def get_history(self, request: Any, response: Any) -> Any:
         """Fill the response with a page of the changes of actions and flows, in order."""
-        limit = _limit(request.limit)
+        limit = page_limit(request.limit)
         after: int | None = int(request.after_seq)
         rows: list[Row] = []
         while after is not None and len(rows) <= limit:
@@ -100,7 +100,7 @@ class Queries:
             response.error_msg = f"the journal has no flow '{request.flow_id}'"
             return response
         response.total = len(rows)
-        page = rows[request.offset:request.offset + _limit(request.limit)]
+        page = rows[request.offset:request.offset + page_limit(request.limit)]
         for entry in entries_of(page):
             response.entries.append(msg.DialogueEntry(
                 stamp=to_time(entry.stamp), flow_id=request.flow_id, state=entry.state,
@@ -112,5 +112,6 @@ class Queries:
             await sleep(self.node, 0.0)
 
 
-def _limit(asked: int) -> int:
+def page_limit(asked: int) -> int:
+    """Return the number of items of a page; 0: the default."""
     return min(asked or DEFAULT_LIMIT, MAX_LIMIT)

@@ -38,8 +38,8 @@ VERBS = dict(_verbs(build_parser()))
 def test_the_verbs_are_those_that_people_look_for() -> None:
     assert set(VERBS) == {
         'run', 'watch', 'status', 'cancel', 'retry', 'edit', 'operator', 'respond', 'safety',
-        'clear-stop', 'jobs', 'list', 'history', 'dialogue', 'journal verify', 'journal export',
-        'ledger rebuild',
+        'clear-stop', 'jobs', 'operations', 'list', 'history', 'dialogue', 'journal verify',
+        'journal export', 'ledger rebuild',
         'validate', 'graph', 'schema'}
 
 
@@ -58,8 +58,8 @@ def test_each_argument_has_help(verb: str) -> None:
     assert [action.dest for action in VERBS[verb]._actions if not action.help] == []
 
 
-@pytest.mark.parametrize('verb', ['list', 'history', 'jobs', 'status', 'safety', 'respond',
-                                  'dialogue'])
+@pytest.mark.parametrize('verb', ['list', 'history', 'jobs', 'operations', 'status', 'safety',
+                                  'respond', 'dialogue'])
 def test_each_verb_that_prints_a_table_can_print_json(verb: str) -> None:
     assert '--json' in VERBS[verb]._option_string_actions
 

@@ -127,6 +127,11 @@ def test_server_without_slots_has_the_plain_names(redis_server):
             'sg:trace:t', 'sg:checkpoint:t', 'sg:result:t', 'sg:operations',
             'sg:operations:active'}
         assert client.hget('sg:trace:t', 'state') == 'INFERRING'
+        for state in (State.ERRORED, State.COMPLETED):
+            assert client.zrange('sg:operations:active', 0, -1) == ['t']
+            assert await operations.move('t', state)
+        assert not client.exists('sg:operations:active')
+        assert client.zrange('sg:operations', 0, -1) == ['t']
     run(redis_server, work)
 
 
