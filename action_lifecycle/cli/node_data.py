@@ -10,9 +10,7 @@ from typing import Any
 
 from action_lifecycle_msgs.msg import (
     ActionStateChange,
-    ActionStatus,
     FlowChange,
-    FlowStatus,
     Job,
     LedgerSync,
     Operation,
@@ -22,9 +20,8 @@ from action_lifecycle_msgs.msg import (
 
 from .client import Client, NODE
 from ..documents.stamps import to_seconds
-from ..lifecycle.states import ErrorCode
 from ..lifecycle.text_format import printable
-from ..ros.conversions.basic import to_code
+from ..ros.conversions.plain_data import code_name, plain_fields
 
 SAFETY = {SafetyState.NOT_READY: 'NOT_READY', SafetyState.READY: 'READY',
           SafetyState.STOPPED: 'STOPPED'}
@@ -40,8 +37,8 @@ def newest_safety(client: Client) -> dict[str, Any]:
 def safety_data(state: SafetyState) -> dict[str, Any]:
     """Return a SafetyState as plain data."""
     return {'state': SAFETY.get(state.state, str(state.state)), 'since': _time(state.stamp),
-            'error_code': _code(state.error_code), 'reason': state.reason, 'topic': state.topic,
-            'locked_resources': list(state.locked_resources)}
+            'error_code': code_name(state.error_code), 'reason': state.reason,
+            'topic': state.topic, 'locked_resources': list(state.locked_resources)}
 
 
 def safety_line(data: dict[str, Any]) -> str:
@@ -62,7 +59,7 @@ def sync_data(sync: LedgerSync) -> dict[str, Any]:
 
 def job_data(job: Job) -> dict[str, Any]:
     """Return a Job as plain data; times in s of the job's clock, null: none."""
-    return {**_plain_fields(job), 'next': _time(job.next), 'last': _time(job.last)}
+    return {**plain_fields(job), 'next': _time(job.next), 'last': _time(job.last)}
 
 
 def operation_data(operation: Operation) -> dict[str, Any]:
@@ -72,26 +69,12 @@ def operation_data(operation: Operation) -> dict[str, Any]:
             'metadata': json.loads(operation.metadata_json)}
 
 
-def flow_data(flow: FlowStatus) -> dict[str, Any]:
-    """Return a FlowStatus without its actions as plain data."""
-    return {**_plain_fields(flow), 'error_code': _code(flow.error_code)}
-
-
-def action_data(action: ActionStatus) -> dict[str, Any]:
-    """Return an ActionStatus as plain data."""
-    return {'flow_id': action.flow_id, 'action_id': action.action_id,
-            'state': action.state.value, 'outcome': action.state.outcome,
-            'attempt': action.attempt, 'error_code': _code(action.error_code),
-            'error_msg': action.error_msg, 'controller_said': action.controller_said,
-            'sensors_said': action.sensors_said, 'seq': action.seq}
-
-
 def change_data(change: ActionStateChange) -> dict[str, Any]:
     """Return an ActionStateChange as plain data."""
     return {'seq': change.seq, 'time': to_seconds(change.stamp), 'flow_id': change.flow_id,
             'action_id': change.action_id, 'attempt': change.attempt, 'event': change.event,
             'from': change.from_state, 'to': change.to_state, 'outcome': change.outcome,
-            'error_code': _code(change.error_code), 'cause': change.cause,
+            'error_code': code_name(change.error_code), 'cause': change.cause,
             'actor': change.actor}
 
 
@@ -99,8 +82,9 @@ def flow_change_data(change: FlowChange) -> dict[str, Any]:
     """Return a FlowChange as plain data."""
     return {'seq': change.seq, 'time': to_seconds(change.stamp), 'flow_id': change.flow_id,
             'action_id': change.action_id, 'event': change.event, 'from': change.from_state,
-            'to': change.to_state, 'stage': change.stage, 'error_code': _code(change.error_code),
-            'cause': change.cause, 'actor': change.actor,
+            'to': change.to_state, 'stage': change.stage,
+            'error_code': code_name(change.error_code), 'cause': change.cause,
+            'actor': change.actor,
             'data': json.loads(change.data_json or '{}')}
 
 
@@ -112,16 +96,5 @@ def question_data(asker: str, request: OperatorRequest, left: float | None) -> d
             'deadline': to_seconds(request.deadline), 'left': left, 'link': request.link}
 
 
-def _plain_fields(message: Any) -> dict[str, Any]:
-    """Return the fields of a message that are not messages themselves."""
-    return {name: getattr(message, name)
-            for name, kind in message.get_fields_and_field_types().items() if '/' not in kind}
-
-
 def _time(stamp: Any) -> float | None:
     return to_seconds(stamp) or None
-
-
-def _code(number: int) -> str:
-    """Return the name of an error code; '' for none."""
-    return '' if number == ErrorCode.NONE else to_code(number).name

@@ -98,9 +98,10 @@ class Registry(Mapping[str, T]):
         return sorted({*self, *(entry.name for entry in _entry_points(self._group))})
 
     def unknown(self, name: str) -> str:
-        """Return the error message for an unknown name, with the registered ones."""
-        return f"{self._unknown} '{name}'{nearest(name, self.names())}" + (
-            f" (known: {', '.join(sorted(self))})" if self else '')
+        """Return the error message for an unknown name, with the known ones."""
+        known = self.names()
+        return f"{self._unknown} '{name}'{nearest(name, known)}" + (
+            f" (known: {', '.join(known)})" if known else '')
 
 
 def _entry_points(group: str) -> Iterable[EntryPoint]:

@@ -7,12 +7,13 @@ from .files.edit import FlowEdit, parse_edit
 from .files.flow import Flow
 from .files.loader import load_flow, parse_flow
 from .orchestrator import Orchestrator
+from .planning.planners import PlanAnswer, PlanRequest, register_planner
 from .recipes.recipe import Recipe
 from .run.flow_run import FlowRun
 from .run.metrics import FlowMetrics
 from .run.recorder import JournalRecorder
 
 __all__ = [
-    'Flow', 'FlowEdit', 'FlowMetrics', 'FlowRun', 'JournalRecorder', 'Orchestrator', 'Recipe',
-    'load_flow', 'parse_edit', 'parse_flow',
+    'Flow', 'FlowEdit', 'FlowMetrics', 'FlowRun', 'JournalRecorder', 'Orchestrator', 'PlanAnswer',
+    'PlanRequest', 'Recipe', 'load_flow', 'parse_edit', 'parse_flow', 'register_planner',
 ]

@@ -50,6 +50,15 @@ EDIT = """- add:
         goal: {command: {position: 0.03, max_effort: 20.0}}
       confirm: {condition: gap < 0.04, within: 3.0}
 """
+REPLACE = """- add:
+    wide:
+      replaces: pick
+      motion:
+        server: gripper_controller/gripper_cmd
+        type: control_msgs/action/GripperCommand
+        goal: {command: {position: 0.07, max_effort: 20.0}}
+      confirm: {condition: gap > 0.06, within: 3.0}
+"""
 LONG_EDIT = """- add:
     turn:
       after: open
@@ -79,7 +88,16 @@ class Planner(Node):
                 'capabilities': list(request.capabilities), 'flow': request.flow_yaml,
                 'facts': {fact.name: [fact.unit, fact.value_json]
                           for fact in request.facts.facts},
-                'completed': list(request.completed_actions)}) + '\n')
+                'completed': list(request.completed_actions),
+                'ended': [{
+                    'name': action.action_id, 'outcome': action.state.outcome,
+                    'code': action.error_code, 'message': action.error_msg,
+                    'sensors': action.sensors_said, 'controller': action.controller_said,
+                    'attempt': action.attempt,
+                    'evidence': [[item.expression, item.verdict, list(item.facts[0].numbers)]
+                                 for item in action.evidence]} for action in request.ended],
+                'status': {action.action_id: action.state.value
+                           for action in request.status.actions}}) + '\n')
         if request.completed_actions:
             return self.edit(request, response)
         words = request.request.split()
@@ -100,6 +118,9 @@ class Planner(Node):
 
     def edit(self, request: Any, response: Any) -> Any:
         response.accepted = True
+        if 'weave' in request.request:
+            response.edit_yaml = self.weave(request)
+            return response
         if list(request.completed_actions) != ['open']:
             return response
         if 'long' in request.request:
@@ -109,6 +130,20 @@ class Planner(Node):
         else:
             response.edit_yaml = EDIT
         return response
+
+    @staticmethod
+    def weave(request: Any) -> str:
+        """Return what to do about an action that has failed."""
+        failed = [action for action in request.ended if action.state.outcome == 'failed']
+        if not failed:
+            return ''
+        if 'slow' in request.request:
+            time.sleep(3.0)
+        if 'late' in request.request:
+            time.sleep(9.0)
+        if 'fail' in request.request:
+            return '- fail: the gripper is too weak\n'
+        return REPLACE
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ import subprocess
 from typing import Any
 
 from action_lifecycle.documents.errors import LifecycleError
+from action_lifecycle.flow.planning.planners import PLANNERS
 from action_lifecycle.nodes.action.node import ActionLifecycleNode
 from action_lifecycle.nodes.agent.node import LanguageModelNode
 from action_lifecycle.nodes.bridge.node import WorldModelBridge
@@ -113,6 +114,7 @@ def test_each_topic_takes_its_qos_from_parameters(make: Any, kind: Any, tmp_path
     (ActionLifecycleNode, 'bridge', 'a b', 'Invalid topic name'),
     (ActionLifecycleNode, 'bridge', 'x' * 300, '300 characters'),
     (WorldModelBridge, 'facts_rate', 0.0, 'range'),
+    (ActionLifecycleNode, 'planner', 'python:', 'expected python:NAME'),
     (LedgerNode, 'ledger_url', 'redis://:secret@host:6379', 'ledger_url'),
     (LedgerNode, 'journal_path', 'x' * 5000, '5000 characters'),
 ])
@@ -179,3 +181,16 @@ def test_unknown_parameters_in_a_file_are_named_and_bad_ones_end_the_process(
     code, told = output('/**:\n  ros__parameters: {facts_rate: fast}\n')
     assert code == 2 and "parameter 'facts_rate': 'fast' is of type string" in told
     assert 'Traceback' not in told
+
+
+def test_an_unknown_planner_in_python_is_refused_with_the_known_ones(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(PLANNERS, '_things', {'second_grasp': lambda request: None})
+    node = make(ActionLifecycleNode, journal_path=str(tmp_path / 'journal'),
+                planner='python:second_grip')
+    said: list[str] = []
+    monkeypatch.setattr(node.get_logger(), 'error', said.append)
+    assert node.trigger_configure() == TransitionCallbackReturn.FAILURE
+    assert "there is no planner 'second_grip'; did you mean 'second_grasp'" in '\n'.join(said)
+    assert 'known: second_grasp' in '\n'.join(said)

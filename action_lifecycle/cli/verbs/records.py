@@ -67,7 +67,7 @@ def _from_nodes(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from action_lifecycle_msgs.srv import GetHistory, ListActions
 
     from ..client import accepted, connect
-    from ..node_data import action_data
+    from ...ros.conversions.plain_data import action_data
     with connect(options.namespace, options.wait) as client:
         answer = accepted(client.call(ListActions, 'ledger/list_actions', ListActions.Request(
             flow_id=options.flow, states=options.state, open_only=options.open,

@@ -15,8 +15,6 @@ from lifecycle_msgs.srv import GetState
 from ..client import Client, connect, NODE
 from ..exits import NotThere
 from ..node_data import (
-    action_data,
-    flow_data,
     job_data,
     newest_safety,
     question_data,
@@ -25,6 +23,7 @@ from ..node_data import (
 )
 from ..table import at_clock, console, live_table, print_json, print_rows
 from ...documents.suggestions import nearest
+from ...ros.conversions.plain_data import action_data, flow_data
 
 NODES = ('world_model_bridge', 'ledger', NODE)
 ABSENT = 'not there'

@@ -17,7 +17,7 @@ from .flows.flow_server import FlowServer
 from .flows.flow_sources import FlowSources
 from .flows.job_services import JobServices
 from .flows.large_flows import LargeFlows
-from .flows.plan_client import PlanClient
+from .flows.plan_client import PlanClient, planner_fault
 from .flows.send_event import EventServer
 from .health import actions_health, journal_health
 from .ledger_link import declare_ledger, durability, LedgerLink
@@ -94,8 +94,9 @@ class ActionLifecycleNode(ManagedNode):
     name of the ledger node; `durability.KIND` (process, power); `compact_keep` (int, rows) and
     `compact_unsynced` (bool): what compaction keeps of the journal; `second_goal` (refuse,
     attach): treatment of a goal with the id of a running flow; `recipe_folder` (string);
-    `planner` (string): name of the service that makes flows from requests in natural language;
-    `planner_timeout` (double, s): maximum time for its response.
+    `planner` (string): name of the service that makes flows from requests in natural language and
+    edits them, or `python:NAME`, a registered planner in Python; `planner_timeout` (double, s):
+    maximum time for its response, and for a question about a running flow with all its tries.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -110,9 +111,10 @@ class ActionLifecycleNode(ManagedNode):
         self.declare('second_goal', 'refuse', 'Treatment of a goal with the id of a running flow.',
                      choices=('refuse', 'attach'))
         self.declare('recipe_folder', '', 'Folder of the recipes; empty: beside the journal.')
-        self.declare('planner', '', 'Service (Plan) that makes flows from requests; empty: none.',
-                     check=lambda name: name_fault(name) if name else '')
-        self.declare('planner_timeout', 60.0, 'Maximum time (s) for an answer of the planner.',
+        self.declare('planner', '', 'Service (Plan) that makes flows from requests and edits '
+                     'them, or python:NAME; empty: none.', check=planner_fault)
+        self.declare('planner_timeout', 60.0, 'Maximum time (s) for an answer of the planner, and '
+                     'for a question about a running flow with all its tries.',
                      limits=(0.1, 3600.0))
         declare_ledger(self)
         self.journal: Journal | None = None
@@ -149,7 +151,8 @@ class ActionLifecycleNode(ManagedNode):
         self.flows = FlowServer(
             self, FlowSources(
                 check, self.world, self.apart, self.parameter('flow_folders'), self.recipes),
-            self.planners, attach=self.parameter('second_goal') == 'attach')
+            self.planners, lambda: self._flows.publish_soon(),
+            attach=self.parameter('second_goal') == 'attach')
         self.edits = EditServer(self, check, self._running)
         JobServices(self, self.flows)
         Queries(self, self.journal)
@@ -184,6 +187,7 @@ class ActionLifecycleNode(ManagedNode):
             FlowDialogues(self.recorder.journal, self, self.desk))
         self.orchestrator.editor.check = partial(self.spawn, self.edits.check)
         self.orchestrator.steering.planner = self.planners
+        self.orchestrator.steering.limit = self.planners.timeout
         self.flows.activate(self.orchestrator, self.apart)
         self._safety.activate()
         for topic in (self._actions, self._flows, self._safety.topic, self.operators.topic):
@@ -269,8 +273,8 @@ class ActionLifecycleNode(ManagedNode):
         now = self.now()
         orchestrator = self.orchestrator
         return msg.FlowStatusArray(stamp=to_time(now), flows=[
-            flow_to(run, now, orchestrator.locked_for)
-            for run in orchestrator.runs.values()] if orchestrator else [])
+            *(flow_to(run, now, orchestrator.locked_for) for run in orchestrator.runs.values()),
+            *self.flows.requests.all(orchestrator.runs)] if orchestrator else [])
 
     def _running(self) -> Orchestrator:
         if self.orchestrator is None:

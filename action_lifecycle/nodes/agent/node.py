@@ -26,15 +26,16 @@ from ...agents.chooser import Choice, first_ready
 from ...agents.handler import StateHandler
 from ...agents.llm.chooser import ModelChooser
 from ...agents.llm.model import LanguageModel, ModelError, ModelSettings, whole_characters
-from ...agents.llm.planner import ModelPlanner, PlanRequest
+from ...agents.llm.planner import ModelPlanner
 from ...agents.steps import Session
 from ...agents.tools.registry import ToolRegistry
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import check_schema
 from ...fleet.loop_thread import LoopThread
+from ...flow.planning.planners import PlanRequest
 from ...graphs.packaged import packaged_graph
 from ...ros.calls.threads import from_thread
-from ...ros.conversions.evidence import fact_kind, fact_value
+from ...ros.conversions.plain_data import plan_request_from
 from ...ros.interfaces.names import name_fault
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.process import run
@@ -118,12 +119,8 @@ class LanguageModelNode(ManagedNode):
             await self.tools.close()
 
     async def _plan(self, request: Any, response: Any) -> Any:
-        asked = PlanRequest(
-            request.request, {fact.name: fact_value(fact) for fact in request.facts.facts},
-            list(request.capabilities), request.flow_yaml, list(request.completed_actions),
-            list(request.errors), {fact.name: fact_kind(fact) for fact in request.facts.facts})
         try:
-            answer = await self._done(self._planned(asked))
+            answer = await self._done(self._planned(plan_request_from(request)))
         except LifecycleError as error:
             response.message = whole_characters(str(error))
             return response

@@ -107,7 +107,7 @@ def flow_to(
         constellation_state=run.constellation_state(), total=len(run.runners),
         done=counts['done'], running=counts['running'], succeeded=counts['succeeded'],
         failed=counts['failed'], skipped=counts['skipped'], canceled=counts['canceled'],
-        error_code=int(run.error_code), error_msg=run.error_msg,
+        error_code=int(run.error_code), error_msg=run.error_msg, planning=run.planning,
         actions=[status_to(action, now=now, locked=locked(action)) for action in run.shown()])
 
 

@@ -16,13 +16,21 @@ import textwrap
 from types import SimpleNamespace
 from typing import Any
 
-from action_lifecycle.documents.errors import DocumentError
+from action_lifecycle.documents.errors import DocumentError, LifecycleError
 from action_lifecycle.documents.yaml_document import parse_document
 from action_lifecycle.engine import load_graph, StateHandler
 from action_lifecycle.fleet import open_ledger
 from action_lifecycle.fleet.ledger import LEDGERS
 from action_lifecycle.flow import parse_flow
+from action_lifecycle.flow.files.edit import parse_edit
 from action_lifecycle.flow.files.json_schema import flow_schema
+from action_lifecycle.flow.planning.planners import (
+    ask_planner,
+    find_planner,
+    PlanAnswer,
+    PLANNERS,
+    PlanRequest,
+)
 from action_lifecycle.graphs.state_types import REGISTRY
 from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.lifecycle.states import ErrorCode
@@ -39,7 +47,7 @@ from .pages import blocks, ROOT
 from ..flow.robot import Clock, Process, Robot
 
 PAGE = ROOT / 'docs' / 'extending.md'
-REGISTRIES = (REDUCERS, FUNCTIONS, VERIFIERS, REGISTRY, LEDGERS)
+REGISTRIES = (REDUCERS, FUNCTIONS, VERIFIERS, REGISTRY, LEDGERS, PLANNERS)
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +85,7 @@ def installed(folder: Path) -> None:
     lines, *_ = section('An entry point')
     for heading, module in (('A reducer', 'facts'), ('A function of conditions', 'facts'),
                             ('A verifier kind', 'verifiers'), ('A typed state', 'states'),
+                            ('A planner', 'planners'),
                             ('A ledger backend', 'ledgers')):
         with (folder / 'my_robot' / f'{module}.py').open('a') as file:
             file.writelines(text for language, text in section(heading) if language == 'python')
@@ -104,6 +113,11 @@ def test_parts_of_a_package_are_found_by_their_entry_points(
     assert parse_flow(verifier, 'f.yaml').actions['pick'].verify[0].by == 'weight'
     load_graph(fragments['A typed state'])
     assert type(open_ledger('recorded://cell')).__name__ == 'RecordedLedger'
+    assert find_planner('second_grasp').__self__.__class__.__name__ == 'SecondGrasp'
+    with pytest.raises(LifecycleError, match=r"'first_grasp'.*known: odd, second_grasp"):
+        find_planner('first_grasp')
+    with pytest.raises(LifecycleError, match="entry point 'odd' of action_lifecycle.planners"):
+        find_planner('odd')
     for load in (lambda: parse_facts(fragments['A reducer'].replace('spread', 'odd')),
                  lambda: compile_expression('odd(7)', ()),
                  lambda: parse_flow(verifier.replace('by: weight', 'by: odd'), 'f.yaml'),
@@ -233,3 +247,16 @@ def test_each_field_of_a_change_is_filled() -> None:
 def fields(message: str) -> set[str]:
     """Return the names of the fields of a message definition."""
     return set(re.findall(r'^[\w/\[\]]+ +(\w+)', message, re.MULTILINE))
+
+
+def test_a_planner() -> None:
+    run('A planner')
+    plan = find_planner('second_grasp')
+    failed = {'action_id': 'pick', 'error_code': 'REFUTED'}
+    answer = ask_planner(plan, PlanRequest(flow_yaml='flow: f', ended=[failed]))
+    (step,) = parse_edit(answer.edit_yaml).steps
+    assert step.value['pick_harder']['replaces'] == 'pick'
+    other = {**failed, 'error_code': 'MOTION_FAILED'}
+    assert ask_planner(plan, PlanRequest(flow_yaml='flow: f', ended=[other])) == PlanAnswer()
+    with pytest.raises(LifecycleError, match='ValueError: this planner makes no flows'):
+        ask_planner(plan, PlanRequest('pick it'))

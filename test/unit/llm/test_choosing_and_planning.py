@@ -218,6 +218,32 @@ def test_a_model_edits_a_running_flow(endpoint: Endpoint, edit: str) -> None:
     assert '"just_completed": ["grip"]' in endpoint.requests[0]['messages'][1]['content']
 
 
+def test_a_model_is_told_how_actions_ended_and_may_replace_them_or_end_the_flow(
+    endpoint: Endpoint
+) -> None:
+    edit = ('- add: {harder: {replaces: grip, confirm: load > 5.0}}\n- fail: it is too heavy\n')
+    endpoint.answers = [{'edit_yaml': '- fail: 3\n', 'message': ''},
+                        {'edit_yaml': edit, 'message': ''}]
+    evidence = {'condition': 'confirm', 'expression': 'load > 5.0', 'verdict': 'false',
+                'facts': [{'name': 'load', 'numbers': [1.5], 'validity': 'valid'}]}
+    answer = plan(PlanRequest(
+        'x', {}, SERVERS, flow_yaml=FLOW, completed=['grip'], ended=[{
+            'action_id': 'grip', 'outcome': 'failed', 'error_code': 'CONFIRM_REFUTED',
+            'error_msg': 'load > 5.0 is false', 'attempt': 2, 'seq': 77,
+            'evidence': [evidence]}],
+        status={'actions': [{'action_id': 'grip', 'outcome': 'failed', 'state': 'terminated'},
+                            {'action_id': 'lift', 'outcome': '', 'state': 'assigned'}]}))
+    assert answer.edit_yaml == edit
+    rules, data = (message['content'] for message in endpoint.requests[0]['messages'])
+    assert 'replaces: failed_action' in rules and '- finish: ' in rules and '- fail: ' in rules
+    (told,) = json.loads(data)['how_they_ended']
+    assert told == {
+        'action_id': 'grip', 'outcome': 'failed', 'error_code': 'CONFIRM_REFUTED', 'attempt': 2,
+        'error_msg': 'load > 5.0 is false', 'evidence': ['load > 5.0 is false (load=1.5)']}
+    assert json.loads(data)['all_actions'] == {'grip': 'failed', 'lift': 'assigned'}
+    assert "'fail' takes a reason" in endpoint.requests[1]['messages'][-1]['content']
+
+
 def test_an_edit_with_faults_is_refused(endpoint: Endpoint) -> None:
     endpoint.answers = [{'edit_yaml': '- erase: [grip]\n', 'message': ''},
                         {'flow_yaml': FLOW, 'message': ''}, {'edit_yaml': '', 'message': ''}]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 import json
@@ -18,6 +19,7 @@ from rclpy.task import Future
 from .flow_check import FlowRefused
 from .flow_sources import CheckedFlow, FlowOrder, FlowSources, order_from
 from .plan_client import PlanClient
+from .planned_requests import PlannedRequests
 from ....documents.errors import DocumentError, LifecycleError
 from ....flow.files.loader import CyclicFlow
 from ....flow.jobs.job import ScheduledJob
@@ -34,8 +36,6 @@ from ....ros.node.timers import settle, Throttle
 
 FEEDBACK_PERIOD = 0.2
 """Minimum time (s) between two feedback messages of one flow."""
-PLANNING = 'planning'
-"""Stage of a request for which the planner has made no flow yet."""
 
 Outcome = Union[FlowRun, ScheduledJob, Planned, None]
 
@@ -61,11 +61,13 @@ class FlowServer:
     """
 
     def __init__(
-        self, node: ManagedNode, sources: FlowSources, planners: PlanClient, *, attach: bool
+        self, node: ManagedNode, sources: FlowSources, planners: PlanClient,
+        planning: Callable[[], None] = lambda: None, *, attach: bool,
     ) -> None:
         self.node = node
         self.sources = sources
         self.orchestrator: Orchestrator | None = None
+        self.requests = PlannedRequests(node.now, planning)
         self._planners = planners
         self._attach = attach
         self._waiting: dict[str, _WaitingGoals] = {}
@@ -78,6 +80,7 @@ class FlowServer:
         self.planner = Planner(
             self._planners, partial(self.node.spawn, self._check), apart, orchestrator.recorder,
             partial(self.node.spawn, self._begin_planned), self._planning)
+        self.requests.planner = self.planner
         self.jobs = Jobs(orchestrator, time.time, partial(self.node.spawn, self._begin_job))
         for restored in orchestrator.restore():
             self.node.get_logger().info(f'goes on with flow {restored.flow_id}')
@@ -115,11 +118,12 @@ class FlowServer:
             self._feed_back(waiting, flow_to(run, self.node.now(), self.orchestrator.locked_for))
 
     def _planning(self, order: PlanOrder, text: str) -> None:
-        """Send feedback on the planning of a request to its goals."""
+        """Publish the planning of a request, also as feedback to its goals."""
         self.node.get_logger().info(f'{order.flow_id}: {text}')
+        self.requests.progressed(order.flow_id)
         waiting = self._waiting.get(order.flow_id)
         if waiting is not None:
-            self._feed_back(waiting, self._status(order.flow_id, message=text, stage=PLANNING))
+            self._feed_back(waiting, self.requests.status(order.flow_id, text))
 
     def _status(
         self, flow_id: str, state: str = FlowStatus.START,
@@ -166,6 +170,7 @@ class FlowServer:
             return
         if planned.flow is None:
             self.node.get_logger().error(f'{asked.flow_id}: {planned.error_msg}')
+            self.requests.given_up(planned)
         waiting = self._waiting.get(asked.flow_id)
         if waiting is not None and not isinstance(begun, FlowRun):
             waiting.outcome = begun or planned

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Client of a planner, any server of action_lifecycle_msgs/srv/Plan."""
+"""Client of a planner: a server of action_lifecycle_msgs/srv/Plan, or a planner in Python."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.srv import Plan
 from rclpy.action import get_action_names_and_types
 
+from .python_planner import PythonPlanner
 from ...shared.background_worker import Apart
 from ...shared.operators import KnownFacts
 from ....documents.errors import LifecycleError
 from ....flow.files.loader import load_flow
 from ....flow.planning.asker import PlanReply, Reply
+from ....flow.planning.planners import PREFIX
 from ....flow.run.flow_run import FlowRun
 from ....lifecycle.ports import Handle
 from ....ros.calls.service_call import RetryPolicy, ServiceCall
 from ....ros.conversions.evidence import planned_fact
+from ....ros.conversions.status import flow_to, status_to
+from ....ros.interfaces.names import name_fault
 from ....ros.interfaces.qos import state_qos
 from ....ros.node.lifecycle_node import ManagedNode
 
@@ -36,9 +40,16 @@ OWN = ('execute_motion', 'confirm_outcome', 'execute_flow')
 """Actions of this package's nodes, which no flow may use."""
 
 
+def planner_fault(name: str) -> str:
+    """Return why a value of the parameter `planner` is malformed; '' if it is not."""
+    if name.startswith(PREFIX):
+        return '' if name.removeprefix(PREFIX) else f"'{name}': expected {PREFIX}NAME"
+    return name_fault(name) if name else ''
+
+
 class PlanClient:
     """
-    Calls the service of the parameter `planner`, with at most `planner_timeout` s for a response.
+    Calls the planner of the parameter `planner`, with at most `planner_timeout` s for a response.
 
     The request has all facts of the bridge, with values for those it reads now, and one line for
     each action server, `SERVER TYPE resources: …; confirm: …`. Resources and conditions are those
@@ -53,7 +64,11 @@ class PlanClient:
         self._uses: dict[str, str] | None = None  #: not known yet
         self._declared: msg.WorldState | None = None
         if self.name:
-            self.client = node.add_client(Plan, self.name)
+            if self.name.startswith(PREFIX):
+                self.client: Any = PythonPlanner(node, self.name.removeprefix(PREFIX))
+                node.defer(self.client.close)
+            else:
+                self.client = node.add_client(Plan, self.name)
             node.add_subscription(
                 msg.WorldState, f"{node.parameter('bridge')}/declared_facts",
                 self._heard_declared, state_qos())
@@ -76,11 +91,13 @@ class PlanClient:
     def ask_edit(
         self, run: FlowRun, completed: Sequence[str], errors: Sequence[str], reply: Reply
     ) -> Handle:
-        """Report the completed actions of a flow and ask for an edit of it."""
+        """Report the ended actions of a flow and ask for an edit of it."""
+        now = self.node.now()
         return self._call({
             'request': str(run.origin.get('request', '')) or run.flow.description,
             'flow_yaml': run.flow.text_now(), 'completed_actions': list(completed),
-            'errors': list(errors)}, reply,
+            'ended': [status_to(run.runners[name].action, now=now) for name in completed],
+            'status': flow_to(run, now), 'errors': list(errors)}, reply,
             lambda said: PlanReply(said.accepted, said.edit_yaml, said.message))
 
     def _call(
@@ -99,7 +116,14 @@ class PlanClient:
             else read(done.result())))
 
     def _request(self, fields: Mapping[str, Any]) -> Plan.Request:
-        """Return the request with the current facts and capabilities."""
+        """Return the request with the current facts and capabilities; raises `LifecycleError`."""
+        try:
+            return self._filled(fields)
+        except Exception as error:  # else the call would never end
+            self.node.log_exception('the request to the planner')
+            raise LifecycleError(f'internal error: {error!r}') from error
+
+    def _filled(self, fields: Mapping[str, Any]) -> Plan.Request:
         facts = {fact.name: copy(fact) for fact in self._facts.state.facts}
         for declared in () if self._declared is None else self._declared.facts:
             facts[declared.name] = planned_fact(declared, facts.get(declared.name))
