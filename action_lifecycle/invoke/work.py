@@ -16,6 +16,7 @@ Work: a DAG of tasks in a graph file.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import re
 from typing import Any, NamedTuple, Optional, Union
 
@@ -90,6 +91,28 @@ def count(work: Work) -> int:
     if isinstance(work, Group):
         return sum(map(count, work.parts.values())) + 1
     return 1
+
+
+def tasks_of(work: Work) -> Iterator[Task]:
+    """Yield the tasks of work."""
+    if isinstance(work, Task):
+        yield work
+        return
+    parts = [work.each] if isinstance(work, Map) else \
+        work.parts.values() if isinstance(work, Group) else work.parts
+    for part in parts:
+        yield from tasks_of(part)
+
+
+def with_time_limit(work: Work, limit: float) -> Work:
+    """Return the work with a time limit (s) for each task that has none."""
+    if isinstance(work, Task):
+        return work._replace(time_limit=limit) if work.time_limit is None else work
+    if isinstance(work, Map):
+        return work._replace(each=with_time_limit(work.each, limit))
+    if isinstance(work, Group):
+        return Group({name: with_time_limit(part, limit) for name, part in work.parts.items()})
+    return Sequence(tuple(with_time_limit(part, limit) for part in work.parts))
 
 
 def _task(data: dict[str, Any], where: str) -> Task:

@@ -111,12 +111,14 @@ class WorkSpec(StrictModel):
     A kind with a worker in the process needs no more; others override `start`, and `resume` if
     they can continue after a crash. `at_bridge`: the bridge does it if it is physical; then it has
     `bridge_step`. `stops_slowly`: a stop may take longer than `stop_timeout` of the action, since
-    it waits for other actions.
+    it waits for other actions. `late`: fields whose templates are not filled in by the flow, but
+    when the work uses them.
     """
 
     kind: ClassVar[str] = ''
     at_bridge: ClassVar[bool] = False
     stops_slowly: ClassVar[bool] = False
+    late: ClassVar[Collection[str]] = ()
 
     _path: Path = pydantic.PrivateAttr(default=())  # of the step in its action
 
@@ -193,7 +195,7 @@ class WorkKinds(Registry[type[WorkSpec]]):
 WORK = WorkKinds(
     'action_lifecycle.work', 'there is no kind of work', expected='WorkSpec',
     is_valid=lambda cls: isinstance(cls, type) and issubclass(cls, WorkSpec),
-    modules=[f'action_lifecycle.work.{name}' for name in ('motion',)])
+    modules=[f'action_lifecycle.work.{name}' for name in ('job', 'motion')])
 register_work = WORK.register
 
 

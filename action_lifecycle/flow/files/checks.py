@@ -302,7 +302,8 @@ def _alternative_faults(flow: Flow, action_id: str, action: ActionSpec, names: C
                         if strategy.fields else fault for fault in error.faults)
             continue
         if not flow.late[action_id] and any(
-                has_template(dict(step)) for step in changed.steps):
+                has_template({key: value for key, value in dict(step).items()
+                              if key not in step.late}) for step in changed.steps):
             yield flow.document.fault(
                 ('actions', action_id, *path), f"action '{action_id}': a fallback can not read "
                 'facts or results that the action itself does not read')

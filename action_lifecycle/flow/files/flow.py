@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from .edit_provenance import ActionSource, EditedDocument, Path
-from .shorthand import in_full, merged, render_late, work_of
+from .shorthand import in_full, merged, render_late, render_work, without_late, work_of
 from .spec import FlowSpec
 from ...documents.budget import budget, BudgetExceeded, spend, spend_on
 from ...documents.errors import DocumentError, Fault, LifecycleError
@@ -155,10 +155,14 @@ class Flow:
             where = (*path, key)
             if key in ('fallback', 'verify'):
                 filled[key] = render_late(key, value, names, where)
-            elif key in MAY_BE_LATE or key in WORK.fields:
+            elif key in MAY_BE_LATE:
                 filled[key] = render(value, names, where, later)
                 if not seen:
                     late += texts(filled[key], (key,))
+            elif key in WORK.fields:
+                filled[key] = render_work(key, value, names, where, later)
+                if not seen:
+                    late += texts(without_late(key, filled[key]), (key,))
             elif key != 'parameters':
                 self._not_late(action_id, value, where, later)
                 filled[key] = render(value, names, where)

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from .edit_provenance import Path
+from ...documents.errors import LifecycleError
 from ...documents.templates.template import render
 from ...lifecycle.verifiers import late_fields
 from ...lifecycle.work import STEPS, WORK
@@ -97,6 +98,41 @@ def strategy_in_full(raw: Any) -> Any:
     if isinstance(options, dict):
         full['options'] = {name: strategy_in_full(item) for name, item in options.items()}
     return full
+
+
+def render_work(
+    field: str, value: Any, names: Mapping[str, Any], path: Path, later: Collection[str]
+) -> Any:
+    """Render the work in a field of an action, except what its kind renders itself."""
+    if isinstance(value, list):
+        return [render_work(field, item, names, (*path, index), later)
+                for index, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return render(value, names, path, later)
+    own = _late_fields(field)
+    return {
+        key: render_work(str(key), given, names, (*path, key), later) if field == STEPS
+        else given if key in own else render(given, names, (*path, key), later)
+        for key, given in value.items()}
+
+
+def without_late(field: str, value: Any) -> Any:
+    """Return the work in a field of an action without what its kind renders itself."""
+    if isinstance(value, list):
+        return [without_late(field, item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    own = _late_fields(field)
+    return {key: without_late(str(key), given) if field == STEPS else given
+            for key, given in value.items() if key not in own}
+
+
+def _late_fields(kind: str) -> Collection[str]:
+    try:
+        model = WORK.load(kind)
+    except LifecycleError:  # reported with the place where it is used
+        model = None
+    return () if model is None else model.late
 
 
 def render_late(name: str, items: Any, names: Mapping[str, Any], path: Path) -> Any:

@@ -24,12 +24,14 @@ from .ledger_link import declare_ledger, durability, LedgerLink
 from .safety_relay import SafetyRelay
 from .verifiers.verifiers import NodeVerifier
 from .work.host import NodeHost
+from .work.job_worker import JobWorker
 from ..shared.background_worker import Apart
 from ..shared.latched_publisher import Latched
 from ..shared.operators import KnownFacts, Operators
 from ..shared.paths import journal_path, recipe_folder
 from ..shared.queries import Queries
 from ..shared.ros_log import log_to
+from ..shared.task_engine import declare_engine
 from ...dialogue.flow_dialogue import FlowDialogues
 from ...documents.errors import LifecycleError
 from ...flow.orchestrator import Orchestrator
@@ -96,7 +98,9 @@ class ActionLifecycleNode(ManagedNode):
     attach): treatment of a goal with the id of a running flow; `recipe_folder` (string);
     `planner` (string): name of the service that makes flows from requests in natural language and
     edits them, or `python:NAME`, a registered planner in Python; `planner_timeout` (double, s):
-    maximum time for its response, and for a question about a running flow with all its tries.
+    maximum time for its response, and for a question about a running flow with all its tries;
+    `engine` (local, celery), `workers` (int), `broker` (string), `task_time_limit`, `queue_limit`
+    (double, s): for tasks of jobs.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -117,6 +121,7 @@ class ActionLifecycleNode(ManagedNode):
                      'for a question about a running flow with all its tries.',
                      limits=(0.1, 3600.0))
         declare_ledger(self)
+        declare_engine(self)
         self.journal: Journal | None = None
         self.orchestrator: Orchestrator | None = None
         self._large_flows = LargeFlows()
@@ -144,7 +149,9 @@ class ActionLifecycleNode(ManagedNode):
         self.defer(self.apart.close)
         self.recipes = recipe_folder(self, path)
         self.verifier = NodeVerifier(self, self.desk, self.facts)
-        self.host = NodeHost(self, {})
+        jobs = JobWorker(self, path)
+        self.defer(jobs.close)
+        self.host = NodeHost(self, {'job': jobs})
         check = FlowCheck(self, bridge, wait, self.verifier, self.host)
         check.recipes = self._recipe
         self.planners = PlanClient(self, self.apart, self.facts)
@@ -231,7 +238,6 @@ class ActionLifecycleNode(ManagedNode):
         self.get_logger().info(
             f'{row.flow_id}/{row.action_id} #{row.attempt}: {row.from_state} → {row.to_state}'
             + (f' ({row.cause})' if row.cause else ''))
-        self._actions.publish_soon()
         if self.orchestrator is not None:
             changed = self.orchestrator.runs.get(action.flow_id)
             if changed is not None:
@@ -252,6 +258,7 @@ class ActionLifecycleNode(ManagedNode):
         self._large_flows.changed(changed)
         self.flows.changed(changed)
         self._flows.publish_soon()
+        self._actions.publish_soon()
         self._safety.publish_locks()
         if changed.ended and self.orchestrator is not None:
             ended = [flow_id for flow_id, other in self.orchestrator.runs.items() if other.ended]

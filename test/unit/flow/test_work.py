@@ -23,6 +23,9 @@ class TaskSpec(WorkSpec):
 
     name: str
     input: Any = None  # noqa: A003
+    own: Any = None
+
+    late = ('own',)
 
     def faults(self) -> Iterator[tuple[str, str]]:
         if self.name == 'bad':
@@ -157,6 +160,27 @@ def test_later_actions_read_the_result_of_each_step(
     clock.run(5.0)
     spec = robot.works[2].spec
     assert (spec.name, spec.input) == ('nut', [1, 2])
+
+
+@pytest.mark.parametrize('work', [
+    '{task: {name: "{{ part }}", input: "{{ results.look.result }}", own: ["{{ unknown }}"]}}',
+    '{steps: [{task: {name: "{{ part }}", input: "{{ results.look.result }}", '
+    'own: ["{{ unknown }}"]}}]}'])
+def test_templates_that_a_kind_fills_in_itself_stay(
+    start: Start, clock: Clock, robot: Robot, work: str
+) -> None:
+    robot.by_hand.add('task')
+    process = start()
+    process.submit('flow: f\nparameters: {part: {default: nut}}\nactions:\n'
+                   f'  look: {{task: {{name: look}}}}\n  use: {work}\n'.replace(
+                       '  use: {', '  use: {after: look, '))
+    assert process.orchestrator.runs['f'].flow.late['use'][0][1] == '{{ results.look.result }}'
+    assert len(process.orchestrator.runs['f'].flow.late['use']) == 1
+    clock.run(5.0)
+    robot.works[0].end(result=7)
+    clock.run(5.0)
+    spec = robot.works[1].spec
+    assert (spec.name, spec.input, spec.own) == ('nut', 7, ['{{ unknown }}'])
 
 
 @pytest.mark.parametrize('on_resume, known, goes_on', [
