@@ -48,6 +48,7 @@ setup(
             'action_lifecycle = action_lifecycle.cli:main',
             'action_lifecycle_node = action_lifecycle.executables:action_lifecycle_node',
             'world_model_bridge = action_lifecycle.executables:world_model_bridge',
+            'agent = action_lifecycle.executables:agent',
             'language_model = action_lifecycle.executables:language_model',
             'ledger = action_lifecycle.executables:ledger',
             'composed = action_lifecycle.executables:composed',

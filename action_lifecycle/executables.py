@@ -37,6 +37,7 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 action_lifecycle_node = _executable('action_lifecycle.nodes.action.node')
 world_model_bridge = _executable('action_lifecycle.nodes.bridge.node')
+agent = _executable('action_lifecycle.nodes.agent.agent_node')
 language_model = _executable('action_lifecycle.nodes.agent.node')
 ledger = _executable('action_lifecycle.nodes.ledger.node')
 composed = _executable('action_lifecycle.nodes.composed')

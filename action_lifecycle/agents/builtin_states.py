@@ -27,6 +27,7 @@ class ReadyState(State):
     """
 
     Fields: ClassVar[FieldsModel | None] = StrictModel
+    repeatable: ClassVar[bool] = True
     _next: str | None = None
 
     def run(self, context: Any, agent: Any = None) -> Any:
@@ -100,7 +101,8 @@ class MotionState(ReadyState):
     """
     Calls `agent.execute_motion(motion, context)`, which returns True if the motion was executed.
 
-    A failure leads to the state in `failed`; without `failed` it is an error.
+    Any other value is a failure, a string its reason. It leads to the state in `failed`; without
+    `failed` it is an error.
     """
 
     Fields = MotionFields
@@ -108,9 +110,12 @@ class MotionState(ReadyState):
 
     async def run(self, context: Any, agent: Any = None) -> Any:
         execute_motion = self.needed(agent, 'execute_motion')
-        executed = await awaited(execute_motion(self.config['motion'], context)) is True
-        self._lead(executed, 'the motion failed')
-        return {'state': self.name, 'executed': executed}
+        answer = await awaited(execute_motion(self.config['motion'], context))
+        reason = answer if isinstance(answer, str) else ''
+        self._lead(answer is True, f'the motion failed: {reason}' if reason else
+                   'the motion failed')
+        return {'state': self.name, 'executed': answer is True,
+                **({'reason': reason} if reason else {})}
 
 
 class ConfirmFields(StrictModel):

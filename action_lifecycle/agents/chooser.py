@@ -56,6 +56,11 @@ class Choice:
         """Return the JSON Schema of the answer; by default, an object with one of the names."""
         return one_of('next_state', self.names) if self.answer is None else self.answer
 
+    @property
+    def described(self) -> dict[str, str]:
+        """Return the descriptions by name."""
+        return dict(zip(self.names, self.descriptions))
+
 
 Chooser = Callable[[Choice], Any]
 """Answers a choice with one of its names, or with an object (or JSON text) of its schema."""

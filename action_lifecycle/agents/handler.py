@@ -23,7 +23,7 @@ class StateHandler:
 
     `states_folder` has files `state_<name>.py` with further types. Each call of `get_state`
     returns a new object with its own copy of the configuration. Raises `LifecycleError` for a
-    graph with untyped states.
+    graph with untyped states, unless `untyped`: then these can't be got.
     """
 
     def __init__(
@@ -32,6 +32,7 @@ class StateHandler:
         *,
         graph: Graph | None = None,
         states_folder: str | Path | None = None,
+        untyped: bool = False,
     ) -> None:
         if states_folder is not None:
             REGISTRY.load_folder(states_folder)
@@ -39,10 +40,10 @@ class StateHandler:
             if yaml_path is None:
                 raise LifecycleError('a StateHandler needs a yaml_path or a graph')
             graph = load_graph(yaml_path)
-        untyped = [name for name, state in graph.states.items() if not state.type]
-        if untyped:
+        without = [name for name, state in graph.states.items() if not state.type]
+        if without and not untyped:
             raise LifecycleError(
-                f"graph '{graph.name}': no type is given for {', '.join(untyped)}")
+                f"graph '{graph.name}': no type is given for {', '.join(without)}")
         self.graph = graph
 
     def get_initial_state(self) -> State:
@@ -51,8 +52,10 @@ class StateHandler:
 
     def get_state(self, name: str) -> State:
         """Return a new object of a state; raises `LifecycleError` for an unknown name."""
-        state = self.graph.state(name)
-        return REGISTRY[state.type](name, copy.deepcopy(dict(state.config)))
+        config = self.graph.state(name)
+        state = REGISTRY[config.type](name, copy.deepcopy(dict(config.config)))
+        state.ways = self.choice(name, self.graph.transitions_from(name), None).described
+        return state
 
     def get_transitions(self, state: State | str, messages: Any = None) -> dict[str, list[str]]:
         """Return the names of the next states as `tt` and their descriptions as `td`."""

@@ -12,6 +12,7 @@ from typing import Any
 from .chooser import awaited, Choice, choose, Chooser, follow
 from .handler import StateHandler
 from ..documents.errors import LifecycleError
+from ..graphs.graph import Transition
 from ..graphs.machine import Machine
 from ..graphs.state_types import Pause, State
 
@@ -82,7 +83,7 @@ class Session:
             update = await awaited(state.run(self.context, self.agent))
             if isinstance(update, Pause):
                 return self._stopped('paused', step + 1, update)
-            self._add(state.name, update)
+            add_update(self.context, state.name, update)
             if state.check_transition_ready(self.context) and not await self._leave(state):
                 return self._stopped('blocked', step + 1)
         return self._stopped('terminal' if self.state.is_terminal else 'max_steps', max_iter)
@@ -94,35 +95,34 @@ class Session:
         `answer` is the update of the paused state, which is left; if None, the state runs again.
         """
         if answer is not None:
-            self._add(self.machine.state, answer)
+            add_update(self.context, self.machine.state, answer)
             if not await self._leave(self.state):
                 return self._stopped('blocked', 0)
         return await self.run(max_iter)
 
     async def _leave(self, state: State) -> bool:
         """Make the transition that the state or the chooser selects; False if there is none."""
-        possible = await self.machine.possible_transitions()
-        if not possible:
+        transition = await self.next_transition(state, state.next_state(self.context))
+        if transition is None:
             return False
-        choice = self.handler.choice(state.name, possible, self.context)
-        wanted = state.next_state(self.context)
-        if wanted is None:
-            transition = await choose(choice, self.chooser, self.choice_timeout)
-        else:
-            transition = follow(choice, wanted, f"it decided on '{wanted}'")
         await self.machine.fire_async(transition.event, expect=state.name)
         return True
 
-    def _add(self, state: str, update: Any) -> None:
-        if update is None:
-            return
-        if isinstance(self.context, MutableMapping):
-            self.context.update(update if isinstance(update, Mapping) else {state: update})
-        elif isinstance(self.context, list):
-            self.context.append(update)
-        else:
-            raise LifecycleError('the context of a session is a list or a mapping, not '
-                                 + type(self.context).__name__)
+    async def next_transition(
+        self, state: State, wanted: str | None, **data: Any
+    ) -> Transition | None:
+        """
+        Return the transition to `wanted`, or the one that the chooser selects; None if blocked.
+
+        `data` is passed to guards. Raises ChoiceError.
+        """
+        possible = await self.machine.possible_transitions(**data)
+        if not possible:
+            return None
+        choice = self.handler.choice(state.name, possible, self.context)
+        if wanted is None:
+            return await choose(choice, self.chooser, self.choice_timeout)
+        return follow(choice, wanted, f"it decided on '{wanted}'")
 
     def _ask_agent(self, choice: Choice) -> Any:
         return self.agent.choose_transition(
@@ -130,6 +130,19 @@ class Session:
 
     def _stopped(self, reason: str, steps: int, pause: Pause | None = None) -> StepsResult:
         return StepsResult(reason, self.machine.state, steps, self.context, pause)
+
+
+def add_update(context: Any, state: str, update: Any) -> None:
+    """Add the update of a state to a context, see `Session`; raises LifecycleError."""
+    if update is None:
+        return
+    if isinstance(context, MutableMapping):
+        context.update(update if isinstance(update, Mapping) else {state: update})
+    elif isinstance(context, list):
+        context.append(update)
+    else:
+        raise LifecycleError('the context of a session is a list or a mapping, not '
+                             + type(context).__name__)
 
 
 async def run_steps(

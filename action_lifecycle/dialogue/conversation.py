@@ -39,28 +39,30 @@ class Conversation:
     The user's interface to a machine with a `Dialogue` and, for invoker states, an `InvokedWork`.
 
     `poll` waits while an event of the user is processed, so it never returns an incomplete
-    transition. Do not call it from a hook of the machine.
+    transition. Do not call it from a hook of the machine. `restored`: the machine goes on where it
+    was, so that the initial state is not greeted.
     """
 
     def __init__(
-        self, machine: Machine, dialogue: Dialogue, work: InvokedWork | None = None,
+        self, machine: Machine, dialogue: Dialogue, work: InvokedWork | None = None, *,
+        restored: bool = False,
     ) -> None:
         self._machine = machine
         self._dialogue = dialogue
         self._work = work
         self._turn = threading.Lock()
-        if not dialogue.entries:
+        if not (dialogue.entries or restored):
             dialogue.greet(machine.state)
 
-    def send(self, event: str, actor_input: Any = None) -> Reply:
+    def send(self, event: str, actor_input: Any = None, **data: Any) -> Reply:
         """
-        Fire an event of the user; `poll` only returns the current state.
+        Fire an event of the user, with further data; `poll` only returns the current state.
 
         Raises the errors of `Machine.fire`, such as `TransitionNotAllowed`.
         """
         with self._turn:
             if event != POLL:
-                self._machine.fire(event, actor_input=actor_input, sender='user')
+                self._machine.fire(event, actor_input=actor_input, sender='user', **data)
             progress = self._work.poll() if self._work is not None else None
             if progress is not None:
                 output = '' if event == POLL else self._dialogue.output

@@ -11,7 +11,7 @@ state may have a `template`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from enum import Enum
 import time
 from types import MappingProxyType
@@ -75,7 +75,8 @@ class Dialogue:
     Templates may read `actor_input`, `dialogue` (a list of actor and text), `state`, and the names
     that `names()` returns. `templates`: replacements for those of the graph, by state. `entries`:
     entries from before a restart. `recorded(entry)` is called before an entry is added; if it
-    raises, the entry is not added.
+    raises, the entry is not added. `works`: the states that end by themselves, by default those
+    of type `invoker` or with the field `party: invoker`; events of the user end the others.
     """
 
     def __init__(
@@ -87,7 +88,9 @@ class Dialogue:
         entries: Iterable[DialogueEntry] = (),
         recorded: Callable[[DialogueEntry], object] | None = None,
         clock: Callable[[], float] = time.time,
+        works: Container[str] | None = None,
     ) -> None:
+        self._works = works
         self._templates = {
             name: templates.get(name, state.config.get('template'))
             for name, state in graph.states.items()}
@@ -173,7 +176,9 @@ class Dialogue:
     def _party(self, state: str) -> Party:
         """Return the party that sends the events of a state, by its field `party` or its type."""
         found = self._graph.states[state]
-        return 'invoker' if found.config.get('party', found.type) == 'invoker' else 'user'
+        works = found.config.get('party', found.type) == 'invoker' if self._works is None \
+            else state in self._works
+        return 'invoker' if works else 'user'
 
     def _rendered(self, state: str) -> str:
         typed = self.actor == 'user'

@@ -31,18 +31,24 @@ class State:
 
     `Fields` is a pydantic model of the fields that the type adds to a state in a graph file; a
     type without it accepts any fields. `leads_to`: names of the fields whose values are next
-    states.
+    states. `ways`: descriptions of the next states by name.
+
+    `repeatable`: whether `run` may be repeated if the process was killed while it ran. What it
+    calls through its agent (models, tools, motions) is recorded and not repeated, so this concerns
+    only what it does by itself. If it is false, a person is asked.
     """
 
     type: ClassVar[str] = ''  # noqa: A003
     Fields: ClassVar[FieldsModel | None] = None
     leads_to: ClassVar[tuple[str, ...]] = ()
+    repeatable: ClassVar[bool] = False
     is_terminal: bool = False
 
     def __init__(self, name: str, config: Mapping[str, Any]) -> None:
         self.name = name
         self.config = config
         self.transition = config.get('transition', {})
+        self.ways: Mapping[str, str] = {}
         if config.get('final'):
             self.is_terminal = True
 

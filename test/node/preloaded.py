@@ -10,7 +10,7 @@ import gc
 import importlib
 import inspect
 
-import action_lifecycle.nodes.agent.node  # noqa: F401
+import action_lifecycle.nodes.agent.agent_node  # noqa: F401
 import action_lifecycle.nodes.composed  # noqa: F401
 import action_lifecycle.sim.estop  # noqa: F401
 import control_msgs.action  # noqa: F401

@@ -16,6 +16,7 @@ from typing import Any
 from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.flow.planning.planners import PLANNERS
 from action_lifecycle.nodes.action.node import ActionLifecycleNode
+from action_lifecycle.nodes.agent.agent_node import AgentNode
 from action_lifecycle.nodes.agent.node import LanguageModelNode
 from action_lifecycle.nodes.bridge.node import WorldModelBridge
 from action_lifecycle.nodes.ledger.node import LedgerNode
@@ -34,7 +35,7 @@ SHARE = Path(get_package_share_directory('action_lifecycle'))
 PAGE = Path(__file__).parents[2] / 'docs' / 'nodes.md'
 SAMPLE = SHARE / 'config' / 'action_lifecycle.yaml'
 COMPOSED = Path(get_package_prefix('action_lifecycle')) / 'lib' / 'action_lifecycle' / 'composed'
-NODES = (ActionLifecycleNode, WorldModelBridge, LedgerNode, LanguageModelNode)
+NODES = (ActionLifecycleNode, WorldModelBridge, LedgerNode, LanguageModelNode, AgentNode)
 OF_RCLPY = {'use_sim_time', 'start_type_description_service'}
 OF_RCL = {'/rosout', '/parameter_events'}  # for all nodes
 SECRET = re.compile('passw|secret|token|api_key|credential')
@@ -96,6 +97,7 @@ def test_each_topic_takes_its_qos_from_parameters(make: Any, kind: Any, tmp_path
         ActionLifecycleNode: {'journal_path': str(tmp_path / 'journal'), 'planner': 'planner'},
         WorldModelBridge: {'facts_file': str(SHARE / 'config' / 'facts' / 'cell.yaml')},
         LedgerNode: {'journal_path': str(tmp_path / 'journal')},
+        AgentNode: {'journal_path': str(tmp_path / 'journal')},
         LanguageModelNode: {'base_url': 'http://localhost:9/v1', 'model': 'none'}}
     node = make(kind, **given[kind])
     assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS

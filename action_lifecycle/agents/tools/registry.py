@@ -41,7 +41,13 @@ class AuthRequiredError(ToolError):
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: `call(arguments, user_id)` returns its result, or an awaitable of it."""
+    """
+    A tool: `call(arguments, user_id)` returns its result, or an awaitable of it.
+
+    `call_by_id(arguments, user_id, call_id, again)` does the same for a call that can be found
+    again after a crash; `again`: an earlier process may have made it. `idempotent`: a call whose
+    fate is not known may be repeated.
+    """
 
     name: str
     server: str
@@ -49,6 +55,8 @@ class Tool:
     inputSchema: Mapping[str, Any]  # noqa: N815  (name in the protocol)
     call: Callable[[dict[str, Any], Any], Any]
     time_limit: float = TIME_LIMIT  #: s
+    idempotent: bool = False
+    call_by_id: Callable[[dict[str, Any], Any, str, bool], Any] | None = None
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -96,6 +104,7 @@ class ToolRegistry:
 
     def tool(
         self, name: str = '', *, server: str = 'python', time_limit: float = TIME_LIMIT,
+        idempotent: bool = False,
     ) -> Callable[[CallableT], CallableT]:
         """
         Return a decorator that adds a callable; its schema comes from its type hints.
@@ -107,7 +116,7 @@ class ToolRegistry:
             description = inspect.cleandoc(function.__doc__ or function.__name__)
             self.add(Tool(
                 name or function.__name__, server, description, arguments_schema(function),
-                functools.partial(_call_python, function), time_limit))
+                functools.partial(_call_python, function), time_limit, idempotent))
             return function
         return register
 
@@ -137,28 +146,46 @@ class ToolRegistry:
         except LifecycleError as error:
             _LOG.warning("tool '%s' of server '%s' is left out: %s", tool.name, tool.server, error)
 
+    async def find(self, name: str) -> Tool:
+        """Return a tool; raises `ToolError` if it does not exist."""
+        if name not in self._tools:
+            await self.list_all_tools()
+        tool = self._tools.get(name)
+        if tool is None:
+            raise ToolError(f"there is no tool '{name}'" + nearest(name, self._tools))
+        return tool
+
+    async def after_crash(self, tool_name: str) -> str:
+        """Return how a call whose fate is not known is treated: harmless, by_id or ask."""
+        try:
+            tool = await self.find(tool_name)
+        except ToolError:
+            return 'ask'
+        if tool.call_by_id is not None:
+            return 'by_id'
+        return 'harmless' if tool.idempotent else 'ask'
+
     async def call_tool(
-        self, tool_name: str, arguments: Mapping[str, Any], user_id: Any = None
+        self, tool_name: str, arguments: Mapping[str, Any], user_id: Any = None, *,
+        call_id: str = '', again: bool = False,
     ) -> Any:
         """
-        Call a tool and return its result.
+        Call a tool and return its result; `call_id` and `again`: see `Tool`.
 
         Raises `ToolError` if the tool does not exist, its arguments are not valid (then it is not
         called), it fails, or its time limit is exceeded. Errors with a `connect_url` are raised
         unchanged.
         """
-        if tool_name not in self._tools:
-            await self.list_all_tools()
-        tool = self._tools.get(tool_name)
-        if tool is None:
-            raise ToolError(f"there is no tool '{tool_name}'" + nearest(tool_name, self._tools))
+        tool = await self.find(tool_name)
         if not isinstance(arguments, Mapping):
             raise ToolError(f"tool '{tool_name}': arguments are an object, not {arguments!r:.200}")
         faults = await asyncio.to_thread(schema_faults, arguments, tool.inputSchema)
         if faults:
             raise ToolError(f"tool '{tool_name}': arguments that do not fit: " + '; '.join(faults))
         try:
-            result = tool.call(dict(arguments), user_id)
+            result = tool.call(dict(arguments), user_id) \
+                if tool.call_by_id is None or not call_id \
+                else tool.call_by_id(dict(arguments), user_id, call_id, again)
             if inspect.isawaitable(result):
                 result = await asyncio.wait_for(result, tool.time_limit)
         except asyncio.TimeoutError:

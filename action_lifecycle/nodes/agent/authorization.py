@@ -46,18 +46,28 @@ async def ask_for_authorization(
     Returns False if nobody answers within `timeout` s. The message comes from a tool, so it is
     passed to the template as data. If this coroutine is cancelled, the question is withdrawn.
     """
+    return await ask_person(node, desk, Question(
+        OperatorRequest.KIND_AUTHORIZE, '', '', '{{ message }}', (AUTHORIZED, GIVE_UP),
+        timeout=timeout, default=GIVE_UP, link=pause.link, names={'message': pause.message},
+    )) == AUTHORIZED
+
+
+async def ask_person(node: ManagedNode, desk: OperatorDesk, question: Question) -> str:
+    """
+    Ask a question and return the answer, '' if nobody answers in time and it has no default.
+
+    It is awaited in an asyncio loop. If this coroutine is cancelled, the question is withdrawn.
+    """
     answered = Future()
     handles: list[Handle] = []
 
     def ask() -> Future:
-        handles.append(desk.ask(Question(
-            OperatorRequest.KIND_AUTHORIZE, '', '', '{{ message }}', (AUTHORIZED, GIVE_UP),
-            timeout=timeout, default=GIVE_UP, link=pause.link, names={'message': pause.message},
-        ), lambda answer, actor: answered.set_result(answer),
-            lambda: answered.set_result(GIVE_UP)))
+        handles.append(desk.ask(
+            question, lambda answer, actor: answered.set_result(answer),
+            lambda: answered.set_result(question.default)))
         return answered
 
     try:
-        return bool(await in_executor(node, ask) == AUTHORIZED)
+        return str(await in_executor(node, ask))
     finally:
         node.call_soon(lambda: [handle.cancel() for handle in handles])

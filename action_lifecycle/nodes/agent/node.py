@@ -65,8 +65,8 @@ class LanguageModelNode(ManagedNode):
     tool; `action_node` (string): the node that runs the motions of tools.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__('language_model', **kwargs)
+    def __init__(self, name: str = 'language_model', **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)
         self.declare('base_url', '', 'URL of the endpoint; empty: OPENAI_BASE_URL.')
         self.declare('model', '', 'Name of the model; empty: OPENAI_MODEL.')
         self.declare('time_limit', 30.0, 'Seconds for an answer with all its tries.',
@@ -82,27 +82,42 @@ class LanguageModelNode(ManagedNode):
         self.declare('action_node', 'action_lifecycle',
                      'Name of the node that runs the motions of tools.', check=name_fault)
         self.network: LoopThread | None = None
+        self.settings: ModelSettings | None = None
+        self.model: LanguageModel | None = None
+        self.tools: ToolRegistry | None = None
+        self.user = ''
 
     def configure(self) -> None:
         """Create the interfaces; raises LifecycleError for missing or wrong settings."""
         self.claim_name()
-        self.settings = ModelSettings(
+        self.settings = self.model_settings()
+        self.operators = Operators(self)
+        self.load_tools()
+        self.offer_model()
+
+    def model_settings(self) -> ModelSettings:
+        """Return the settings of the model; raises ModelError if there are none."""
+        return ModelSettings(
             str(self.parameter('base_url')), str(self.parameter('model')),
             float(self.parameter('time_limit')), int(self.parameter('tries'))).resolved()
-        self.operators = Operators(self)
-        self.tools: ToolRegistry | None = None
-        self.user = ''
+
+    def load_tools(self) -> None:
+        """Load the file of tools."""
+        self.tools, self.user = None, ''
         if path := str(self.parameter('tools_file')):
             self.tools, spec = load_tools(
                 Path(path).expanduser(), self, str(self.parameter('action_node')))
             self.user = spec.user or ''
+
+    def offer_model(self) -> None:
+        """Offer the services of the model."""
         self.graph = packaged_graph('planner')
         self.add_service(Plan, '~/plan', self._plan, inactive=True)  # they report it themselves
         self.add_service(ChooseTransition, '~/choose_transition', self._choose, inactive=True)
 
     def activate(self) -> None:
         """Start the network thread."""
-        self.model = LanguageModel(self.settings)
+        self.model = None if self.settings is None else LanguageModel(self.settings)
         self.network = LoopThread()
         self.operators.topic.publish()
 
@@ -114,13 +129,14 @@ class LanguageModelNode(ManagedNode):
             network.stop()
 
     async def _end_clients(self) -> None:
-        await self.model.close()
+        if self.model is not None:
+            await self.model.close()
         if self.tools is not None:
             await self.tools.close()
 
     async def _plan(self, request: Any, response: Any) -> Any:
         try:
-            answer = await self._done(self._planned(plan_request_from(request)))
+            answer = await self.in_network(self._planned(plan_request_from(request)))
         except LifecycleError as error:
             response.message = whole_characters(str(error))
             return response
@@ -131,9 +147,10 @@ class LanguageModelNode(ManagedNode):
 
     async def _planned(self, request: PlanRequest) -> Any:
         """Call tools to gather information, then plan."""
+        model = self.running_model()
         found: list[Any] = []
         if self.tools is not None and not request.flow_yaml:
-            chooser = ModelChooser(self.model, fallback=None)
+            chooser = ModelChooser(model, fallback=None)
             session = Session(
                 StateHandler(graph=self.graph),
                 [{'request': request.request, 'facts': request.facts}],
@@ -144,11 +161,11 @@ class LanguageModelNode(ManagedNode):
                 session, 2 * int(self.parameter('tool_calls')), self, self.operators.desk,
                 float(self.parameter('authorization_timeout')))
             found = session.context[1:]
-        return await ModelPlanner(self.model).plan(request, found)
+        return await ModelPlanner(model).plan(request, found)
 
     async def _choose(self, request: Any, response: Any) -> Any:
         try:
-            answer = await self._done(self._chosen(request))
+            answer = await self.in_network(self._chosen(request))
         except LifecycleError as error:
             response.reason = whole_characters(str(error))
             return response
@@ -159,10 +176,20 @@ class LanguageModelNode(ManagedNode):
 
     async def _chosen(self, request: Any) -> Any:
         choice = await asyncio.to_thread(_choice, request)
-        fallback = None if self.parameter('fallback') == 'none' else first_ready
-        return await ModelChooser(self.model, fallback)(choice)
+        return await self.model_chooser(self.running_model())(choice)
 
-    async def _done(self, work: Any) -> Any:
+    def model_chooser(self, model: LanguageModel) -> ModelChooser:
+        """Return a chooser that asks the model, with the fallback of the parameter."""
+        fallback = None if self.parameter('fallback') == 'none' else first_ready
+        return ModelChooser(model, fallback)
+
+    def running_model(self) -> LanguageModel:
+        """Return the model; raises ModelError while the node is not active."""
+        if self.model is None:
+            raise ModelError('the node is not active')
+        return self.model
+
+    async def in_network(self, work: Any) -> Any:
         """Run a coroutine in the network thread and return its result."""
         if self.network is None:
             work.close()

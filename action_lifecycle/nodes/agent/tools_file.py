@@ -9,7 +9,6 @@ from pathlib import Path
 import pkgutil
 from typing import Any, Optional
 
-from action_lifecycle_msgs.action import ExecuteFlow
 from pydantic import Field
 
 from ...agents.tools.mcp_server import McpServer
@@ -17,7 +16,7 @@ from ...agents.tools.registry import TIME_LIMIT, ToolRegistry
 from ...documents.errors import DocumentError, Fault, LifecycleError
 from ...documents.models import StrictModel, validate
 from ...documents.yaml_document import read_document
-from ...ros.calls.goal_client import kept_goal_client
+from ...ros.calls.flow_call import FlowCalls
 from ...ros.calls.tools import action_tool, service_tool
 from ...ros.node.lifecycle_node import ManagedNode
 
@@ -28,13 +27,20 @@ class _Limited(StrictModel):
     time_limit: float = Field(default=TIME_LIMIT, gt=0, le=86400, description='Seconds a call.')
 
 
+class _Idempotent(StrictModel):
+    """The field of tools whose calls can't be found again after a crash."""
+
+    idempotent: bool = Field(
+        default=False, description='Whether a call may be repeated after a crash.')
+
+
 class _RosTool(_Limited):
     """Fields of every ROS tool."""
 
     description: str = Field(default='', description='Description for the chooser.')
 
 
-class ServiceToolSpec(_RosTool):
+class ServiceToolSpec(_RosTool, _Idempotent):
     """A ROS service."""
 
     service: str = Field(description='Name of the service.')
@@ -58,7 +64,7 @@ class McpSpec(_Limited):
     env: dict[str, str] = Field(default={}, description='Further environment variables.')
 
 
-class PythonSpec(_Limited):
+class PythonSpec(_Limited, _Idempotent):
     """A Python callable."""
 
     call: str = Field(pattern=r'^[A-Za-z_][\w.]*:[A-Za-z_]\w*$', description='module:function')
@@ -79,8 +85,7 @@ def load_tools(path: Path, node: ManagedNode, action_node: str) -> tuple[ToolReg
     document = read_document(path)
     spec = validate(document, ToolsFile)
     registry = ToolRegistry()
-    client = kept_goal_client(node, ExecuteFlow, f'{action_node}/execute_flow') \
-        if spec.actions else None
+    flows = FlowCalls(node, action_node) if spec.actions else None
     faults: list[Fault] = []
 
     def attempt(section: str, name: str, add: Any) -> None:
@@ -92,17 +97,18 @@ def load_tools(path: Path, node: ManagedNode, action_node: str) -> tuple[ToolReg
     for name, service in spec.services.items():
         attempt('services', name, lambda name=name, given=service: registry.add(service_tool(
             node, name, given.service, given.type, description=given.description,
-            time_limit=given.time_limit)))
+            time_limit=given.time_limit, idempotent=given.idempotent)))
     for name, action in spec.actions.items():
         attempt('actions', name, lambda name=name, given=action: registry.add(action_tool(
-            node, client, name, given.server, given.type, given.action,
+            flows, name, given.server, given.type, given.action,
             description=given.description, time_limit=given.time_limit)))
     for name, server in spec.mcp.items():
         attempt('mcp', name, lambda name=name, given=server: registry.add_source(McpServer(
             name, given.command, given.args, env=given.env, time_limit=given.time_limit)))
     for name, function in spec.python.items():
         attempt('python', name, lambda name=name, given=function: registry.tool(
-            name, time_limit=given.time_limit)(pkgutil.resolve_name(given.call)))
+            name, time_limit=given.time_limit, idempotent=given.idempotent)(
+                pkgutil.resolve_name(given.call)))
     if faults:
         raise DocumentError(faults)
     return registry, spec

@@ -22,11 +22,12 @@ from .operations import Find, OperationQueries
 from ..shared.operators import Operators
 from ..shared.paths import journal_path
 from ..shared.queries import Queries
+from ..shared.urls import url_fault
 from ...fleet.checkpoints import CHECKPOINT_SCHEMA_VERSION
 from ...fleet.claim_watch import ClaimWatch
 from ...fleet.consumer import MAX_TRIES, MIN_IDLE, OperationConsumer
 from ...fleet.errors import LedgerError, LedgerUnavailable
-from ...fleet.ledger import check_url, open_ledger, RETENTION
+from ...fleet.ledger import open_ledger, RETENTION
 from ...fleet.loop_thread import LoopThread
 from ...fleet.sync import LONGEST_DELAY, Synchronizer, SyncStatus
 from ...graphs.packaged import config_file
@@ -83,7 +84,7 @@ class LedgerNode(ManagedNode):
         super().__init__('ledger', **kwargs)
         self.declare('journal_path', '', 'File of the journal; empty: in the ROS home.')
         self.declare('ledger_url', '', 'redis://, rediss:// or unix:// without a password; empty: '
-                     'no ledger.', check=_url_fault)
+                     'no ledger.', check=url_fault)
         self.declare('robot', '', "This robot's name in the ledger; empty: its namespace.")
         self.declare('retention', RETENTION, 'Time (s) for which the ledger keeps ended actions.',
                      limits=(0.0, 1e10))
@@ -252,16 +253,6 @@ class LedgerNode(ManagedNode):
             'journal_seq': message.journal_seq, 'ledger_seq': message.ledger_seq,
             'backlog': message.backlog, 'lag (s)': f'{message.lag:.1f}',
             'refilled': self.status.refilled, 'work held': len(message.leases)})
-
-
-def _url_fault(url: str) -> str:
-    """Return the fault of a URL; '' if it is valid."""
-    try:
-        if url:
-            check_url(url)
-    except LedgerError as error:
-        return str(error)
-    return ''
 
 
 def main(args: list[str] | None = None) -> int:

@@ -16,14 +16,18 @@ from ...ros.node.lifecycle_node import ManagedNode
 _FLOW_NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 
 
-def journal_path(node: ManagedNode) -> Path:
-    """Return the path of the journal: the parameter, or a file per namespace in the ROS home."""
+def journal_path(node: ManagedNode, kind: str = '') -> Path:
+    """
+    Return the path of the journal: the parameter, or a file per namespace in the ROS home.
+
+    `kind`: part of the default name of a journal that is not that of the action node.
+    """
     given = str(node.parameter('journal_path'))
     if given:
         return Path(given).expanduser()
     home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
     robot = node.get_namespace().strip('/').replace('/', '.') or 'robot'
-    return home / 'action_lifecycle' / f'{robot}.journal'
+    return home / 'action_lifecycle' / f'{robot}{kind}.journal'
 
 
 def recipe_folder(node: ManagedNode, journal: Path) -> Path:
@@ -34,15 +38,20 @@ def recipe_folder(node: ManagedNode, journal: Path) -> Path:
 
 def find_flow(name: str, folders: list[str]) -> Path:
     """Return the file of a flow given by name; raises LifecycleError if not in `folders`."""
+    return find_file(name, folders, 'flow', ", with the kind 'yaml'")
+
+
+def find_file(name: str, folders: list[str], kind: str, hint: str = '') -> Path:
+    """Return the YAML file of a `kind` given by name; raises LifecycleError."""
     if not _FLOW_NAME.match(name) or '..' in name:
-        raise LifecycleError(f'{name!r} is not the name of a flow file: expected letters, digits, '
-                             f"_, - and ., of a file in {', '.join(folders)}; or give the text of "
-                             "the flow itself, with the kind 'yaml'")
+        raise LifecycleError(f'{name!r} is not the name of a {kind} file: expected letters, '
+                             f"digits, _, - and ., of a file in {', '.join(folders)}; or give the "
+                             f'text of the {kind} itself{hint}')
     known: list[str] = []
     for folder in map(Path, folders):
         for candidate in (folder / name, folder / f'{name}.yaml'):
             if candidate.is_file():
                 return candidate
         known += [path.stem for path in folder.glob('*.yaml')]
-    raise LifecycleError(f"there is no flow '{name}' in {', '.join(folders)}"
+    raise LifecycleError(f"there is no {kind} '{name}' in {', '.join(folders)}"
                          + nearest(name, known))

@@ -13,21 +13,17 @@ Calls are made in the executor's thread of the node and awaited in an asyncio lo
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
-import json
 import math
 from typing import Any
 
-from action_lifecycle_msgs.action import ExecuteFlow
 from rosidl_runtime_py.convert import message_to_ordereddict
 import yaml
 
-from .goal_call import Ending, GoalCall, GoalPolicy
-from .goal_client import GoalClient
+from .flow_call import FlowCalls, STOP_LIMIT
 from .service_call import NoAnswer, POLL_PERIOD, RetryPolicy
-from .threads import call_from_loop, start_call
+from .threads import call_from_loop
 from ..interfaces.json_schema import message_schema
 from ..interfaces.message_fields import fill
 from ..interfaces.types import action_class, service_class
@@ -36,15 +32,10 @@ from ...agents.tool_state import ToolError
 from ...agents.tools.registry import TIME_LIMIT, Tool
 from ...flow.files.loader import parse_flow
 
-ANSWER = 10.0
-"""Maximum time (s) for the action node to accept a flow."""
-STOP_LIMIT = 10.0
-"""Maximum time (s) for a canceled motion to stop."""
-
 
 def service_tool(
     node: ManagedNode, name: str, service: str, type_name: str, *, description: str = '',
-    time_limit: float = TIME_LIMIT,
+    time_limit: float = TIME_LIMIT, idempotent: bool = False,
 ) -> Tool:
     """Return a tool that calls a service once; raises `UnknownType`."""
     kind = service_class(type_name)
@@ -61,18 +52,18 @@ def service_tool(
             raise ToolError(str(error)) from error
 
     return Tool(name, service, description or f'Calls the service {service}.',
-                message_schema(kind.Request), call, time_limit + POLL_PERIOD)
+                message_schema(kind.Request), call, time_limit + POLL_PERIOD, idempotent)
 
 
 def action_tool(
-    node: ManagedNode, client: GoalClient, name: str, server: str, type_name: str,
-    action: Mapping[str, Any], *, description: str = '', time_limit: float = TIME_LIMIT,
+    flows: FlowCalls, name: str, server: str, type_name: str, action: Mapping[str, Any], *,
+    description: str = '', time_limit: float = TIME_LIMIT,
 ) -> Tool:
     """
     Return a tool that executes a motion; its arguments are the goal.
 
-    `action`: the other fields of the action as in a flow file; `confirm` is required. `client`: a
-    client of the action node's `execute_flow`. Raises `DocumentError` with all faults.
+    `action`: the other fields of the action as in a flow file; `confirm` is required. The id of a
+    call is the id of its flow. Raises `DocumentError` with all faults.
     """
     goal = action_class(type_name).Goal
     flow = partial(_flow, name, server, type_name, action)
@@ -80,9 +71,12 @@ def action_tool(
     return Tool(
         name, server, description or f'Moves: a goal of the action {server}.',
         message_schema(goal),
-        lambda arguments, user_id: _execute(node, client, name, flow(_checked(goal, arguments)),
-                                            str(user_id or ''), time_limit),
-        time_limit + STOP_LIMIT)
+        lambda arguments, user_id: _execute(
+            flows, name, flow(_checked(goal, arguments)), str(user_id or ''), time_limit),
+        time_limit + 2 * STOP_LIMIT,
+        call_by_id=lambda arguments, user_id, call_id, again: _execute(
+            flows, name, flow(_checked(goal, arguments)), str(user_id or ''), time_limit, call_id,
+            again))
 
 
 def _flow(
@@ -110,30 +104,13 @@ def _templates(value: Any, path: str) -> list[str]:
 
 
 async def _execute(
-    node: ManagedNode, client: GoalClient, name: str, flow: str, user: str, time_limit: float
+    flows: FlowCalls, name: str, flow: str, user: str, time_limit: float, flow_id: str = '',
+    again: bool = False,
 ) -> Any:
-    """Run a flow of one action; cancels it at the time limit or if this task is cancelled."""
-    goal = ExecuteFlow.Goal(flow=flow, kind='yaml', source=f"tool '{name}'", requester=user)
-    cancel, ended = start_call(
-        node, lambda: GoalCall(node, client, None, GoalPolicy(accept=ANSWER)).send(goal))
-    try:
-        end = await asyncio.wait_for(asyncio.shield(ended), time_limit)
-    except (asyncio.TimeoutError, asyncio.CancelledError) as error:
-        cancel()
-        await asyncio.wait([ended], timeout=STOP_LIMIT)
-        if isinstance(error, asyncio.CancelledError):
-            raise
-        if ended.done() and ended.result().how is Ending.CANCELED:
-            raise ToolError(f'the action node is not there after {time_limit:g} s') from None
-        raise ToolError(f'not done within {time_limit:g} s; it was canceled') from None
-    if end.how is not Ending.RESULT:
-        raise ToolError('the action node takes no flow now' if end.how is Ending.REJECTED
-                        else 'the action node does not answer')
-    result = end.result
-    if result.error_code:
-        raise ToolError(f'{result.error_msg or result.state} (error code {result.error_code})')
-    return {'done': True, 'flow': result.flow_id,
-            'summary': json.loads(result.summary_json or '{}')}
+    end = await flows.run(flow, f"tool '{name}'", user=user, time_limit=time_limit,
+                          flow_id=flow_id, again=again)
+    end.require_success()
+    return {'done': True, 'flow': end.flow_id, 'summary': end.summary}
 
 
 def plain(message: Any) -> Any:

@@ -117,3 +117,17 @@ def not_a_number(value: Any) -> float:
 
 async def later(value: Any) -> Any:
     return value
+
+
+def pause(value: Any) -> Any:
+    time.sleep(0.3)
+    return value
+
+
+def note_done(given: list[Any]) -> Any:
+    """Take a while, write down that it is done, and return what was given."""
+    path, value = given
+    time.sleep(0.4)
+    with open(path, 'a', encoding='utf-8') as done:
+        done.write(f'{value}\n')
+    return value

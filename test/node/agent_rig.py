@@ -1,0 +1,139 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The agent node as a real process that can be killed, and a client of its sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import json
+import os
+from pathlib import Path
+import time
+from typing import Any
+
+from action_lifecycle.journal import Row
+from action_lifecycle_msgs.action import RunGraph
+from action_lifecycle_msgs.msg import OperatorRequestArray, Session, SessionArray
+from action_lifecycle_msgs.srv import GetSession, ListSessions, Respond, SendSessionEvent
+from rclpy.action import ActionClient
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from unit.invoke.celery_rig import TASKS
+
+from .forked import Forked
+from .process_rig import ProcessRig
+from .waiting import rows_of
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+AGAIN = 3.0  # s after which a request is sent again: rclpy may lose what a new node is asked
+
+
+class AgentRig(ProcessRig):
+    """The node `agent`; `system` has the other nodes, if a test needs them."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        super().__init__(folder, redis=False)
+        self.environment.update(
+            {'PYTHONPATH': os.pathsep.join([str(TASKS), os.environ.get('PYTHONPATH', '')]),
+             'OPENAI_BASE_URL': '', 'OPENAI_MODEL': '', **environment})
+        self.journal_path = folder / 'agent.journal'
+        self.parameters: dict[str, Any] = {
+            'autostart': True, 'journal_path': str(self.journal_path)}
+        self.process: Forked | None = None
+        self.sessions: dict[str, Any] = {}  #: as ~/sessions has them
+        self.progress: dict[str, list[float]] = {}  #: of working sessions, also over restarts
+        self.questions: list[Any] = []
+        self.feedback: list[Any] = []
+        self.runs = ActionClient(self.node, RunGraph, 'agent/run_graph')
+        self.clients = {kind: self.node.create_client(kind, f'agent/{name}') for kind, name in (
+            (SendSessionEvent, 'send_event'), (GetSession, 'get_session'),
+            (ListSessions, 'list_sessions'), (Respond, 'respond'))}
+        self.node.create_subscription(SessionArray, 'agent/sessions', self._seen, LATCHED)
+        self.node.create_subscription(
+            OperatorRequestArray, 'agent/operator_requests',
+            lambda message: setattr(self, 'questions', list(message.requests)), LATCHED)
+
+    def _seen(self, message: SessionArray) -> None:
+        self.sessions = {session.id: session for session in message.sessions}
+        for session in message.sessions:
+            if session.status == Session.WORKING:
+                self.progress.setdefault(session.id, []).append(session.progress)
+
+    def start(self, **parameters: Any) -> None:
+        self.parameters.update(parameters)
+        self.sessions = {}
+        self.questions = []
+        self.process = self.spawn('agent', self.parameters, log='agent')
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(10.0)
+
+    def kill_and_start(self) -> None:
+        self.kill()
+        self.start()
+
+    def close(self) -> None:
+        self.runs.destroy()
+        self.end([] if self.process is None else [self.process])
+
+    def call(self, kind: Any, request: Any) -> Any:
+        """Return the response of a service; only for requests that may be repeated."""
+        client = self.clients[kind]
+        for _ in range(10):
+            self.until(client.service_is_ready, 30.0, f'the service {client.srv_name}')
+            future = client.call_async(request)
+            end = time.monotonic() + AGAIN
+            self.until(lambda future=future, end=end: future.done() or time.monotonic() > end,
+                       10.0, 'an answer')
+            if future.done():
+                return future.result()
+        raise AssertionError(f'{client.srv_name} does not answer')
+
+    def begin(self, graph: str, session_id: str, given: Any = None) -> Any:
+        """Send a goal that is accepted; returns the future of its result."""
+        goal = RunGraph.Goal(
+            graph=graph, source='test.yaml', session_id=session_id, requester='anna',
+            input_json='' if given is None else json.dumps(given))
+        for _ in range(10):
+            self.until(self.runs.server_is_ready, 30.0, 'the action')
+            sent = self.runs.send_goal_async(goal, lambda message: self.feedback.append(
+                message.feedback.session))
+            end = time.monotonic() + AGAIN
+            self.until(lambda sent=sent, end=end: sent.done() or time.monotonic() > end,
+                       10.0, 'an answer to the goal')
+            if sent.done() and sent.result().accepted:
+                self.handle = sent.result()
+                return self.handle.get_result_async()
+        raise AssertionError('the goal is not accepted')
+
+    def send(self, session_id: str, event: str, given: Any = None) -> Any:
+        """Send an event once; returns the response."""
+        client = self.clients[SendSessionEvent]
+        self.until(client.service_is_ready, 30.0, 'send_event')
+        future = client.call_async(SendSessionEvent.Request(
+            session_id=session_id, event=event, actor='anna',
+            input_json='' if given is None else json.dumps(given)))
+        return self.until(lambda: future.result() if future.done() else None, 15.0, event)
+
+    def poll(self, session_id: str) -> Any:
+        return self.call(SendSessionEvent, SendSessionEvent.Request(
+            session_id=session_id, event='poll'))
+
+    def until_session(self, session_id: str, wanted: Callable[[Any], Any], what: str,
+                      seconds: float = 40.0) -> Any:
+        """Wait until ~/sessions shows a session as wanted."""
+        def seen() -> Any:
+            session = self.sessions.get(session_id)
+            return session if session is not None and wanted(session) else None
+        return self.until(seen, seconds, what)
+
+    def view(self, session_id: str) -> Any:
+        return self.call(GetSession, GetSession.Request(session_id=session_id))
+
+    def context_of(self, session_id: str) -> Any:
+        return json.loads(self.view(session_id).context_json)
+
+    def rows(self, event: str = '') -> list[Row]:
+        return [row for row in rows_of(self.journal_path) if event in ('', row.event)]
