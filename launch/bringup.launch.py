@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Starts the three nodes of one robot and, if asked for, the node of a language model."""
+"""Starts the three nodes of one robot and, if asked for, a language model and the agent."""
 
 import os
 from pathlib import Path
@@ -60,6 +60,9 @@ def generate_launch_description() -> LaunchDescription:
                               description='Run all three nodes in one process.'),
         DeclareLaunchArgument('language_model', default_value='false', choices=['true', 'false'],
                               description='Start the language_model node, as the planner.'),
+        DeclareLaunchArgument('agent', default_value='false', choices=['true', 'false'],
+                              description='Start the agent node, which hosts sessions of graphs; '
+                              'with compose, in the same process.'),
         DeclareLaunchArgument('flow', default_value='',
                               description='Flow to run when the nodes are active; empty: none.'),
         OpaqueFunction(function=_nodes),
@@ -82,6 +85,9 @@ def _nodes(context: LaunchContext) -> list[Node]:
     if given('language_model') == 'true':
         more = {'composed' if composed else 'action_lifecycle_node': {'planner': PLANNER}}
         processes = {**processes, 'language_model': ()}
+    agent = given('agent') == 'true'
+    if agent and not composed:
+        processes = {**processes, 'agent': ()}
     return [
         Node(
             package='action_lifecycle', executable=executable, namespace=given('namespace'),
@@ -92,7 +98,8 @@ def _nodes(context: LaunchContext) -> list[Node]:
                 'autostart': given('autostart') == 'true',
                 **{name: given(name) for name in arguments if given(name)},
                 **more.get(executable, {})}],
-            arguments=['--ros-args', '--log-level', given('log_level')])
+            arguments=[*(['--agent'] if agent and executable == 'composed' else []),
+                       '--ros-args', '--log-level', given('log_level')])
         for executable, arguments in processes.items()]
 
 

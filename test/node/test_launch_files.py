@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[2] / 'docs' / 'launch.md'
 LAUNCH = Path(get_package_share_directory('action_lifecycle')) / 'launch'
 COMMON = {'namespace', 'autostart', 'params_file', 'journal_path', 'ledger_url', 'use_respawn',
           'log_level', 'compose', 'flow'}
-OWN = {'bringup': {'use_sim_time', 'facts_file', 'stop_file', 'language_model'},
+OWN = {'bringup': {'use_sim_time', 'facts_file', 'stop_file', 'language_model', 'agent'},
        'gazebo': {'headless'}, 'demo': {'seed', 'real_time_factor', 'picture_path'}}
 
 
@@ -69,6 +69,14 @@ def test_bringup_starts_a_language_model_beside_them_when_told_to() -> None:
         'composed', 'language_model']
     assert [node.node_executable for node in processes(language_model='true')][-1] == (
         'language_model')
+
+
+def test_bringup_starts_the_agent_beside_them_or_with_them() -> None:
+    assert [node.node_executable for node in processes(agent='true')][-1] == 'agent'
+    composed, = processes(agent='true', compose='true')
+    arguments = [''.join(part.perform(LaunchContext()) for part in argument)
+                 for argument in composed.cmd[1:2]]
+    assert composed.node_executable == 'composed' and arguments == ['--agent']
 
 
 @pytest.mark.parametrize(('given', 'expected'), [

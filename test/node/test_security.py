@@ -22,8 +22,9 @@ SHARE = Path(get_package_share_directory('action_lifecycle'))
 POLICY = SHARE / 'config' / 'security' / 'policy.xml'
 ENCLAVES = {'/action_lifecycle': {'action_lifecycle'}, '/ledger': {'ledger'},
             '/world_model_bridge': {'world_model_bridge', '_world_model_bridge_capped'}}
-ENCLAVES_IN_ORDER = ('/action_lifecycle', '/world_model_bridge', '/ledger', '/language_model')
-MODEL = 'language_model'  # by itself: it is off by default, and needs what is no dependency
+ENCLAVES_IN_ORDER = ('/action_lifecycle', '/world_model_bridge', '/ledger', '/language_model',
+                     '/agent')
+MODELS = ('language_model', 'agent')  # by themselves: they are off by default
 FORM = {  # element: its children, its attributes
     'policy': ({'enclaves'}, {'version'}), 'enclaves': ({'enclave'}, set()),
     'enclave': ({'profiles'}, {'path'}), 'profiles': ({'profile'}, set()),
@@ -91,7 +92,7 @@ def test_the_policy_has_the_form_that_sros2_reads() -> None:
             assert element.text and element.text.strip() == element.text
     enclaves = {enclave.get('path'): {profile.get('node') for profile in enclave.iter('profile')}
                 for enclave in root.iter('enclave')}
-    assert enclaves == {**ENCLAVES, f'/{MODEL}': {MODEL}}
+    assert enclaves == {**ENCLAVES, **{f'/{node}': {node} for node in MODELS}}
 
 
 def test_sros2_makes_keys_for_each_enclave() -> None:
@@ -105,7 +106,7 @@ def test_sros2_makes_keys_for_each_enclave() -> None:
 def test_the_page_names_each_interface_that_the_policy_has() -> None:
     managed = {str(entry.text) for group in ElementTree.parse(POLICY).iter('services')
                for entry in group if group[0].text == '~/change_state'}
-    for node in (*ENCLAVES, f'/{MODEL}'):
+    for node in (*ENCLAVES, *(f'/{node}' for node in MODELS)):
         section = PAGE.read_text().partition(f'\n## {node[1:]}\n')[2].partition('\n## ')[0]
         (profile,) = (profile for profile in ElementTree.parse(POLICY).iter('profile')
                       if profile.get('node') == node[1:])
@@ -146,13 +147,17 @@ def test_the_policy_allows_what_live_nodes_open_and_nothing_else(
     assert of_robot <= rights
 
 
-def test_the_policy_of_a_language_model_is_what_the_node_opens(system: System) -> None:
+@pytest.mark.parametrize('model', MODELS)
+def test_the_policy_of_a_language_model_is_what_the_node_opens(
+    system: System, model: str, tmp_path: Path
+) -> None:
     pytest.importorskip('openai')
-    system.start(MODEL, base_url='http://localhost:9/v1', model='none')
-    rights = {right for right in allowed() if right.node == MODEL}
-    system.until(lambda: MODEL in system.node.get_node_names() and rights <= set(
-        opened(system, MODEL)), 20, 'everything is open')
-    assert set(opened(system, MODEL)) == rights
+    journal = {'journal_path': tmp_path / 'agent.journal'} if model == 'agent' else {}
+    system.start(model, base_url='http://localhost:9/v1', model='none', **journal)
+    rights = {right for right in allowed() if right.node == model}
+    system.until(lambda: model in system.node.get_node_names() and rights <= set(
+        opened(system, model)), 20, 'everything is open')
+    assert set(opened(system, model)) == rights
 
 
 def _of_robot() -> set[Right]:
