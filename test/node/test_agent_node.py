@@ -228,7 +228,7 @@ transitions:
   - {{event: done, from: work, to: end}}
   - {{event: again, from: work, to: ask}}
 """.replace('RETRIES', '3' if engine == 'local' else '0')
-    parameters = {'engine': engine, 'broker': workers.url if workers else ''}
+    parameters = {'engine': engine, **({'broker': workers.url} if workers else {})}
     try:
         if workers:
             workers.start_worker()
