@@ -78,9 +78,9 @@ def test_progress_is_shown_while_it_runs(rig: WorkRig, tmp_path: Path) -> None:
     name = rig.new_id()
     rig.send(name, job(json.dumps([
         'tasks_of_tests:echo', 'tasks_of_tests:wait_for']), input_=str(tmp_path / 'go')))
-    rig.until(lambda: 'a' in rig.status and rig.status['a'].progress > 0.3, 30.0, 'progress')
-    status = rig.status['a']
-    assert (status.step_kind, status.progress_text) == ('job', '2 of 3 tasks')
+    rig.until(lambda: name in rig.status and rig.status[name].progress > 0.3, 30.0, 'progress')
+    status = rig.status[name]
+    assert (status.step_kind, status.progress_text) == ('job', '2 of 3')
     (tmp_path / 'go').touch()
     assert rig.end_of(name).data['outcome'] == 'succeeded'
 

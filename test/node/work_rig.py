@@ -59,7 +59,7 @@ class WorkRig(ProcessRig):
         self.start_node()
 
     def _take(self, message: ActionStatusArray) -> None:
-        self.status = {one.action_id: one for one in message.actions}
+        self.status = {one.flow_id: one for one in message.actions}
 
     def start(self, name: str, **parameters: Any) -> None:
         self.processes[name] = self.spawn(name, {'autostart': True, **parameters}, log=name)

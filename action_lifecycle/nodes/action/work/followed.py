@@ -19,6 +19,8 @@ from ....ros.node.lifecycle_node import ManagedNode
 
 KEPT = 100
 """Number of results that are kept for actions that are restored later."""
+MAX_SHOWN = 200
+"""Maximum length of a result in text for people, in characters."""
 
 
 class FollowedWork:
@@ -122,3 +124,9 @@ def bounded(result: WorkResult) -> WorkResult:
         result.note = joined(result.note, f'the result of {size} characters of JSON is not kept, '
                              f'at most {MAX_RESULT} are')
     return result
+
+
+def shown(value: Any) -> str:
+    """Return the beginning of a value as JSON, for people."""
+    text = json.dumps(value, ensure_ascii=False, default=lambda _: '…')
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN - 1] + '…'

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 import importlib.util
 from pathlib import Path
 
-from .followed import Followed, FollowedWork
+from .followed import Followed, FollowedWork, shown
 from ...shared.task_engine import node_engine
 from ....invoke import Engine, Outcome, Progress, to_json_data
 from ....invoke.local import LocalEngine
@@ -87,7 +87,7 @@ class _Job(FollowedWork):
     def _read_progress(self) -> None:
         progress = self._run.progress
         tasks = progress.total - 1  # without the end of the run
-        self.told(min(progress.fraction, 1.0), f'{min(progress.done, tasks)} of {tasks} tasks')
+        self.told(progress.fraction, f'{min(progress.done, tasks)} of {tasks}')
         self._timers[0] = self.node.call_later(PERIOD, self._read_progress)
 
     def _finished(self, outcome: Outcome) -> None:
@@ -96,7 +96,7 @@ class _Job(FollowedWork):
         else:
             self._read_progress()
             self.end(WorkResult(
-                'executed', self.node.now(), f'{self._run.progress.done} tasks done',
+                'executed', self.node.now(), shown(outcome.value),
                 result=to_json_data(outcome.value)))
         self._run.release()
 
