@@ -89,7 +89,7 @@ def event_data(event: FlowEvent) -> dict[str, Any]:
 def event_text(data: Mapping[str, Any], arrow: str = '→') -> str:
     """Return a change of a flow, as plain data, in one line."""
     words = [data['event'], data['stage'] if data['event'] == STAGE else '',
-             data['data'].get('step', ''), data['action_id']]
+             data['data']['step'] if data['event'] == PLANNING else '', data['action_id']]
     line = ' '.join(filter(None, words))
     return f"{line}: {data['from']} {arrow} {data['to']}" if data['from'] else line
 

@@ -65,7 +65,8 @@ class Restored:
             self.run.control.end_pause()
         elif row.event == BROKEN:
             self.run.broken = row.cause
-            self.run.error_code = ErrorCode[row.data['error_code']]
+            self.run.error_code = ErrorCode.__members__.get(
+                row.data['error_code'], ErrorCode.INTERNAL)
         elif row.event == 'cancel_action':
             self.run.canceled_actions[row.data['action']] = row.actor, row.cause
         elif row.event in CONTROL_EVENTS:
