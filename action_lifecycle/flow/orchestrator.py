@@ -152,6 +152,7 @@ class Orchestrator(FlowRunner):
         self.dispatcher.scheduler.unlock(chosen)
         for flow_id, _ in self.dispatcher.scheduler.waiting_for(chosen):
             self.flow_changed(self.runs[flow_id])
+        self.dispatcher.lock_waits.unlocked()
         self.dispatcher.dispatch()
         return chosen
 

@@ -62,7 +62,8 @@ class Projection:
             replay(action, row)
             if row.kind == 'transition':
                 action.dated(row.seq, row.ros_time or 0.0, row.to_state)
-            self._actions[key] = action
+            if action.seq or action.waits_for:  # not one that an edit may have removed since
+                self._actions[key] = action
         if len(self._actions) > 2 * MAX_ENDED:
             self._forget()
         return count == limit

@@ -18,7 +18,7 @@ from ..run.flow_control import CONTROL_EVENTS, RESUMED, RETRIED
 from ..run.flow_run import FlowRun, JOBS_STAGE
 from ..run.flow_runner import FlowRunner
 from ...documents.errors import LifecycleError
-from ...journal.action_rows import replay
+from ...journal.action_rows import concerns_action, replay
 from ...journal.durability import STEP
 from ...journal.flow_rows import STAGE
 from ...journal.row import Row
@@ -58,6 +58,8 @@ class Restored:
             self._take_state(row)
         elif row.kind == 'transition':
             self._transition(row)
+        elif concerns_action(row):
+            self._flows.dispatcher.lock_waits.read_back(row)
         elif row.event == STEP:
             self.run.runners[row.action_id].action.begin_step(row.data)
         elif row.event == 'cancel_flow':
@@ -115,6 +117,7 @@ class Restored:
         replay(action, row)
         action.dated(row.seq, row.ros_time or 0.0, row.to_state)
         self._last[row.action_id] = row
+        self._flows.dispatcher.lock_waits.started(row.flow_id, row.action_id)
         self.run.control.retries.pop(row.action_id, None)
         if row.final:  # a cancel does not apply to a later attempt
             self.run.canceled_actions.pop(row.action_id, None)

@@ -12,6 +12,7 @@ import logging
 
 from .flow_hooks import Extension
 from .flow_run import FlowRun
+from .lock_waits import LockWaits
 from .recorder import JournalRecorder
 from .start_inputs import Judgment
 from ..scheduling.dag import CycleError
@@ -54,6 +55,7 @@ class Dispatcher:
     ) -> None:
         self.scheduler = Scheduler()
         self.resources = self.scheduler.resources
+        self.lock_waits = LockWaits(runs, self.scheduler, recorder)
         self.halted = False  #: if set, no action starts
         self._runs = runs
         self._extensions = extensions
@@ -69,6 +71,7 @@ class Dispatcher:
     def withdraw(self, run: FlowRun, name: str) -> None:
         """Withdraw the claim of an action, so that it does not start."""
         self.scheduler.withdraw(run.flow_id, name)
+        self.lock_waits.withdrawn(run.flow_id, name)
         self._drop(run, name)
 
     def withdraw_all(self, run: FlowRun) -> None:
@@ -259,14 +262,7 @@ class Dispatcher:
         self.scheduler.add(Claim(
             (run.started_at - AGING * run.priority, -spec.priority, next(self._arrival)),
             (run.flow_id, name), frozenset(spec.resources)))
-        self.warn_if_locked(run.flow_id, name)
-
-    def warn_if_locked(self, flow_id: str, name: str) -> None:
-        """Log a warning if an action waits for a locked resource."""
-        locked = self.scheduler.locked_for(flow_id, name)
-        if locked:
-            self._log.warning(
-                '%s/%s waits: %s; check the robot, then call ~/clear_stop', flow_id, name, locked)
+        self.lock_waits.claimed(run.flow_id, name)
 
     def dispatch(self) -> None:
         """Start every action that may start."""
@@ -302,5 +298,6 @@ class Dispatcher:
             self._log.exception('%s/%s can not start', run.flow_id, name)
             self.fail(run, ErrorCode.INTERNAL, reason_of(error))
             return
+        self.lock_waits.started(run.flow_id, name)
         run.control.started(name)
         run.ready_at.pop(name, None)

@@ -146,7 +146,7 @@ class FlowRunner:
             self.resources.lock_all(dict.fromkeys(
                 held, f'{run.flow_id}/{action.action_id} was not seen to stop'))
             for key in self.dispatcher.scheduler.waiting_for(held):
-                self.dispatcher.warn_if_locked(*key)
+                self.dispatcher.lock_waits.claimed(*key)
                 self.flow_changed(self.runs[key[0]])
         if self._runs_again(run, runner):
             self.dispatcher.dispatch()

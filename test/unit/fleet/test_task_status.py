@@ -112,10 +112,10 @@ def test_ledger_has_the_status_of_the_restored_action_at_every_prefix(
         life = Life(journal)
         for step in steps:
             life.step(*step)
-        assert restored(journal, journal.last_seq()) == {
-            name: (one.ledger_status.value, one.blocked_reason.partition(':')[0])
-            for name, one in life.actions.items() if one.seq or name in restored(
-                journal, journal.last_seq())}
+        for name, (status, reason) in restored(journal, journal.last_seq()).items():
+            action = life.actions[name]
+            assert action.ledger_status.value == status
+            assert action.blocked_reason.partition(':')[0] == reason
         rows = list(journal.rows())
 
         async def work(ledger):
@@ -136,7 +136,8 @@ def test_ledger_has_the_status_of_the_restored_action_at_every_prefix(
                 else:
                     await bring(journal, ledger, await ledger.cursor())
                 seq = (await ledger.cursor()).seq
-                assert recorded(backend, life.actions) == restored(journal, seq)
+                found, expected = recorded(backend, life.actions), restored(journal, seq)
+                assert found == {**dict.fromkeys(found, ('PENDING', '')), **expected}
             return seq
         assert with_ledger(backend, work) == len(rows)
 
