@@ -102,7 +102,8 @@ def live_table(
     """
     name = f'{flow.name} ({flow.flow_id})' if flow.name else flow.flow_id
     table = _action_table(
-        f'{name}: {flow.done} of {flow.total} done, {flow.constellation_state}',
+        f'{name}: {flow.done} of {flow.total} done, {flow.constellation_state}'
+        + (f'; {printable(flow.planning)}' if flow.planning else ''),
         ('action', 'state', 'attempt', 'time', 'controller', 'sensors', 'what was seen'))
     for action in flow.actions:
         state = action.state.outcome or action.state.value

@@ -25,7 +25,7 @@ from rich.live import Live
 from rich.text import Text
 
 from .progress import ChangeLines
-from .summary import from_actions, sum_up
+from .summary import from_actions, from_changes, sum_up
 from ..client import Client, connect, NODE, publishers, requester
 from ..exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
 from ..observer import Observer
@@ -140,9 +140,11 @@ class _Following:
             handle = self._follow_anew()
             anew = True
         if anew and result.error_code == ErrorCode.NOT_FOUND:  # ended before the node was back
-            result = from_actions(self.flow_id, self.client.call(
-                ListActions, f'{NODE}/list_actions', ListActions.Request(
-                    flow_id=self.flow_id, limit=1000)).actions)
+            result = from_changes(
+                self.flow_id, self.client.history(NODE, self.flow_id)) or from_actions(
+                self.flow_id, self.client.call(
+                    ListActions, f'{NODE}/list_actions', ListActions.Request(
+                        flow_id=self.flow_id, limit=1000)).actions)
         self.status = result.status if result.status.flow_id else self.status
         self.flow_id = result.flow_id or self.flow_id
         self._show()

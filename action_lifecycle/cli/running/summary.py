@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterable
 import json
 from pathlib import Path
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.msg import ErrorCode, FlowStatus
+from action_lifecycle_msgs.msg import ErrorCode, FlowChange, FlowStatus
 from rich.box import ASCII, HEAVY_HEAD
 from rich.console import Console
 from rich.text import Text
@@ -21,6 +22,16 @@ from ..client import NODE
 from ..exits import NotThere
 from ..table import at_clock, attempts_table
 from ...flow.run.metrics import metrics_table
+from ...lifecycle.text_format import printable
+
+
+def from_changes(flow_id: str, changes: Iterable[Any]) -> ExecuteFlow.Result | None:
+    """Return the result of a flow from the change that ended it; None if there is none."""
+    ends = [change for change in changes if isinstance(change, FlowChange)
+            and change.to_state in (FlowStatus.FINISH, FlowStatus.FAIL)]
+    return ExecuteFlow.Result(
+        flow_id=flow_id, state=ends[-1].to_state, error_code=ends[-1].error_code,
+        error_msg=ends[-1].cause, summary_json=ends[-1].data_json) if ends else None
 
 
 def from_actions(flow_id: str, actions: list[Any]) -> ExecuteFlow.Result:
@@ -83,10 +94,14 @@ def _print_summary(console: Console, summary: dict[str, Any], good: bool) -> Non
     elif recipe:
         console.print(Text(f"no recipe {recipe['name']}: {recipe['why_not']}", 'yellow'),
                       soft_wrap=True)
+    if end := summary.get('ended_by'):
+        console.print(Text(printable(f"ended by {end['author']} ({end['verb']}): "
+                                     f"{end['reason']}")), soft_wrap=True)
     console.print(Text(
         f"verified {summary['succeeded'] - summary['unverified']} of {summary['total']}, "
         f"recovered {summary['recovered']}, failed {summary['failed']}, "
         f"skipped {summary['skipped']}, canceled {summary['canceled']}, "
         f"unverified: {summary['unverified']}"
+        + (f", replaced {summary['replaced']}" if summary.get('replaced') else '')
         + (f"   ({summary['duration']:.1f} s)" if 'duration' in summary else ''),
         'bold green' if good else 'bold red'))

@@ -115,7 +115,7 @@ def _print(data: dict[str, Any], options: argparse.Namespace) -> None:
     print_rows(('flow', 'name', 'state', 'done', 'running', 'failed', 'why'), (
         (flow['flow_id'], flow['name'], flow['constellation_state'],
          f"{flow['done']} of {flow['total']}", flow['running'], flow['failed'],
-         flow['error_msg']) for flow in [*ended[-ENDED:], *running]))
+         flow['error_msg'] or flow['planning']) for flow in [*ended[-ENDED:], *running]))
 
 
 def show_safety(options: argparse.Namespace) -> None:

@@ -18,6 +18,8 @@ from ...lifecycle.work import STEPS, WORK
 
 TEMPLATE = {'type': 'string', 'pattern': r'\{\{'}
 TEXT = {'type': 'string'}
+REPLACES = 'replaces'
+"""Field of an action that only edits may have."""
 _SHORT = frozenset({'require', 'maintain', 'confirm', 'stopped', 'fallback', 'verify'})
 """Fields whose entries may be a single string."""
 
@@ -43,6 +45,7 @@ def flow_schema() -> dict[str, Any]:
     models['VerifySpec'] = {'anyOf': [
         {'$ref': f'#/{definitions}/{kind.__name__}'} for kind in kinds.values()]}
     action.pop('required', None)  # `defaults` may have them
+    del action['properties'][REPLACES]
     action['properties'].update({
         name: {'description': work[name].__doc__, 'anyOf': [
             reference[name], {'type': 'array', 'items': reference[name]}]} for name in work})
@@ -64,6 +67,8 @@ def edit_schema() -> dict[str, Any]:
     flow = flow_schema()
     definitions = '$defs' if '$defs' in flow else 'definitions'
     action = {'$ref': f'#/{definitions}/Action'}
+    flow[definitions]['Action']['properties'][REPLACES] = json_schema(
+        ActionSpec)['properties'][REPLACES]
     names: dict[str, Any] = {'anyOf': [TEXT, {'type': 'array', 'items': TEXT}]}
     values: dict[str, Any] = {
         'remove': names, 'independ': _by_name(names), 'clear': {'const': True},

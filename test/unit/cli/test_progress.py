@@ -168,6 +168,18 @@ def status(outcome: str, **fields: Any) -> Any:
         action_id=outcome, state=msg.ActionState(value='terminated', outcome=outcome), **fields)
 
 
+def test_the_result_of_a_flow_that_ended_unseen_is_that_of_its_last_change() -> None:
+    end = msg.FlowChange(
+        flow_id='f', event='finish', from_state='CONTINUE', to_state='FINISH',
+        data_json='{"total": 3, "failed": 1, "replaced": 1}')
+    result = summaries.from_changes('f', [msg.FlowChange(flow_id='f', event='edited'), end])
+    assert (result.state, result.error_code, result.flow_id) == ('FINISH', 0, 'f')
+    assert json.loads(result.summary_json)['replaced'] == 1
+    assert summaries.from_changes('f', [msg.FlowChange(flow_id='f', event='edited')]) is None
+    failed = msg.FlowChange(flow_id='f', to_state='FAIL', cause='broken', error_code=502)
+    assert summaries.from_changes('f', [end, failed]).error_msg == 'broken'
+
+
 @pytest.mark.parametrize(('outcomes', 'code'), [
     (['succeeded', 'succeeded'], 'NONE'), (['succeeded', 'skipped'], 'NONE'),
     (['succeeded', 'failed'], 'FLOW_PARTIALLY_FAILED'), (['failed', 'skipped'], 'FLOW_FAILED'),

@@ -16,6 +16,7 @@ from typing import Any
 
 from action_lifecycle.documents.errors import DocumentError, LifecycleError
 from action_lifecycle.flow import FlowRun, parse_flow
+from action_lifecycle.flow.planning.asker import PlanReply
 from action_lifecycle.flow.recipes.recipe import Recipe, source_of, write_recipe
 from action_lifecycle.flow.recipes.recipe_file import recipe_path
 from action_lifecycle.flow.recipes.recipe_making import RecipeMaker
@@ -24,6 +25,7 @@ from action_lifecycle.lifecycle.states import ActionOutcome
 import pytest
 
 from .robot import Clock, Process, Robot, Start
+from .test_steering import steered
 
 TEXT = """flow: fetch
 parameters:
@@ -89,6 +91,41 @@ def test_each_action_passes_the_recipe_states_and_contributes_its_fragment(
     assert spec.flow.parameters == {'force': 8.0}
     assert len(spec.flow.sha256) == 64 and len(spec.flow.parameters_sha256) == 64
     assert run.summary['recipe']['file'] == str(folder / 'fetch.json')
+
+
+def test_a_recipe_leaves_out_what_was_replaced(
+    start: Start, clock: Clock, robot: Robot, folder: Path
+) -> None:
+    robot.verdicts['pick', 'confirm'] = ['refuted']
+    process, _ = steered(start, clock, PlanReply(True, (
+        '- add: {grasp: {replaces: pick, motion: {server: hand, type: a/action/B}, '
+        'confirm: z > 0}}')))
+    with_recipes(process, folder)
+    run = run_it(process, text='flow: fetch\nsteering: true\nactions:\n'
+                 '  pick: {motion: {server: arm, type: a/action/B}, confirm: z > 0}\n'
+                 '  place: {after: pick, confirm: z > 0}\n')
+    clock.run()
+    assert run.state == 'FINISH' and run.summary['replaced'] == 1
+    recipe = Recipe.load(folder, 'fetch')
+    flow = parse_flow(recipe.text(), 'recipe')
+    assert list(flow.actions) == ['grasp', 'place'] and not flow.actions['grasp'].replaces
+    assert flow.actions['place'].after == {'grasp': 'success'}
+
+
+def test_an_action_that_followed_a_replaced_one_prevents_the_recipe(
+    start: Start, clock: Clock, robot: Robot, folder: Path
+) -> None:
+    """Whether it may come before the replacement is not known."""
+    robot.verdicts['pick', 'confirm'] = ['refuted']
+    process, _ = steered(start, clock, PlanReply(True), PlanReply(True, (
+        '- add: {grasp: {replaces: pick, confirm: z > 0}}')))
+    with_recipes(process, folder)
+    run = run_it(process, text='flow: fetch\nsteering: true\nactions:\n'
+                 '  pick: {motion: {server: arm, type: a/action/B}, confirm: z > 0}\n'
+                 '  look: {after: {pick: completion}, confirm: z > 0}\n')
+    clock.run()
+    assert run.state == 'FINISH' and not folder.exists()
+    assert "'look' followed 'pick'" in run.summary['recipe']['why_not']
 
 
 def test_without_a_recipe_wanted_no_action_passes_the_recipe_states(

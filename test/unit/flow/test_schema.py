@@ -42,7 +42,7 @@ def test_every_way_to_write_an_action_fits(action: dict[str, Any]) -> None:
     {'confrim': 'z > 0'}, {'timeout': 'long'}, {'after': {'b': 'perhaps'}},
     {'fallback': [{'strategy': 'pray'}]}, {'fallback': [{'recpie': 'x'}]},
     {'fallback': [{'strategy': 'ask', 'options': {'a': {'strategy': 'ask'}}}]},
-    {'motion': {'server': 's'}}, {'retry': {'times': -1}}])
+    {'motion': {'server': 's'}}, {'retry': {'times': -1}}, {'replaces': 'b'}])
 def test_what_a_flow_can_not_say_does_not_fit(action: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         validate(flow(**action), SCHEMA)
@@ -51,6 +51,7 @@ def test_what_a_flow_can_not_say_does_not_fit(action: dict[str, Any]) -> None:
 @pytest.mark.parametrize('step', [
     {'add': {'a': NEW}}, {'build': {'a': {**NEW, 'after': 'b'}}},
     {'update': {'a': {'priority': 5}}}, {'remove': 'a'}, {'remove': ['a', 'b']},
+    {'add': {'c': {'replaces': 'a', 'confirm': 'z > 0'}}}, {'finish': 'enough'}, {'fail': 'why'},
     {'depend': {'a': {'b': 'success'}}},
     {'depend': {'a': ['b', 'c']}}, {'independ': {'a': 'b'}}, {'independ': {'a': ['b', 'c']}},
     {'clear': True}])
@@ -60,7 +61,8 @@ def test_every_step_of_an_edit_fits(step: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize('edit', [
-    {}, [{}], [{'ad': {}}], [{'clear': True, 'remove': 'a'}], [{'clear': False}], [{'remove': 3}],
+    {}, [{}], [{'ad': {}}], [{'finish': ''}], [{'fail': 3}], [{'fail': 'x' * 1001}],
+    [{'clear': True, 'remove': 'a'}], [{'clear': False}], [{'remove': 3}],
     [{'add': ['a']}], [{'update': {'a': {'priorty': 5}}}], [{'depend': {'a': {'b': 'sucess'}}}],
     [{'independ': {'a': 3}}]])
 def test_what_no_edit_can_say_does_not_fit(edit: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from action_lifecycle.documents.errors import LifecycleError
+from action_lifecycle.flow.edits.edit_validation import check_edit
 from action_lifecycle.flow.files.edit import parse_edit
 from action_lifecycle.flow.planning.asker import MAX_TRIES, PlanReply
 from action_lifecycle.flow.run.flow_run import FlowRun
@@ -251,6 +252,18 @@ def test_what_is_wrong_with_a_replacement_or_an_end_is_said(
         process.orchestrator.edit('f', parse_edit(edit.replace('M', MOTION)), 'ann', 'why')
     assert fault in str(caught.value)
     assert before == (run.flow.text_now(), process.journal.last_seq())
+
+
+def test_an_edit_that_replaces_is_checked_without_a_running_flow(start: Start) -> None:
+    flow = start().parse(FLOW)
+    staged = check_edit(flow, parse_edit(GRASP))
+    assert set(staged.after['place'] or ()) == {'grasp'}
+    for edit, fault in (
+            (GRASP.replace('pick', 'pikc'), "no action 'pikc'"),
+            ('- update: {pick: {replaces: place}, place: {replaces: pick}}',
+             'the edit changes it, too')):
+        with pytest.raises(LifecycleError, match=fault):
+            check_edit(flow, parse_edit(edit))
 
 
 def test_a_flow_file_replaces_nothing(start: Start) -> None:
