@@ -15,7 +15,7 @@ from .files.flow import Flow
 from .planning.steering import Steering
 from .restart.restore import restore_flows
 from .run.control import Control
-from .run.dispatcher import reason_of
+from .run.flow_ender import reason_of
 from .run.flow_run import FlowRun
 from .run.flow_runner import FlowRunner
 from .run.summary import why_failed

@@ -13,8 +13,8 @@ from .set_aside import Damage, faults_text, open_flow_ids, SetAside
 from ..edits.edit_validation import replay_edit
 from ..files.edit import parse_edit
 from ..files.loader import parse_flow
-from ..run.dispatcher import BROKEN, ORCHESTRATOR
 from ..run.flow_control import CONTROL_EVENTS, RESUMED, RETRIED
+from ..run.flow_ender import BROKEN, ORCHESTRATOR
 from ..run.flow_run import FlowRun, JOBS_STAGE
 from ..run.flow_runner import FlowRunner
 from ...documents.errors import LifecycleError

@@ -16,7 +16,8 @@ from enum import Enum
 import logging
 from typing import ClassVar, TypeVar
 
-from .dispatcher import Dispatcher, reason_of
+from .dispatcher import Dispatcher
+from .flow_ender import reason_of
 from .flow_run import FlowRun
 from ..scheduling.dag import CycleError
 from ...documents.errors import LifecycleError, TransitionNotAllowed
@@ -151,7 +152,7 @@ def _fault(agent: FlowRun, error: Exception) -> tuple[ErrorCode, str]:
     """Return code and description of an error in START; logs unexpected ones with a traceback."""
     if isinstance(error, CycleError):
         return ErrorCode.FLOW_CYCLE, reason_of(error)
-    if isinstance(error, LifecycleError):
+    if isinstance(error, LifecycleError) and not isinstance(error, TransitionNotAllowed):
         return ErrorCode.FLOW_INVALID, reason_of(error)
     _LOG.exception('flow %s can not start', agent.flow_id)
     return ErrorCode.INTERNAL, reason_of(error)

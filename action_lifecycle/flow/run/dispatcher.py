@@ -8,40 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 import itertools
-import logging
 
+from .flow_ender import FlowEnder, reason_of
 from .flow_hooks import Extension
 from .flow_run import FlowRun
 from .lock_waits import LockWaits
 from .recorder import JournalRecorder
 from .start_inputs import Judgment
-from ..scheduling.dag import CycleError
 from ..scheduling.scheduler import AGING, Claim, Scheduler
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import LifecycleClock, World
 from ...lifecycle.running.runner import ActionRunner
 from ...lifecycle.spec import WhenSpec
 from ...lifecycle.states import ActionOutcome, ErrorCode
-from ...lifecycle.text_format import printable
 
 AT_ONCE = 10
 """Maximum number of actions started before other callbacks run."""
-ENDED_AT_ONCE = 100
-"""Maximum number of waiting actions ended before other callbacks run."""
-BROKEN, ORCHESTRATOR = 'broken', 'orchestrator'
-"""Event of the note of an error that prevents a flow from continuing, and the actor of it."""
-MAX_REASON = 4000
-"""Maximum length of its cause, in characters."""
 
 
-def reason_of(error: Exception) -> str:
-    """Return an error as a string for a journal row; expected ones without their type."""
-    said = str(error)
-    expected = said and isinstance(error, (LifecycleError, CycleError))
-    return printable(said if expected else f'{type(error).__name__}: {said}', MAX_REASON)
-
-
-class Dispatcher:
+class Dispatcher(FlowEnder):
     """
     Starts the actions of all flows, or ends those that will not start; `runs`: the flows by id.
 
@@ -53,16 +38,14 @@ class Dispatcher:
         self, runs: Mapping[str, FlowRun], extensions: Sequence[Extension],
         recorder: JournalRecorder, world: World, clock: LifecycleClock,
     ) -> None:
+        super().__init__(extensions, recorder)
         self.scheduler = Scheduler()
         self.resources = self.scheduler.resources
         self.lock_waits = LockWaits(runs, self.scheduler, recorder)
         self.halted = False  #: if set, no action starts
         self._runs = runs
-        self._extensions = extensions
-        self._recorder = recorder
         self._world = world
         self._clock = clock
-        self._log = logging.getLogger('action_lifecycle')
         self._arrival = itertools.count()
         self._dispatching = False
         self._wanted = False
@@ -127,7 +110,7 @@ class Dispatcher:
             outcome = run.dependencies.outcomes.get(blamed, ActionOutcome.SKIPPED)
             self.withdraw(run, name)
             if run.starts_nothing:
-                self._end_waiting(run, name)
+                self.end_action(run, name)
             else:
                 run.runners[name].skip('scheduler', f"'{blamed}' {outcome.value}")
         if not run.starts_nothing:
@@ -135,62 +118,7 @@ class Dispatcher:
             return
         for name in ready:
             if run.progress(name) == 'waiting':
-                self._end_waiting(run, name)
-
-    def cancel(self, run: FlowRun, actor: str, reason: str) -> None:
-        """Journal that a flow is canceled and cancel its actions that have not ended."""
-        if run.ended or run.canceled_by is not None:
-            return
-        run.canceled_by = actor, reason
-        self._recorder.note(run.flow_id, 'cancel_flow', {}, actor, reason)
-        self.tell_extensions('canceled', run)
-        self.cancel_all(run)
-
-    def fail(self, run: FlowRun, code: ErrorCode, reason: str) -> None:
-        """Journal an error that prevents a flow from continuing, and cancel all its actions."""
-        if not run.broken:
-            run.broken, run.error_code = reason, code
-            self._recorder.note(
-                run.flow_id, BROKEN, {'error_code': code.name}, ORCHESTRATOR, run.broken)
-        self.cancel(run, ORCHESTRATOR, run.broken)
-
-    def tell_extensions(self, event: str, run: FlowRun) -> None:
-        """Call a method of all extensions; their exceptions are logged, since it is too late."""
-        for extension in self._extensions:
-            try:
-                getattr(extension, event)(run)
-            except Exception:
-                self._log.exception('flow %s: %s of %s', run.flow_id, event,
-                                    type(extension).__name__)
-
-    def cancel_all(self, run: FlowRun) -> None:
-        """Cancel all actions of a canceled flow, running actions first."""
-        assert run.canceled_by is not None
-        for name in list(run.at_work):
-            run.runners[name].cancel(*run.canceled_by)
-        self.end_waiting(run)
-
-    def end_waiting(self, run: FlowRun) -> None:
-        """End all actions that have not started, of a flow that starts nothing more."""
-        waiting = [name for name in run.runners
-                   if name not in run.dependencies.outcomes and name not in run.at_work]
-        for name in waiting:
-            self.withdraw(run, name)
-        self._end_some(run, waiting[::-1])
-
-    def _end_some(self, run: FlowRun, names: list[str]) -> None:
-        for name in names[:ENDED_AT_ONCE]:
-            if name in run.runners and name not in run.at_work:
-                self._end_waiting(run, name)
-        if names[ENDED_AT_ONCE:]:
-            self._recorder.call_soon(lambda: self._end_some(run, names[ENDED_AT_ONCE:]))
-
-    def _end_waiting(self, run: FlowRun, name: str) -> None:
-        """End an action of a flow that is canceled, or that an edit ends."""
-        if run.canceled_by is not None:
-            run.runners[name].cancel(*run.canceled_by)
-        elif run.ending is not None:
-            run.runners[name].skip(run.ending.author, run.ending.reason)
+                self.end_action(run, name)
 
     def claim(self, run: FlowRun, names: list[str]) -> None:
         """Claim resources for actions that the extensions permit to start."""

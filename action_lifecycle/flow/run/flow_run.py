@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 import datetime
 import heapq
 from typing import Any, NamedTuple
 
 from .flow_control import FlowControl
+from .runners import Runners
 from ..files.edit import StagedEdit
 from ..files.flow import Flow
 from ..scheduling.dag import topological_order
@@ -28,50 +29,6 @@ SHOWN = 200
 """Maximum number of actions of a flow in messages."""
 JOBS_STAGE, RECIPE_STAGE = 'scheduled_jobs_creation', 'flow_recipe_creation'
 """The stage while the actions run, and while the recipe of a verified run is written."""
-
-
-class Runners(Mapping[str, ActionRunner]):
-    """The runners of a flow's actions; each is created on first access."""
-
-    def __init__(self, flow: Flow, make: Callable[[str], ActionRunner]) -> None:
-        self._flow = flow
-        self._make = make
-        self._made: dict[str, ActionRunner] = {}
-
-    def __getitem__(self, name: str) -> ActionRunner:
-        runner = self._made.get(name)
-        if runner is None:
-            if name not in self._flow.actions:
-                raise KeyError(name)
-            runner = self._made[name] = self._make(name)
-        return runner
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._flow.actions)
-
-    def __len__(self) -> int:
-        return len(self._flow.actions)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._flow.actions
-
-    def made(self) -> list[ActionRunner]:
-        """Return the runners created so far; other actions are unchanged."""
-        return list(self._made.values())
-
-    def one_made(self, name: str) -> ActionRunner | None:
-        """Return the runner of an action; None if it was not created."""
-        return self._made.get(name)
-
-    def renew(self, name: str) -> None:
-        """
-        Replace the runner of an action that was edited before it started.
-
-        The attempts of an action that is assigned again are still counted.
-        """
-        old = self._made.pop(name, None)
-        if old is not None and old.action.attempt and name in self._flow.actions:
-            self[name].action.attempt = old.action.attempt
 
 
 class Ending(NamedTuple):

@@ -17,7 +17,8 @@ import logging
 from typing import Any
 
 from .constellation_states import ConstellationAgentStateManager
-from .dispatcher import Dispatcher, reason_of
+from .dispatcher import Dispatcher
+from .flow_ender import reason_of
 from .flow_hooks import Extension
 from .flow_run import FlowRun
 from .recorder import JournalRecorder

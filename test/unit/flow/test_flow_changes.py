@@ -10,12 +10,15 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from action_lifecycle.engine import load_graph
 from action_lifecycle.flow import FlowRun, parse_edit
 from action_lifecycle.flow.files.edit import EditRefused
 from action_lifecycle.flow.planning.asker import PlanReply
 from action_lifecycle.flow.recipes.recipe_making import RecipeMaker
 from action_lifecycle.flow.restart.restore import Restored
+from action_lifecycle.flow.run import flow_run
 from action_lifecycle.flow.run.flow_hooks import Extension
+from action_lifecycle.graphs.packaged import config_file, packaged_graph
 from action_lifecycle.journal import Entry, Journal, JournalReader, Row
 from action_lifecycle.journal.flow_rows import (
     event_data,
@@ -452,6 +455,42 @@ def test_an_error_of_the_schedule_ends_the_flow_in_fail_before_anything_starts(
     assert flow_event(process.flow_rows[-1]).error_code == 'INTERNAL'
     assert 'Traceback' in caplog.text
     assert process.flow_rows[-1].final
+
+
+def test_a_graph_without_the_event_that_is_fired_ends_the_flow_in_fail(
+    start: Start, robot: Robot, tmp_path: Path, caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = config_file('graphs/flow.yaml').read_text(encoding='utf-8')
+    (tmp_path / 'flow.yaml').write_text(text.replace('event: sorted', 'event: ordered'))
+    graphs = {'flow': load_graph(tmp_path / 'flow.yaml')}
+    monkeypatch.setattr(flow_run, 'packaged_graph',
+                        lambda name: graphs.get(name) or packaged_graph(name))
+    process = start()
+    run = process.submit(FLOW)
+    assert (run.state, run.error_code) == ('FAIL', ErrorCode.INTERNAL)
+    assert events(process.flow_rows) == ['accepted dependency_analysis', 'fail topological_sort']
+    assert 'Traceback' in caplog.text and "'sorted'" in run.error_msg and not robot.motions
+
+
+def test_what_moves_is_stopped_although_the_cancel_of_another_action_raises(
+    start: Start, clock: Clock, robot: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot.by_hand.add('motion')
+    process = start()
+    run = process.submit(f'flow: f\nmax_motions: 2\nactions:\n  a: {{{MOTION}}}\n'
+                         f'  b: {{{MOTION}}}\n')
+    clock.run(0.5)
+    cancel = ActionRunner.cancel
+
+    def broken(runner: ActionRunner, actor: str, reason: str) -> None:
+        if runner.action.action_id == next(iter(run.at_work)):
+            raise ValueError('a bug')
+        cancel(runner, actor, reason)
+
+    monkeypatch.setattr(ActionRunner, 'cancel', broken)
+    process.orchestrator.cancel('f', 'anna', 'enough')
+    assert [motion.canceled for motion in robot.motions].count(True) == 1
 
 
 def test_an_error_when_an_edit_rebuilds_a_flow_stops_what_moves_first(
