@@ -70,6 +70,10 @@ class Rows(Protocol):
     ) -> Iterator[Row]:
         """Yield the matching rows with a sequence number above `after`, in order."""
 
+    def flow_rows(self, flow_id: str) -> Iterator[Row]:
+        """Yield the rows of a flow and of its actions, in order."""
+        yield from self.rows(flow_id=flow_id)
+
     def record(self, flow_id: str, action_id: str) -> Mapping[str, str]:
         """
         Return the record of an action; {} if there is none.

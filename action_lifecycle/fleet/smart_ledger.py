@@ -16,12 +16,11 @@ import time
 from typing import NamedTuple, Protocol
 import uuid
 
-from ..lifecycle.states import LedgerTaskStatus
+from ..lifecycle.states import BLOCKED_REASONS, LedgerTaskStatus
 
 LEASE = 30.0
 """Time (s) after which a claim expires without a heartbeat."""
 
-BLOCKED_REASONS = ('dependency', 'input_required', 'approval_required')
 _ENDED = frozenset({LedgerTaskStatus.COMPLETED, LedgerTaskStatus.FAILED,
                     LedgerTaskStatus.CANCELLED, LedgerTaskStatus.SKIPPED})
 
@@ -36,10 +35,16 @@ class LedgerTask(NamedTuple):
 
     @property
     def blocked_reason(self) -> str:
-        """Return why a task is blocked, one of BLOCKED_REASONS; '' if it is not."""
+        """
+        Return why a task is blocked, one of BLOCKED_REASONS; '' if it is not.
+
+        A task that is PENDING may have the reason `dependency`.
+        """
+        named = self.reason.partition(':')[0].strip()
+        if self.status is LedgerTaskStatus.PENDING:
+            return named if named == 'dependency' else ''
         if self.status is not LedgerTaskStatus.BLOCKED:
             return ''
-        named = self.reason.partition(':')[0].strip()
         return named if named in BLOCKED_REASONS else 'input_required'
 
 
@@ -101,7 +106,8 @@ class SmartLedger:
     The ledger of the session `user_prompt`, which is `f'{user_id}_{prompt_id}'`.
 
     Each object is a separate claim holder, also within one session. By default, the tasks are kept
-    in this object; ledgers with the same `tasks` share them.
+    in this object; ledgers with the same `tasks` share them. With `FlowTasks`, the session is a
+    flow of a robot, and its tasks can only be read.
     """
 
     def __init__(

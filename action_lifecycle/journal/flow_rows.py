@@ -61,9 +61,10 @@ def is_flow_change(row: Row) -> bool:
 
 
 def flow_event(row: Row) -> FlowEvent:
-    """Return the change of a flow in a row; long strings are cut, the flow's text is left out."""
+    """Return the change of a flow in a row; long strings are cut, the content is left out."""
     data = row.data
-    data.pop('text', None)
+    for name in ('text', 'action_names'):
+        data.pop(name, None)
     flow_id, action_id, event = row.flow_id, row.action_id, row.event
     stage = str(data.pop('stage', ''))
     if row.kind == PLAN:

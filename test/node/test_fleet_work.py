@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 import time
 
+from action_lifecycle.fleet import FlowTasks, LedgerRefused, open_ledger, SmartLedger
 import pytest
 
 from .fleet_rig import Fleet, FLOW, IDLE
@@ -126,3 +127,27 @@ def test_flow_that_nobody_can_run_is_one_dead_letter(fleet: Fleet) -> None:
     assert 'no_such_flow' in errors['bad'] and "field 'motion" in errors['worse'], errors
     assert fleet.redis.client.xinfo_groups('flows')[0]['pending'] == 0
     assert robot.goals == 0
+
+
+@pytest.mark.long
+def test_smart_ledger_shows_the_flow_that_a_robot_runs(fleet: Fleet) -> None:
+    robot = fleet.robots[0]
+    robot.start()
+    fleet.ask('t', flow=FLOW)
+    reader = open_ledger(fleet.redis.url, robot.name).reader()
+    session = SmartLedger('t.1', FlowTasks(reader))
+
+    def statuses() -> list[tuple[str, str]]:
+        return [(name, task.status.value) for name, task in session.tasks.items()]
+    fleet.until(lambda: robot.question('action_lifecycle', 'verify'), 40.0, 'a person is asked')
+    fleet.until(lambda: statuses() == [('look', 'VALIDATING'), ('grip', 'PENDING')], 20.0,
+                'the flow is in the ledger')
+    robot.respond('action_lifecycle', 'verify', 'completed')
+    fleet.until(lambda: statuses() == [('look', 'COMPLETED'), ('grip', 'COMPLETED')], 30.0,
+                'both are done')
+    assert [one.event for one in session.history('grip')][:2] == ['IN_PROGRESS'] * 2
+    record = reader.record('t.1', 'grip')
+    assert (record['ledger_status'], record['blocked_reason']) == ('COMPLETED', '')
+    with pytest.raises(LedgerRefused, match="robot 'r1', whose journal is its only source"):
+        session.claim('grip')
+    reader.close()

@@ -12,6 +12,7 @@ from ..files.edit import EditRefused, EditResult, FlowEdit, StagedEdit
 from ..files.flow import Flow
 from ..run.flow_run import FlowRun, RECIPE_STAGE
 from ..run.flow_runner import FlowRunner
+from ..run.recorder import name_lists
 from ...documents.errors import LifecycleError
 
 Check = Callable[[Flow, Callable[['LifecycleError | None'], None]], None]
@@ -57,7 +58,10 @@ class Editor:
         run.machine.fire(
             'START' if edit.rebuilds else 'CONTINUE', event='edited', edit=edit.text,
             file=edit.document.name, names=sorted(staged.changes),
-            left_out=list(staged.left_out), actor=author, cause=reason)
+            left_out=list(staged.left_out), actor=author, cause=reason, **name_lists(
+                added=[name for name, source in staged.changes.items()
+                       if source is not None and name not in run.flow.actions],
+                removed=[name for name, source in staged.changes.items() if source is None]))
         row = self._flows.recorder.row
         assert row is not None
         run.apply_edit(staged, row.seq, author)

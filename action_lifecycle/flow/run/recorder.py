@@ -27,6 +27,17 @@ CLEAR_STOP = 'clear_stop'
 """Kind of the rows of an order to clear a stop; `action_id` is the id of the order."""
 
 
+def name_lists(**names: Iterable[str]) -> dict[str, Any]:
+    """
+    Return the data of a row that lists actions for readers of the ledger.
+
+    Lists that are too long for one row are left out; then the changes of the actions name them.
+    """
+    lists = {key: list(found) for key, found in names.items()}
+    size = sum(len(name) + 3 for found in lists.values() for name in found)
+    return {key: found for key, found in lists.items() if found and size <= TEXT_PART}
+
+
 class JournalRecorder:
     """
     Journals changes of actions and flows, then calls `changed(action, row)` or `flow_row(row)`.
@@ -143,8 +154,8 @@ class JournalRecorder:
         parts = [text[start:start + TEXT_PART] for start in range(0, len(text), TEXT_PART)]
         stage = run.stages.graph.initial if run.stages.history else run.stage
         head = Entry(kind='flow', flow_id=run.flow_id, event='accepted', to_state='START',
-                     data={**flow, 'text': parts[0], 'parts': len(parts), 'stage': stage},
-                     ros_time=now, **columns)
+                     data={**flow, 'text': parts[0], 'parts': len(parts), 'stage': stage,
+                           **name_lists(action_names=run.flow.actions)}, ros_time=now, **columns)
         return [head, *(Entry(kind='flow', flow_id=run.flow_id, event='text', to_state='START',
                               data={'text': part}, ros_time=now) for part in parts[1:])]
 

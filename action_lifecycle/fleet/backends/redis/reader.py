@@ -66,6 +66,16 @@ class RedisReader(Rows):
             if len(page) < PAGE:
                 return
 
+    def flow_rows(self, flow_id: str) -> Iterator[Row]:
+        """Yield the rows of a flow, without a search before its first and behind its last row."""
+        with ledger_errors():
+            first, last, final = self._redis.hmget(
+                robot_subject(self.robot, 'flow', flow_id, ''), 'opened', 'seq', 'final')
+        for row in self.rows(flow_id=flow_id, after=int(first or 1) - 1):
+            yield row
+            if final == '1' and row.seq >= int(last):
+                return
+
     def record(self, flow_id: str, action_id: str) -> Mapping[str, str]:
         with ledger_errors():
             found: Mapping[str, str] = self._redis.hgetall(

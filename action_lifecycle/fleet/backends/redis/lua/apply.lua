@@ -81,7 +81,10 @@ for i = first, rows do
       redis.call('ZREM', open, subject)
       redis.call('EXPIRE', subject, keep)
     else
-      redis.call('ZADD', open, 'NX', ARGV[at + 1], subject)
+      local opened = redis.call('ZADD', open, 'NX', ARGV[at + 1], subject)
+      if opened == 1 and ARGV[at + 2] == 'flow' then
+        redis.call('HSET', subject, 'opened', ARGV[at + 1])
+      end
       redis.call('PERSIST', subject)
     end
   end
