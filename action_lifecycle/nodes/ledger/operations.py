@@ -21,7 +21,7 @@ from ...ros.calls.threads import from_thread
 from ...ros.conversions.basic import to_time
 from ...ros.node.lifecycle_node import ManagedNode
 
-Find = Callable[..., 'Future[OperationPage]']
+Find = Callable[..., Future[OperationPage]]
 
 
 class OperationQueries:
