@@ -28,6 +28,14 @@ class ToolError(LifecycleError):
     """A tool does not exist, is called with invalid arguments, or fails."""
 
 
+class ArgumentsError(ToolError):
+    """The arguments of a tool do not fit its schema; it was not called."""
+
+
+class ToolTimeout(ToolError):
+    """A tool gives no result in time; whether it was done is not known."""
+
+
 class ToolManager(Protocol):
     """The interface of `agent.tool_manager`; a tool's spec has `description` and `inputSchema`."""
 

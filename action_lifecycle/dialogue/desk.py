@@ -122,6 +122,11 @@ class OperatorDesk:
         self._listener(request).asked(request, before is not None)
         return _Asked(self, request.id)
 
+    def is_pending(self, flow_id: str, action_id: str, key: str) -> bool:
+        """Return whether a question from before a restart was open and is not asked again yet."""
+        before = self._read.get((flow_id, action_id, key))
+        return before is not None and before.end is None
+
     def _new(
         self, question: Question, answer: Callable[[str, str], None], expired: Callable[[], None]
     ) -> OpenRequest:

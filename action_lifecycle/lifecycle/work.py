@@ -11,7 +11,15 @@ registered by `@register_work('name')`, or by another package through the entry-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar, Union
 
@@ -69,15 +77,15 @@ class WorkResult:
 
 
 Ended = Callable[[WorkResult], None]
+NodeFaults = Union[Iterable[tuple[str, str]], Awaitable[Iterable[tuple[str, str]]]]
+"""Faults, as (field, message); or a coroutine in the executor's thread that returns them."""
 
 
 class Worker(Protocol):
     """Does the work of one kind, in the thread of the lifecycle; it never blocks."""
 
-    def faults(
-        self, spec: Any, parameters: Collection[str]
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the faults that can be found before anything runs, as (field, message)."""
+    def faults(self, spec: Any, parameters: Collection[str]) -> NodeFaults:
+        """Return the faults that can be found before anything runs, as (field, message)."""
 
     def start(self, spec: Any, request: WorkRequest, ended: Ended) -> Handle:
         """Start the work; see `WorkSpec.start`."""
@@ -142,8 +150,8 @@ class WorkSpec(StrictModel):
 
     def faults_in_node(
         self, parameters: Collection[str], host: WorkHost
-    ) -> Iterator[tuple[str, str]]:
-        """Yield the faults that the node finds before anything runs, as (field, message)."""
+    ) -> NodeFaults:
+        """Return the faults that the node finds before anything runs, as (field, message)."""
         return host.worker(self.kind).faults(self, parameters)
 
     def bridge_step(self) -> Any:
@@ -195,7 +203,7 @@ class WorkKinds(Registry[type[WorkSpec]]):
 WORK = WorkKinds(
     'action_lifecycle.work', 'there is no kind of work', expected='WorkSpec',
     is_valid=lambda cls: isinstance(cls, type) and issubclass(cls, WorkSpec),
-    modules=[f'action_lifecycle.work.{name}' for name in ('job', 'motion')])
+    modules=[f'action_lifecycle.work.{name}' for name in ('job', 'motion', 'tool')])
 register_work = WORK.register
 
 

@@ -126,7 +126,7 @@ class Files(Case):
         from action_lifecycle.flow import parse_flow
         from action_lifecycle.flow.recipes import recipe as recipes
         from action_lifecycle.graphs import drawing as draw
-        from action_lifecycle.nodes.agent.tools_file import load_tools
+        from action_lifecycle.nodes.shared.tools_file import load_tools
         from action_lifecycle.tools import McpServer
         from action_lifecycle.world.safety.stop_file import StopFile
         self.files, self.draw, self.load_graph, self.machine = checking, draw, load_graph, Machine

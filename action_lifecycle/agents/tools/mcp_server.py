@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from .registry import AuthRequiredError, TIME_LIMIT, Tool
-from ..tool_state import ToolError
+from ..tool_state import ToolError, ToolTimeout
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import check_schema, schema_faults
 
@@ -113,8 +113,8 @@ class McpServer:
             return await asyncio.wait_for(call, self._time_limit)
         except asyncio.TimeoutError:
             await self.close()
-            raise ToolError(f"MCP server '{self.name}': no answer to '{what}' within "
-                            f'{self._time_limit:g} s; it is restarted') from None
+            raise ToolTimeout(f"MCP server '{self.name}': no answer to '{what}' within "
+                              f'{self._time_limit:g} s; it is restarted') from None
         except Exception as error:
             link = _link(error)
             if link is not None:

@@ -15,7 +15,7 @@ import logging
 from typing import Any, Protocol, TypeVar
 
 from .python import arguments_schema
-from ..tool_state import ToolError
+from ..tool_state import ArgumentsError, ToolError, ToolTimeout
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import check_schema, schema_faults
 from ...documents.suggestions import nearest
@@ -178,10 +178,12 @@ class ToolRegistry:
         """
         tool = await self.find(tool_name)
         if not isinstance(arguments, Mapping):
-            raise ToolError(f"tool '{tool_name}': arguments are an object, not {arguments!r:.200}")
+            raise ArgumentsError(
+                f"tool '{tool_name}': arguments are an object, not {arguments!r:.200}")
         faults = await asyncio.to_thread(schema_faults, arguments, tool.inputSchema)
         if faults:
-            raise ToolError(f"tool '{tool_name}': arguments that do not fit: " + '; '.join(faults))
+            raise ArgumentsError(
+                f"tool '{tool_name}': arguments that do not fit: " + '; '.join(faults))
         try:
             result = tool.call(dict(arguments), user_id) \
                 if tool.call_by_id is None or not call_id \
@@ -189,8 +191,8 @@ class ToolRegistry:
             if inspect.isawaitable(result):
                 result = await asyncio.wait_for(result, tool.time_limit)
         except asyncio.TimeoutError:
-            raise ToolError(f"tool '{tool_name}': no result within {tool.time_limit:g} s; "
-                            'whether it was done is not known') from None
+            raise ToolTimeout(f"tool '{tool_name}': no result within {tool.time_limit:g} s; "
+                              'whether it was done is not known') from None
         except Exception as error:
             if hasattr(error, 'connect_url') or isinstance(error, ToolError):
                 raise

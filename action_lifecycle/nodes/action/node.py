@@ -25,6 +25,7 @@ from .safety_relay import SafetyRelay
 from .verifiers.verifiers import NodeVerifier
 from .work.host import NodeHost
 from .work.job_worker import JobWorker
+from .work.tool_worker import ToolWorker
 from ..shared.background_worker import Apart
 from ..shared.latched_publisher import Latched
 from ..shared.operators import KnownFacts, Operators
@@ -100,7 +101,8 @@ class ActionLifecycleNode(ManagedNode):
     edits them, or `python:NAME`, a registered planner in Python; `planner_timeout` (double, s):
     maximum time for its response, and for a question about a running flow with all its tries;
     `engine` (local, celery), `workers` (int), `broker` (string), `task_time_limit`, `queue_limit`
-    (double, s): for tasks of jobs.
+    (double, s): for tasks of jobs; `tools_file` (string): tools that actions may call;
+    `authorization_timeout` (double, s): time for a person to authorise a tool.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -122,6 +124,9 @@ class ActionLifecycleNode(ManagedNode):
                      limits=(0.1, 3600.0))
         declare_ledger(self)
         declare_engine(self)
+        self.declare('tools_file', '', 'Tools that actions may call; empty: none.')
+        self.declare('authorization_timeout', 300.0,
+                     'Time (s) for a person to authorise a tool.', limits=(1.0, 86400.0))
         self.journal: Journal | None = None
         self.orchestrator: Orchestrator | None = None
         self._large_flows = LargeFlows()
@@ -151,7 +156,10 @@ class ActionLifecycleNode(ManagedNode):
         self.verifier = NodeVerifier(self, self.desk, self.facts)
         jobs = JobWorker(self, path)
         self.defer(jobs.close)
-        self.host = NodeHost(self, {'job': jobs})
+        tools = ToolWorker(self, self.desk, str(self.parameter('tools_file')),
+                           float(self.parameter('authorization_timeout')))
+        self.defer(tools.close)
+        self.host = NodeHost(self, {'job': jobs, 'tool': tools})
         check = FlowCheck(self, bridge, wait, self.verifier, self.host)
         check.recipes = self._recipe
         self.planners = PlanClient(self, self.apart, self.facts)

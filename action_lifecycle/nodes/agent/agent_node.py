@@ -6,19 +6,17 @@
 from __future__ import annotations
 
 from functools import partial
-from hashlib import blake2b
-import socket
 from types import SimpleNamespace
 from typing import Any
 
-from .authorization import ask_person
 from .motions import Motions
 from .node import LanguageModelNode
 from .session_server import SessionServer
+from ..shared.authorization import ask_person
 from ..shared.operators import Operators
 from ..shared.paths import journal_path
 from ..shared.ros_log import log_to
-from ..shared.urls import url_fault
+from ..shared.task_engine import declare_engine, node_engine
 from ...agents.chooser import Chooser
 from ...agents.llm.model import ModelError
 from ...agents.sessions.host import Host
@@ -28,7 +26,7 @@ from ...agents.steps import MAX_ITER
 from ...documents.errors import LifecycleError
 from ...graphs.packaged import config_file
 from ...graphs.state_types import REGISTRY
-from ...invoke import Engine, ENGINES, make_engine
+from ...invoke import Engine
 from ...journal.journal import Journal
 from ...ros.calls.flow_call import FlowCalls
 from ...ros.calls.service_chooser import ServiceChooser
@@ -72,15 +70,7 @@ class AgentNode(LanguageModelNode):
         self.declare('graph_folders', [str(config_file('graphs'))],
                      'Folders of the graphs that are given by name.')
         self.declare('states_folder', '', 'Folder with state types, state_NAME.py; empty: none.')
-        self.declare('engine', 'local', 'Engine of the work of invoker states.', choices=ENGINES)
-        self.declare('workers', 2, 'Number of worker processes of the local engine.',
-                     limits=(1, 64))
-        self.declare('broker', '', 'URL of the Redis server of the Celery engine, without a '
-                     'password.', check=url_fault)
-        self.declare('task_time_limit', 60.0, 'Time limit (s) of a task that has none.',
-                     limits=(0.1, 86400.0))
-        self.declare('queue_limit', 600.0, 'Time (s) in which a Celery worker has to take a task.',
-                     limits=(1.0, 86400.0))
+        declare_engine(self)
         self.declare('choose_transition', '', 'Service (ChooseTransition) that chooses between '
                      'next states; empty: the model of this node.',
                      check=lambda name: name_fault(name) if name else '')
@@ -134,12 +124,7 @@ class AgentNode(LanguageModelNode):
         """Go on with the open sessions of the journal."""
         assert self.journal is not None
         super().activate()
-        self._engine = make_engine(
-            str(self.parameter('engine')), workers=int(self.parameter('workers')),
-            time_limit=float(self.parameter('task_time_limit')),
-            broker=str(self.parameter('broker')),
-            queue_limit=float(self.parameter('queue_limit')), engine_name=blake2b(
-                f'{socket.gethostname()}:{self.journal.path}'.encode(), digest_size=8).hexdigest())
+        self._engine = node_engine(self, self.journal.path)
         for found in self.journal.checked_open_rows(KIND):
             for row in self.journal.rows(flow_id=found.row.flow_id, kind='note'):
                 self.operators.desk.read_back(row)

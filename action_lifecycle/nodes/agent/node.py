@@ -19,9 +19,9 @@ from typing import Any
 
 from action_lifecycle_msgs.srv import ChooseTransition, Plan
 
-from .authorization import run_attended
-from .tools_file import load_tools
+from ..shared.authorization import run_attended
 from ..shared.operators import Operators
+from ..shared.tools_file import load_tools
 from ...agents.chooser import Choice, first_ready
 from ...agents.handler import StateHandler
 from ...agents.llm.chooser import ModelChooser

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 import socket
 
+from .urls import url_fault
 from ...invoke import Engine, ENGINES, make_engine
 from ...ros.node.lifecycle_node import ManagedNode
 
@@ -17,7 +18,8 @@ def declare_engine(node: ManagedNode) -> None:
     """Declare the parameters of `node_engine`."""
     node.declare('engine', 'local', 'Engine of outside work.', choices=ENGINES)
     node.declare('workers', 2, 'Number of worker processes of the local engine.', limits=(1, 64))
-    node.declare('broker', '', 'URL of the Redis server of the Celery engine, without a password.')
+    node.declare('broker', '', 'URL of the Redis server of the Celery engine, without a password.',
+                 check=url_fault)
     node.declare('task_time_limit', 60.0, 'Time limit (s) of a task that has none.',
                  limits=(0.1, 86400.0))
     node.declare('queue_limit', 600.0, 'Time (s) in which a Celery worker has to take a task.',

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from inspect import isawaitable
 
 from action_lifecycle_msgs.msg import CheckFault
 from action_lifecycle_msgs.srv import Check
@@ -90,11 +91,11 @@ class FlowCheck:
                                     f"action '{action_id}': {message}")
                 for index, spec in enumerate(action.verify)
                 for key, message in spec.faults_in_node(action.parameters, self._verifier)]
-            faults += self._work_faults(flow, ('actions', action_id), action)
+            faults += await self._work_faults(flow, ('actions', action_id), action)
             for path, other in self._alternatives(flow, action_id, action, found):
                 where = ('actions', action_id, *path)
                 faults += await self._faults(flow, where, other, round_)
-                faults += self._work_faults(flow, where, other)
+                faults += await self._work_faults(flow, where, other)
         if faults:
             raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
 
@@ -138,19 +139,24 @@ class FlowCheck:
                    and self._node.resolve_topic_name(server) not in there]
         return missing, max((steps[server] for server in missing), default=0.0)
 
-    def _work_faults(self, flow: Flow, path: Path, action: ActionSpec) -> Iterator[Fault]:
-        """Yield the faults of the steps that the bridge does not do."""
+    async def _work_faults(
+        self, flow: Flow, path: Path, action: ActionSpec
+    ) -> list[Fault]:
+        """Return the faults of the steps that the bridge does not do."""
+        found: list[Fault] = []
         for step in action.steps:
             if step.at_bridge and step.is_physical():
                 continue
             try:
-                faults = list(step.faults_in_node(action.parameters, self._host))
+                faults = step.faults_in_node(action.parameters, self._host)
+                faults = list(await faults if isawaitable(faults) else faults)
             except LifecycleError as error:
                 faults = [('', str(error))]
-            for key, message in faults:
-                yield flow.document.fault(
+            found += [
+                flow.document.fault(
                     (*path, *step.path, *map(_key, filter(None, key.split('.')))),
-                    f"action '{path[1]}', {step.kind}: {message}")
+                    f"action '{path[1]}', {step.kind}: {message}") for key, message in faults]
+        return found
 
     async def _faults(
         self, flow: Flow, path: Path, action: ActionSpec, round_: _Round

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 import json
 from typing import Any
 
@@ -14,7 +14,7 @@ from ....lifecycle.ports import Handle
 from ....lifecycle.running.work_states import MAX_RESULT
 from ....lifecycle.states import ErrorCode
 from ....lifecycle.text_format import joined
-from ....lifecycle.work import Ended, WorkRequest, WorkResult
+from ....lifecycle.work import Ended, NodeFaults, WorkRequest, WorkResult
 from ....ros.node.lifecycle_node import ManagedNode
 
 KEPT = 100
@@ -82,16 +82,19 @@ class Followed:
         """Start work; may raise LifecycleError."""
         raise NotImplementedError
 
-    def faults(self, spec: Any, parameters: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Yield the faults that can be found before anything runs, as (field, message)."""
-        yield from ()
+    def faults(self, spec: Any, parameters: Collection[str]) -> NodeFaults:
+        """Return the faults that can be found before anything runs, as (field, message)."""
+        return ()
 
     def start(self, spec: Any, request: WorkRequest, ended: Ended) -> Handle:
         """Start the work, or follow the work with this id."""
-        work = self._works.get(request.id)
-        if work is None:
-            work = self._works[request.id] = self.make(spec, request)
-            self._forget()
+        return self.follow(
+            self._works.get(request.id) or self.make(spec, request), request, ended)
+
+    def follow(self, work: FollowedWork, request: WorkRequest, ended: Ended) -> Handle:
+        """Have work found by the id of a request, and report its end."""
+        self._works[request.id] = work
+        self._forget()
         work.follow(request, ended)
         return work
 

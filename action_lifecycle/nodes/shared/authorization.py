@@ -38,18 +38,20 @@ async def run_attended(
 
 
 async def ask_for_authorization(
-    node: ManagedNode, desk: OperatorDesk, pause: Pause, timeout: float
+    node: ManagedNode, desk: OperatorDesk, pause: Pause, timeout: float, *, flow_id: str = '',
+    action_id: str = '', key: str = '',
 ) -> bool:
     """
     Ask a person with the message and the link of `pause`; returns True if authorised.
 
     Returns False if nobody answers within `timeout` s. The message comes from a tool, so it is
     passed to the template as data. If this coroutine is cancelled, the question is withdrawn.
+    `flow_id`, `action_id` and `key`: see Question.
     """
     return await ask_person(node, desk, Question(
-        OperatorRequest.KIND_AUTHORIZE, '', '', '{{ message }}', (AUTHORIZED, GIVE_UP),
-        timeout=timeout, default=GIVE_UP, link=pause.link, names={'message': pause.message},
-    )) == AUTHORIZED
+        OperatorRequest.KIND_AUTHORIZE, flow_id, action_id, '{{ message }}',
+        (AUTHORIZED, GIVE_UP), timeout=timeout, default=GIVE_UP, link=pause.link,
+        names={'message': pause.message}, key=key)) == AUTHORIZED
 
 
 async def ask_person(node: ManagedNode, desk: OperatorDesk, question: Question) -> str:

@@ -81,11 +81,16 @@ class ToolsFile(StrictModel):
 
 
 def load_tools(path: Path, node: ManagedNode, action_node: str) -> tuple[ToolRegistry, ToolsFile]:
-    """Return the tools of a file; raises `DocumentError` with all its faults."""
+    """
+    Return the tools of a file; raises `DocumentError` with all its faults.
+
+    Without the name of an action node, tools that are ROS actions are left out.
+    """
     document = read_document(path)
     spec = validate(document, ToolsFile)
     registry = ToolRegistry()
-    flows = FlowCalls(node, action_node) if spec.actions else None
+    actions = spec.actions if action_node else {}
+    flows = FlowCalls(node, action_node) if actions else None
     faults: list[Fault] = []
 
     def attempt(section: str, name: str, add: Any) -> None:
@@ -98,7 +103,7 @@ def load_tools(path: Path, node: ManagedNode, action_node: str) -> tuple[ToolReg
         attempt('services', name, lambda name=name, given=service: registry.add(service_tool(
             node, name, given.service, given.type, description=given.description,
             time_limit=given.time_limit, idempotent=given.idempotent)))
-    for name, action in spec.actions.items():
+    for name, action in actions.items():
         attempt('actions', name, lambda name=name, given=action: registry.add(action_tool(
             flows, name, given.server, given.type, given.action,
             description=given.description, time_limit=given.time_limit)))
