@@ -150,3 +150,48 @@ def test_killed_at_random_an_action_runs_as_many_times_as_it_says(
     assert [row.data['outcome'] for row in ended] == ['succeeded'] * 3
     assert not lives[-1].process.journal.open_flows()
     lives[-1].process.journal.close()
+
+
+@pytest.mark.parametrize('kill', [False, True])
+def test_a_time_that_comes_during_a_pause_is_made_up_for_once(
+    life: Life, clock: Clock, robot: Robot, kill: bool
+) -> None:
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('start_at: 1020, clock: ros'), 'f'), 'f')
+    clock.run(10.0)
+    here.orchestrator.control.pause('f', 'ann')
+    clock.run(5.0)
+    if kill:
+        here = life()
+        run = here.orchestrator.runs['f']
+    clock.run(50.0)
+    assert robot.executed('place') == 0
+    here.orchestrator.control.resume('f', 'ann')
+    clock.run(10.0)
+    assert robot.executed('place') == 1 and run.state == 'FINISH'
+    assert not here.jobs.jobs
+
+
+@pytest.mark.parametrize('kill', [False, True])
+def test_the_retry_of_a_scheduled_action_does_not_wait_for_its_time(
+    life: Life, clock: Clock, robot: Robot, kill: bool
+) -> None:
+    robot.verdicts['place', 'confirm'] = ['refuted']
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('start_at: 1020, clock: ros, missed: skip'), 'f'), 'f')
+    clock.run(15.0)
+    here.orchestrator.control.pause('f', 'ann')
+    here.orchestrator.control.resume('f', 'ann')
+    clock.run(5.5)
+    here.orchestrator.control.pause('f', 'ann')
+    clock.run(10.0)
+    here.orchestrator.control.retry('f', 'place', 'ann')
+    if kill:
+        here = life()
+        run = here.orchestrator.runs['f']
+    here.orchestrator.control.resume('f', 'ann')
+    clock.run(10.0)
+    assert robot.executed('place') == 2 and run.state == 'FINISH'
+    assert not here.jobs.jobs and not here.process.journal.open_rows('job')

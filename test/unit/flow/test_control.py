@@ -717,6 +717,31 @@ def test_a_dependent_that_another_action_dooms_stays_skipped(
     assert run.state == 'FINISH'
 
 
+def test_a_dependent_that_was_ready_waits_again_for_what_is_retried(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    """It waited for the arm, since `a` had ended in some way."""
+    robot.verdicts['a', 'confirm'] = ['refuted']
+    robot.by_hand.add('require')
+    process = start()
+    run = process.submit(
+        f'flow: f\nactions:\n  a: {{{MOTION}}}\n'
+        f'  x: {{{MOTION}, resources: [arm], require: z < 1}}\n'
+        f'  b: {{{MOTION}, resources: [arm], after: {{a: completion}}}}\n')
+    clock.run(5.0)
+    assert outcomes(run) == {'a': 'failed'}
+    robot.by_hand.add('motion')
+    process.orchestrator.control.retry('f', 'a', 'ann')
+    clock.run(1.0)
+    robot.by_hand.discard('motion')
+    process.orchestrator.fire('f', 'x', 'cancel', actor='ann', cause='enough')
+    clock.run(10.0)
+    assert robot.executed('b') == 0
+    robot.motions[-1].end()
+    clock.run(10.0)
+    assert outcomes(run) == {'a': 'succeeded', 'x': 'canceled', 'b': 'succeeded'}
+
+
 def test_a_retry_in_error_does_not_wait_for_its_delay(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
