@@ -28,6 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument('--version', action='version', version=_version())
     commands = parser.add_subparsers(required=True, metavar='COMMAND')
     _add_flow_verbs(commands)
+    _add_control_verbs(commands)
     _add_operator_verbs(commands)
     _add_record_verbs(commands)
     _add_file_verbs(commands)
@@ -91,15 +92,6 @@ def _add_flow_verbs(commands: Any) -> None:
     cancel.add_argument('--job', default='', metavar='JOB_ID', help='a scheduled job instead')
     _add_actor(cancel, reason='why; recorded with the cancel of an action or a job')
 
-    retry = _add_verb(
-        commands, 'retry', 'verbs.orders.retry', help='try an action again that has failed',
-        description='Start another attempt of an action in the state `error`, without waiting '
-        'for its delay.', example='retry pick-1f2e3d4c/grasp --reason "part is dry now"')
-    retry.add_argument('action', metavar='ACTION', help='its id, or FLOW_ID/ID')
-    retry.add_argument('--flow', default='', metavar='FLOW_ID',
-                       help='its flow (default: the newest that has such an action)')
-    _add_actor(retry)
-
     edit = _add_verb(
         commands, 'edit', 'verbs.edit.edit', help='change a flow while it runs',
         description='Send an edit to a flow that runs: the whole edit is applied, or nothing.',
@@ -111,7 +103,55 @@ def _add_flow_verbs(commands: Any) -> None:
                       'that you have seen; the edit is refused if the same actions were edited '
                       'after it (default: not checked)')
     _add_actor(edit)
-    for parser in (run, watch, status, cancel, retry, edit):
+    for parser in (run, watch, status, cancel, edit):
+        _add_nodes(parser)
+
+
+def _add_control_verbs(commands: Any) -> None:
+    pause = _add_verb(
+        commands, 'pause', 'verbs.control.pause', help='start nothing more of a flow',
+        description='Start nothing more of a flow until it is resumed; its actions at work go '
+        'on to their end.', example='pause pick-1f2e3d4c --reason "camera is dirty"\n'
+        'pause pick-1f2e3d4c --hold')
+    pause.add_argument('flow', metavar='FLOW_ID', help='the flow')
+    pause.add_argument('--hold', action='store_true',
+                       help='stop what moves, too, and wait until it has stopped')
+
+    resume = _add_verb(
+        commands, 'resume', 'verbs.control.resume',
+        help='resume a paused flow, or an action at its breakpoint',
+        example='resume pick-1f2e3d4c\nresume pick-1f2e3d4c grasp')
+    skip = _add_verb(
+        commands, 'skip', 'verbs.control.skip', help='end an action as skipped',
+        description='End an action as skipped that has not started, or that waits after an '
+        'error; the actions that depend on it go on.',
+        example='skip pick-1f2e3d4c grasp --reason "put there by hand"')
+    retry = _add_verb(
+        commands, 'retry', 'verbs.control.retry',
+        help='run an action again that has not succeeded',
+        description='Run an ended action again, with the actions that were skipped because of '
+        'it. An action in the state `error` begins its next attempt without its delay.',
+        example='retry pick-1f2e3d4c grasp --reason "part is dry now"\nretry grasp')
+    retry.add_argument('--flow', default='', metavar='FLOW_ID',
+                       help='its flow (default: the newest that has such an action)')
+    stop = _add_verb(
+        commands, 'breakpoint', 'verbs.control.set_breakpoint',
+        help='do not start an action until it is resumed',
+        example='breakpoint pick-1f2e3d4c grasp --reason "look first"\n'
+        'breakpoint pick-1f2e3d4c grasp --clear')
+    stop.add_argument('--clear', action='store_true', help='remove the breakpoint')
+    for verb, parser in (('resume', resume), ('skip', skip), ('retry', retry),
+                         ('breakpoint', stop)):
+        parser.add_argument(
+            'target', metavar='ACTION|FLOW_ID[/ACTION]' if verb == 'retry' else
+            'FLOW_ID[/ACTION]', help='the flow, or FLOW_ID/ACTION'
+            + ('; an action: in the newest flow that has it' if verb == 'retry' else ''))
+        parser.add_argument('action', metavar='ACTION', nargs='?', default='',
+                            help='the action, if it is not named by FLOW_ID/ACTION')
+        parser.set_defaults(verb=verb)
+    pause.set_defaults(verb='pause')
+    for parser in (pause, resume, skip, retry, stop):
+        _add_actor(parser)
         _add_nodes(parser)
 
 

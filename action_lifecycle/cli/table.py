@@ -102,8 +102,9 @@ def live_table(
     """
     name = f'{flow.name} ({flow.flow_id})' if flow.name else flow.flow_id
     table = _action_table(
-        f'{name}: {flow.done} of {flow.total} done, {flow.constellation_state}'
-        + (f'; {printable(flow.planning)}' if flow.planning else ''),
+        ', '.join(filter(None, (
+            f'{name}: {flow.done} of {flow.total} done', flow.constellation_state,
+            *control_words(flow)))) + (f'; {printable(flow.planning)}' if flow.planning else ''),
         ('action', 'state', 'attempt', 'time', 'controller', 'sensors', 'what was seen'))
     for action in flow.actions:
         state = action.state.outcome or action.state.value
@@ -133,10 +134,19 @@ def spent(flow: Any, action: Any, age: float = 0.0) -> str:
     return f'{max(0.0, action.elapsed + age):.1f} s'
 
 
+def control_words(flow: Any) -> list[str]:
+    """Return what people have ordered of a FlowStatus: its pause, its breakpoints."""
+    return [words for words in (
+        f'paused by {printable(flow.paused_by)}' if flow.paused else '',
+        f"breakpoints: {', '.join(flow.breakpoints)}" if flow.breakpoints else '') if words]
+
+
 def waits_for(action: Any) -> str:
-    """Return what a person must clear before the action can continue; '' if nothing."""
+    """Return what a person must do before the action can continue; '' if nothing."""
     kind, _, why = action.blocked_reason.partition(': ')
-    return f'waits: {why}; check the robot, then call ~/clear_stop' if kind == 'dependency' else ''
+    if kind == 'dependency' and why:
+        return f'waits: {why}; check the robot, then call ~/clear_stop'
+    return f'waits: {printable(why)}' if why else ''
 
 
 def attempts_table(changes: Iterable[Any], box: Box = HEAVY_HEAD) -> Table:

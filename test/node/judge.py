@@ -223,8 +223,9 @@ def _may_repeat(rows: Sequence[Row]) -> bool:
         return False
     if not ended[-1].data.get('interrupted'):
         return True
-    if any(row.event == 'receive_fallback' and row.actor not in ('', 'policy') for row in rows):
-        return True
+    if any(row.event == 'receive_fallback' and row.actor not in ('', 'policy')
+           or row.event in ('retry', 'reassign') and row.actor for row in rows):
+        return True  # a person has decided
     asked = [row for row in rows if row.data.get('sensors_said') in SENSORS_SAID]
     return bool(asked) and (rows[-1].event == 'repeat_motion'
                             or asked[-1].data.get('error_code') == 'GOAL_UNKNOWN')

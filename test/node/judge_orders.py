@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 
 import yaml
 
-from .judged import MOTION_EVENTS, Order, Record, Row, Violation
+from .judge_control import Control
+from .judged import MOTION_EVENTS, Order, Row, Violation
 
 
-class Orders(Record):
+class Orders(Control):
     """What was ordered, against its rows and their effects."""
 
     def half_orders(self) -> Iterator[Violation]:
@@ -48,6 +49,12 @@ class Orders(Record):
         if not any(row.event == 'retry' and row.actor == order.actor
                    for row in self.of_action[order.flow_id, order.action_id]):
             yield f'{order.flow_id}/{order.action_id} is to be retried, and no row says so'
+
+    def _accepted_control(self, order: Order) -> Iterator[str]:
+        if order.seq and not any(
+                row.seq == order.seq and row.kind == 'note' and row.event == order.answer
+                and row.flow_id == order.flow_id for row in self.rows):
+            yield f'{order.flow_id}/{order.action_id}: row {order.seq} is not {order.answer}'
 
     def _accepted_answer(self, order: Order) -> Iterator[str]:
         if not any(row.data.get('id') == order.question and row.data.get('answer') == order.answer
@@ -111,6 +118,7 @@ class Orders(Record):
     def _effects_of_rows(self) -> Iterator[Violation]:
         yield from self._edits()
         yield from self._clearings()
+        yield from self.control()
         for row in self.notes['cancel_flow']:
             for (flow_id, _), rows in self.of_action.items():
                 if flow_id == row.flow_id:

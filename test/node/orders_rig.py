@@ -22,7 +22,7 @@ from typing import Any
 from action_lifecycle.ros.interfaces.qos import state_qos
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import OperatorRequestArray, SafetyState
-from action_lifecycle_msgs.srv import ClearStop, EditFlow, Respond, SendEvent
+from action_lifecycle_msgs.srv import ClearStop, ControlFlow, EditFlow, Respond, SendEvent
 from isolation import UDP
 from rclpy.action import ActionClient
 
@@ -68,7 +68,8 @@ class OrdersRig(System):
             lambda message: setattr(self, 'requests', list(message.requests)), state_qos())
         self.flows = ActionClient(self.node, ExecuteFlow, 'action_lifecycle/execute_flow')
         for kind, name in ((SendEvent, 'send_event'), (EditFlow, 'edit_flow'),
-                           (Respond, 'respond'), (ClearStop, 'clear_stop')):
+                           (Respond, 'respond'), (ClearStop, 'clear_stop'),
+                           (ControlFlow, 'control_flow')):
             self.client(kind, f'action_lifecycle/{name}')
         for name in (BRIDGE, NODE):
             self.start(name)

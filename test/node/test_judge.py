@@ -325,6 +325,44 @@ def test_an_edit_without_effect_and_an_action_that_no_row_brought_are_found() ->
     assert story('[]').never('c').over().kinds() == ['half an order']
 
 
+@pytest.mark.parametrize(('hold', 'event', 'found'), [
+    (False, 'start', True), (False, 'execute', False), (True, 'execute', True)])
+def test_what_begins_in_a_paused_flow_is_found(hold: bool, event: str, found: bool) -> None:
+    story = Story().flow()
+    if event == 'execute':
+        story.begin()
+    story.note('paused', hold=hold)
+    if event == 'start':
+        story.begin()
+    story.execute()
+    story.note('resumed').moves().stands().done().confirmed().never('b').over()
+    assert story.kinds() == (['half an order'] if found else [])
+
+
+def test_a_flow_that_ends_in_a_pause_and_a_breakpoint_that_is_passed_are_found() -> None:
+    story = Story().flow().begin().execute().moves().stands().done().confirmed().never('b')
+    story.note('paused', hold=False)
+    assert story.over().kinds() == ['half an order']
+    story = Story().flow().note('breakpoint_set', action='a')
+    story.begin().execute().moves().stands().done().confirmed().never('b').over()
+    assert story.kinds() == ['half an order']
+
+
+def test_a_skip_or_a_retry_that_is_not_carried_out_is_found() -> None:
+    def story() -> Story:
+        return Story().flow().begin().fails(error_code='REFUTED')
+    assert story().note('skipped', action='a').ended(outcome='skipped').never('b').over() \
+        .kinds() == []
+    assert story().note('skipped', action='a').ended().never('b').over().kinds() == [
+        'half an order']
+    assert story().ended().note('retried', action='a', actions=['a']).never('b').over() \
+        .kinds() == ['half an order']
+    again = story().ended()
+    again.add('transition', 'reassign', 'a', to='assigned', actor='ann')
+    again.begin().fails(error_code='REFUTED').ended().never('b').over()
+    assert again.kinds() == ['half an order']
+
+
 def test_a_flow_that_was_begun_twice_is_found() -> None:
     story = good()
     story.add('flow', 'accepted', to='START', text=FLOW)

@@ -22,54 +22,9 @@ from action_lifecycle_msgs.msg import ErrorCode, SafetyState
 from action_lifecycle_msgs.srv import ClearStop, EditFlow, Respond, SendEvent
 import pytest
 
+from .control_orders import CONTROL_ORDERS
+from .orders import CONTROLLER, Order, stopped
 from .orders_rig import BRIDGE, Fault, NODE, OrdersRig
-
-CONTROLLER = 'follow_joint_trajectory/_action'
-
-
-class Order:
-    """
-    What a person asks for: how it comes to that, how it is given, and what becomes of it.
-
-    `row`: kind and event of its row. `called`, `moved`: the first effects, a call of the action
-    node and of the bridge. `half`: kind and event of the row that tells of an effect.
-    """
-
-    row: tuple[str, str]
-    called: Fault
-    moved: Fault | None = None
-    half: tuple[str, str]
-
-    def prepare(self, rig: OrdersRig, flow: str) -> None:
-        """Bring about what the order is about."""
-        raise NotImplementedError
-
-    def give(self, rig: OrdersRig, flow: str) -> None:
-        """Give the order once; no answer may come."""
-        raise NotImplementedError
-
-    def there(self, rig: OrdersRig, flow: str) -> bool:
-        """Return whether the journal has it."""
-        kind, event = self.row
-        return any(row.event == event for row in rig.rows(flow_id=flow, kind=kind))
-
-    def not_there(self, rig: OrdersRig, flow: str) -> None:
-        """Check after a restart that nothing of the order has happened."""
-
-    def carried_out(self, rig: OrdersRig, flow: str) -> None:
-        """Wait until the order is carried out to its end, and the flow has ended."""
-        raise NotImplementedError
-
-
-def stopped(rig: OrdersRig, flow: str, *actions: str) -> None:
-    """Check that these have ended as canceled, or with what they hold locked."""
-    rows = rig.rows(flow_id=flow, kind='transition')
-    for action in actions:
-        last = [row for row in rows if row.action_id == action][-1]
-        codes = [row.data.get('error_code') for row in rows
-                 if row.action_id == action and row.event == 'fail']
-        assert last.final and (last.data['outcome'] == 'canceled'
-                               or codes[-1:] == ['STOP_UNCONFIRMED']), (action, last, codes)
 
 
 class CancelFlow(Order):
@@ -256,14 +211,20 @@ class Unlock(Clear):
                  reason='it does not stop')
 
 
-ORDERS = {'cancel_flow': CancelFlow, 'cancel_action': CancelAction, 'edit': Edit, 'retry': Retry,
-          'answer_retry': AnswerRetry, 'answer_give_up': AnswerGiveUp, 'clear_stop': Clear,
-          'unlock': Unlock}
+ORDERS: dict[str, type[Order]] = {
+    'cancel_flow': CancelFlow, 'cancel_action': CancelAction, 'edit': Edit, 'retry': Retry,
+    'answer_retry': AnswerRetry, 'answer_give_up': AnswerGiveUp, 'clear_stop': Clear,
+    'unlock': Unlock, **CONTROL_ORDERS}
 MOMENTS = ('before', 'after', 'called', 'moved', 'half')
 """Before and after its row, after the two first effects, before the row that tells of one."""
+NODE_ONLY = frozenset(CONTROL_ORDERS) - {'hold'}
+"""Orders that the bridge does not take part in, but for motions that begin after them."""
 CASES = [(order, moment, victim) for order, kind in ORDERS.items() for moment in MOMENTS
-         for victim in ('node', 'bridge', 'both') if moment != 'moved' or kind.moved is not None]
-SHORT = {('cancel_flow', 'after', 'node')}
+         for victim in ('node', 'bridge', 'both')
+         if (moment != 'moved' or kind.moved is not None)
+         and (moment != 'half' or kind.half is not None)
+         and (victim == 'node' or order not in NODE_ONLY)]
+SHORT = {('cancel_flow', 'after', 'node'), ('hold', 'after', 'node')}
 """Cases of the quick run; all others are `long`."""
 
 
@@ -306,7 +267,9 @@ def fault_of(order: Order, moment: str, flow: str) -> Fault:
     if moment == 'moved':
         assert order.moved is not None
         return order.moved
-    kind, event = order.half if moment == 'half' else order.row
+    found = order.half if moment == 'half' else order.row
+    assert found is not None
+    kind, event = found
     of_flow = {} if isinstance(order, Clear) else {'flow_id': flow}
     return Fault(NODE, 'after' if moment == 'after' else 'before',
                  {'kind': kind, 'event': event, **of_flow})

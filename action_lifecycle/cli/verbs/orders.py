@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The verbs that give orders to the action node: cancel, retry, clear-stop."""
+"""The verbs `cancel` and `clear-stop`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import argparse
 
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode
-from action_lifecycle_msgs.srv import CancelJob, ClearStop, GetAction, SendEvent
+from action_lifecycle_msgs.srv import CancelJob, ClearStop, SendEvent
 
 from ..client import accepted, Client, connect, NODE, who
 from ..exits import NotThere
@@ -33,30 +33,12 @@ def cancel(options: argparse.Namespace) -> None:
                 id=options.job, actor=who(options), reason=options.reason)))
             print(f'job {options.job} canceled')
         elif action_id:
-            _send_event(client, options, flow_id, action_id, 'cancel')
+            answer = accepted(client.order(SendEvent, 'send_event', SendEvent.Request(
+                flow_id=flow_id, action_id=action_id, event='cancel', actor=who(options),
+                reason=options.reason)))
+            print(f'{flow_id}/{action_id}: {answer.state}')
         else:
             _cancel_flow(client, options, flow_id)
-
-
-def retry(options: argparse.Namespace) -> None:
-    """Start another attempt of an action."""
-    flow_id, _, action_id = options.action.rpartition('/')
-    flow_id = flow_id or options.flow
-    with connect(options.namespace, options.wait) as client:
-        if not flow_id:
-            found = accepted(client.call(GetAction, f'{NODE}/get_action', GetAction.Request(
-                action_id=action_id)))
-            flow_id = found.status.flow_id
-        _send_event(client, options, flow_id, action_id, 'retry')
-
-
-def _send_event(
-    client: Client, options: argparse.Namespace, flow_id: str, action_id: str, event: str
-) -> None:
-    answer = accepted(client.order(SendEvent, 'send_event', SendEvent.Request(
-        flow_id=flow_id, action_id=action_id, event=event, actor=who(options),
-        reason=options.reason)))
-    print(f'{flow_id}/{action_id}: {answer.state}')
 
 
 def _cancel_flow(client: Client, options: argparse.Namespace, flow_id: str) -> None:

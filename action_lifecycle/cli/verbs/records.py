@@ -28,6 +28,8 @@ SHOWN = {'flow': 'flow_id', 'action': 'action_id', 'state': 'state', 'outcome': 
 """Columns of the table of actions, and their keys in the data."""
 ON_THE_WAY = ('in_progress', 'executing_motion', 'sensor_confirm',
               'status_verification_requested', 'pending', 'completed')
+LATCHED = 1.0
+"""Maximum time (s) to wait for the flows of an action node that is there."""
 KNOWN = 500
 """Maximum number of actions whose names are compared with a mistyped name."""
 
@@ -41,11 +43,14 @@ def list_actions(options: argparse.Namespace) -> None:
                                  + nearest(state, known) + f" (known: {', '.join(known)})")
     if options.limit < 1:
         raise LifecycleError(f'--limit {options.limit}: expected 1 or more')
-    found = list(_from_journal(options) if options.journal else _from_nodes(options))
+    found, notes = (list(_from_journal(options)), []) if options.journal \
+        else _from_nodes(options)
     if options.json:
         print_json(found)
-    else:
-        print_rows(SHOWN, ([row[key] for key in SHOWN.values()] for row in found))
+        return
+    print_rows(SHOWN, ([row[key] for key in SHOWN.values()] for row in found))
+    for note in notes:
+        print(note)
 
 
 def _from_journal(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -60,15 +65,24 @@ def _from_journal(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             'outcome': action.outcome.value if action.outcome else '', 'attempt': action.attempt,
             'error_code': action.error_code.name if action.error_code != ErrorCode.NONE else '',
             'error_msg': action.error_msg, 'controller_said': action.controller_said,
-            'sensors_said': action.sensors_said, 'seq': action.seq}, last.cause if last else '')
+            'sensors_said': action.sensors_said, 'seq': action.seq,
+            'blocked_reason': action.blocked_reason}, last.cause if last else '')
 
 
-def _from_nodes(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def _from_nodes(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the actions, and lines about flows that people have paused."""
+    from action_lifecycle_msgs.msg import FlowStatusArray
     from action_lifecycle_msgs.srv import GetHistory, ListActions
 
-    from ..client import accepted, connect
+    from ..client import accepted, connect, NODE
+    from ..table import control_words
     from ...ros.conversions.plain_data import action_data
+    from ...ros.interfaces.qos import state_qos
+    found: list[dict[str, Any]] = []
+    status: list[Any] = []
     with connect(options.namespace, options.wait) as client:
+        client.node.create_subscription(
+            FlowStatusArray, f'{NODE}/flow', status.append, state_qos())
         answer = accepted(client.call(ListActions, 'ledger/list_actions', ListActions.Request(
             flow_id=options.flow, states=options.state, open_only=options.open,
             limit=options.limit)))
@@ -76,7 +90,12 @@ def _from_nodes(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             last = client.call(GetHistory, 'ledger/get_history', GetHistory.Request(
                 flow_id=action.flow_id, action_id=action.action_id, after_seq=action.seq - 1,
                 limit=1))
-            yield _with_reason(action_data(action), last.changes[0].cause if last.changes else '')
+            found.append(_with_reason(
+                action_data(action), last.changes[0].cause if last.changes else ''))
+        client.spin(LATCHED, lambda: status or not client.node.count_publishers(f'{NODE}/flow'))
+    return found, [f"flow {flow.flow_id}: {', '.join(control_words(flow))}"
+                   for flow in (status[-1].flows if status else [])
+                   if options.flow in ('', flow.flow_id) and control_words(flow)]
 
 
 def _with_reason(row: dict[str, Any], cause: str) -> dict[str, Any]:

@@ -113,7 +113,8 @@ def _print(data: dict[str, Any], options: argparse.Namespace) -> None:
     ended = [flow for flow in data['flows'] if flow['state'] in ('FINISH', 'FAIL')]
     running = [flow for flow in data['flows'] if flow not in ended]
     print_rows(('flow', 'name', 'state', 'done', 'running', 'failed', 'why'), (
-        (flow['flow_id'], flow['name'], flow['constellation_state'],
+        (flow['flow_id'], flow['name'], flow['constellation_state']
+         + (f", paused by {flow['paused_by']}" if flow['paused'] else ''),
          f"{flow['done']} of {flow['total']}", flow['running'], flow['failed'],
          flow['error_msg'] or flow['planning']) for flow in [*ended[-ENDED:], *running]))
 

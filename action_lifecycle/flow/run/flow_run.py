@@ -179,6 +179,8 @@ class FlowRun:
     def blocked_by(self, action: Action) -> str:
         """Return the order of a person that an action waits for; '' if none."""
         control, name = self.control, action.action_id
+        if self.ended:
+            return ''
         if action.state is ActionState.ASSIGNED:
             if self.progress(name) != 'waiting' or not self.dependencies.is_ready(name):
                 return ''

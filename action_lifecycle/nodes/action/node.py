@@ -11,6 +11,7 @@ from typing import Any
 from action_lifecycle_msgs import msg
 
 from .bridge_client import BridgeClient
+from .flows.control_server import ControlServer
 from .flows.edit_server import EditServer
 from .flows.flow_check import FlowCheck
 from .flows.flow_server import FlowServer
@@ -68,6 +69,7 @@ class ActionLifecycleNode(ManagedNode):
     |---|---|---|
     | action | `~/execute_flow` | action_lifecycle_msgs/action/ExecuteFlow |
     | service | `~/edit_flow` | action_lifecycle_msgs/srv/EditFlow |
+    | service | `~/control_flow` | action_lifecycle_msgs/srv/ControlFlow |
     | service | `~/send_event` | action_lifecycle_msgs/srv/SendEvent |
     | service | `~/get_action` | action_lifecycle_msgs/srv/GetAction |
     | service | `~/list_actions` | action_lifecycle_msgs/srv/ListActions |
@@ -172,6 +174,7 @@ class ActionLifecycleNode(ManagedNode):
         JobServices(self, self.flows)
         Queries(self, self.journal)
         EventServer(self, self._running)
+        ControlServer(self, self._running)
         self._safety = SafetyRelay(
             self, self.world, self.recorder, self._running,
             lambda: list(self.orchestrator.resources.locked) if self.orchestrator else [])
@@ -280,7 +283,7 @@ class ActionLifecycleNode(ManagedNode):
         orchestrator = self.orchestrator
         return msg.ActionStatusArray(stamp=to_time(now), actions=[
             status_to(action, orchestrator.resources.held_by(
-                action.flow_id, action.action_id), now, orchestrator.locked_for(action))
+                action.flow_id, action.action_id), now, orchestrator.blocked_for(action))
             for run in orchestrator.runs.values() for action in run.shown()
             if action.state is not ActionState.TERMINATED] if orchestrator else [])
 
@@ -288,7 +291,7 @@ class ActionLifecycleNode(ManagedNode):
         now = self.now()
         orchestrator = self.orchestrator
         return msg.FlowStatusArray(stamp=to_time(now), flows=[
-            *(flow_to(run, now, orchestrator.locked_for) for run in orchestrator.runs.values()),
+            *(flow_to(run, now, orchestrator.blocked_for) for run in orchestrator.runs.values()),
             *self.flows.requests.all(orchestrator.runs)] if orchestrator else [])
 
     def _running(self) -> Orchestrator:

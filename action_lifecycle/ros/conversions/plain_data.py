@@ -38,7 +38,8 @@ def action_data(action: ActionStatus) -> dict[str, Any]:
             'state': action.state.value, 'outcome': action.state.outcome,
             'attempt': action.attempt, 'error_code': code_name(action.error_code),
             'error_msg': action.error_msg, 'controller_said': action.controller_said,
-            'sensors_said': action.sensors_said, 'seq': action.seq}
+            'sensors_said': action.sensors_said, 'seq': action.seq,
+            'blocked_reason': action.blocked_reason}
 
 
 def plan_request_from(message: Plan.Request) -> PlanRequest:

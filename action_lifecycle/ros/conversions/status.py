@@ -70,10 +70,10 @@ def flow_change_to(change: FlowEvent) -> msg.FlowChange:
 
 
 def status_to(
-    action: Action, resources: Iterable[str] = (), now: float = 0.0, locked: str = '',
+    action: Action, resources: Iterable[str] = (), now: float = 0.0, blocked: str = '',
 ) -> msg.ActionStatus:
-    """Return the status message of an action; `locked`: the locked resources it waits for."""
-    blocked = f'dependency: {locked}' if locked else action.blocked_reason
+    """Return the status message of an action; `blocked`: why it waits, if not by its state."""
+    blocked = blocked or action.blocked_reason
     step, progress, text = action.progress
     steps = action.spec.steps
     return msg.ActionStatus(
@@ -93,12 +93,12 @@ def status_to(
 
 
 def flow_to(
-    run: FlowRun, now: float, locked: Callable[[Action], str] = lambda action: '',
+    run: FlowRun, now: float, blocked: Callable[[Action], str] = lambda action: '',
 ) -> msg.FlowStatus:
     """
     Return the status message of a flow; of many actions, only those that changed last.
 
-    `locked(action)` returns the locked resources that an action waits for.
+    `blocked(action)` returns why an action waits, see `Orchestrator.blocked_for`.
     """
     counts = run.counts()
     return msg.FlowStatus(
@@ -108,7 +108,9 @@ def flow_to(
         done=counts['done'], running=counts['running'], succeeded=counts['succeeded'],
         failed=counts['failed'], skipped=counts['skipped'], canceled=counts['canceled'],
         error_code=int(run.error_code), error_msg=run.error_msg, planning=run.planning,
-        actions=[status_to(action, now=now, locked=locked(action)) for action in run.shown()])
+        paused=run.control.paused, paused_by=run.control.paused_by,
+        breakpoints=sorted(run.control.breakpoints),
+        actions=[status_to(action, now=now, blocked=blocked(action)) for action in run.shown()])
 
 
 def request_to(request: OpenRequest) -> msg.OperatorRequest:

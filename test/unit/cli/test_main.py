@@ -37,9 +37,9 @@ VERBS = dict(_verbs(build_parser()))
 
 def test_the_verbs_are_those_that_people_look_for() -> None:
     assert set(VERBS) == {
-        'run', 'watch', 'status', 'cancel', 'retry', 'edit', 'operator', 'respond', 'safety',
-        'clear-stop', 'jobs', 'operations', 'list', 'history', 'dialogue', 'journal verify',
-        'journal export', 'ledger rebuild',
+        'run', 'watch', 'status', 'cancel', 'edit', 'pause', 'resume', 'skip', 'retry',
+        'breakpoint', 'operator', 'respond', 'safety', 'clear-stop', 'jobs', 'operations', 'list',
+        'history', 'dialogue', 'journal verify', 'journal export', 'ledger rebuild',
         'validate', 'graph', 'schema'}
 
 

@@ -33,6 +33,20 @@ def test_a_locked_resource_is_named_with_what_to_do(
     assert 'not seen to stop' in capsys.readouterr().out
 
 
+def test_a_pause_and_a_breakpoint_are_shown_with_who_has_ordered_them(
+    close: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('COLUMNS', '200')
+    close.blocked_reason = 'approval_required: breakpoint, set by ann'
+    assert table.waits_for(close) == 'waits: breakpoint, set by ann'
+    table.console().print(table.live_table(msg.FlowStatus(
+        flow_id='f', constellation_state='executing', paused=True, paused_by='be\x1bn',
+        breakpoints=['close'], actions=[close])))
+    shown = capsys.readouterr().out
+    assert 'f: 0 of 0 done, executing, paused by be�n, breakpoints: close' in shown, shown
+    assert 'waits: breakpoint, set by ann' in shown
+
+
 def test_who_waits_for_an_answer_is_not_said_to_wait_for_a_resource(close: Any) -> None:
     for reason in ('', 'input_required', 'approval_required'):
         close.blocked_reason = reason

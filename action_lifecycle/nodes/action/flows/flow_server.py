@@ -115,7 +115,7 @@ class FlowServer:
 
     def _publish_feedback(self, waiting: _WaitingGoals, run: FlowRun) -> None:
         if self.orchestrator is not None and not waiting.ended.done():
-            self._feed_back(waiting, flow_to(run, self.node.now(), self.orchestrator.locked_for))
+            self._feed_back(waiting, flow_to(run, self.node.now(), self.orchestrator.blocked_for))
 
     def _planning(self, order: PlanOrder, text: str) -> None:
         """Publish the planning of a request, also as feedback to its goals."""
