@@ -172,6 +172,9 @@ def _edit(wanted: dict[str, Row], row: Row) -> None:
 
 def _not_canceled(order: Row, rows: Sequence[Row]) -> Iterator[Violation]:
     """Yield what an action has done although it was to be canceled."""
+    again = next((row.seq for row in rows if row.event == 'reassign' and row.seq > order.seq),
+                 None)
+    rows = [row for row in rows if again is None or row.seq < again]
     after = [row for row in rows if row.seq > order.seq]
     if any(row.event in MOTION_EVENTS for row in after):
         yield Violation('half an order', 'a canceled action has begun a motion', [order, *rows])

@@ -74,7 +74,8 @@ class Order:
     """
     What a person ordered, as the one who sent it saw it.
 
-    kind: flow, cancel_flow, cancel_action, edit, retry, answer, clear_stop, unlock.
+    kind: flow, cancel_flow, cancel_action, edit, retry, control, answer, clear_stop, unlock.
+    answer: to a question; control: the event of its row.
     accepted: what the node answered; None: nothing came.
     """
 

@@ -24,7 +24,7 @@ from action_lifecycle_msgs.msg import (
     OperatorRequestArray,
     SafetyState,
 )
-from action_lifecycle_msgs.srv import ClearStop, EditFlow, Respond, SendEvent
+from action_lifecycle_msgs.srv import ClearStop, ControlFlow, EditFlow, Respond, SendEvent
 from rclpy.action import ActionClient
 
 from .judged import Change, Order
@@ -68,7 +68,7 @@ class People:
         self.client = ActionClient(node, ExecuteFlow, f'{NODE}/execute_flow')
         self.clients = {kind: node.create_client(kind, f'{NODE}/{name}') for kind, name in (
             (ClearStop, 'clear_stop'), (EditFlow, 'edit_flow'), (Respond, 'respond'),
-            (SendEvent, 'send_event'))}
+            (SendEvent, 'send_event'), (ControlFlow, 'control_flow'))}
 
     def _changed(self, change: ActionStateChange) -> None:
         self.changes.append(Change(
@@ -127,12 +127,12 @@ class People:
         """Order something of what can be ordered now."""
         self._one_of(rng, [
             self.begin, self.cancel_flow, self.cancel_action, self.edit, self.retry, self.answer,
-            self.clear_stop, self.unlock, self.send_again])
+            self.clear_stop, self.unlock, self.send_again, self.control, self.control])
 
     def order_aloud(self, rng: random.Random) -> None:
         """Order something that a crash must not swallow, as often as not that it stops."""
-        stops = [self.cancel_flow, self.cancel_action]
-        others = [self.edit, self.answer, self.clear_stop, self.unlock]
+        stops = [self.cancel_flow, self.cancel_action, self.hold]
+        others = [self.edit, self.answer, self.clear_stop, self.unlock, self.control]
         self._one_of(rng, stops if rng.random() < 0.5 else others)
 
     def _one_of(self, rng: random.Random, kinds: list[Callable[[random.Random], None]]) -> bool:
@@ -149,6 +149,8 @@ class People:
         """See to it that there is work most of the time: a stop is cleared, a flow begun."""
         if rng.random() < 0.5:
             self.clear_stop(rng)
+        if rng.random() < 0.2:
+            self.let_go()
         if len(self.running()) < 2 and len(self.asked) < FLOWS:
             self.submit(rng)
         elif any(flow.flow_id not in {*self.handles, *self.asked} for flow in self.running()):
@@ -177,6 +179,42 @@ class People:
                   for action in flow.actions if action.state.value == 'error']
         if failed:
             self._send_event(rng.choice(failed), 'retry', 'retry')
+
+    def hold(self, rng: random.Random) -> None:
+        if flows := self.running():
+            self._control(rng.choice(flows).flow_id, 'pause', 'paused', hold=True)
+
+    def control(self, rng: random.Random) -> None:
+        """Pause, resume, skip, retry or set a breakpoint; much of it is refused."""
+        flows = self.running()
+        if not flows:
+            return
+        flow = rng.choice(flows)
+        choices: list[tuple[str, str, dict[str, Any]]] = [
+            ('pause', 'paused', {}), ('pause', 'paused', {'hold': True}),
+            ('resume', 'resumed', {})]
+        if flow.actions:
+            name = {'action_id': rng.choice(flow.actions).action_id}
+            choices += [('skip', 'skipped', name), ('retry', 'retried', name),
+                        ('retry', 'retried', name), ('breakpoint', 'breakpoint_set', name),
+                        ('resume', 'resumed', name)]
+        verb, event, fields = rng.choice(choices)
+        self._control(flow.flow_id, verb, event, **fields)
+
+    def _control(self, flow_id: str, verb: str, event: str, **fields: Any) -> None:
+        order = self._noted('control', flow_id=flow_id, answer=event,
+                            action_id=fields.get('action_id', ''))
+        self._call(order, ControlFlow.Request(
+            verb=verb, flow_id=flow_id, actor=order.actor, reason='soak', **fields))
+
+    def let_go(self) -> None:
+        """Resume what is paused, and clear all breakpoints."""
+        for flow in self.running():
+            if flow.paused:
+                self._control(flow.flow_id, 'resume', 'resumed')
+            for name in flow.breakpoints:
+                self._control(flow.flow_id, 'breakpoint', 'breakpoint_cleared', action_id=name,
+                              clear=True)
 
     def _send_event(self, key: tuple[str, str], event: str, kind: str) -> None:
         order = self._noted(kind, flow_id=key[0], action_id=key[1])
@@ -257,6 +295,7 @@ class People:
             self.answer(rng)
             self.unlock(rng)
             self.clear_stop(rng)
+            self.let_go()
 
     def nothing_asked(self) -> bool:
         """Whether each goal for a flow was answered, or was lost."""

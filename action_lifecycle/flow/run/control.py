@@ -59,8 +59,10 @@ class Control(Extension):
     # Hooks of the flow
 
     def may_start(self, run: FlowRun, action_id: str) -> bool:
-        """Return whether neither a pause nor a breakpoint holds an action."""
-        return not run.control.paused and action_id not in run.control.breakpoints
+        """Return whether no order holds an action: a pause, a breakpoint, a skip."""
+        control = run.control
+        return not (control.paused or action_id in control.breakpoints
+                    or action_id in control.skipped)  # its end may not be recorded yet
 
     def is_blocking(self, run: FlowRun) -> bool:
         """Return whether the flow is paused: its actions may be retried before it ends."""
@@ -76,6 +78,10 @@ class Control(Extension):
     def canceled(self, run: FlowRun) -> None:
         """End the pause of a flow that is canceled."""
         run.control.end_pause()
+
+    def flow_ended(self, run: FlowRun) -> None:
+        """Forget the orders to a flow that has ended."""
+        self._again = {key: order for key, order in self._again.items() if key[0] != run.flow_id}
 
     def restored(self, run: FlowRun) -> None:
         """Carry out what is left of the journaled orders of a flow."""
@@ -285,7 +291,7 @@ class Control(Extension):
                 run.completions.append(runner)
                 self._flows.advance_soon(run)
                 return
-            runner.fire('reassign', actor=actor, cause=reason)
+            runner.assign_again(actor, reason)
             run.told.discard(runner.action.action_id)
             self._flows.dispatcher.watch_deadline(run, runner.action.action_id)
             self._flows.due(run.flow_id, runner.action.action_id)

@@ -62,8 +62,9 @@ class ActionRunner(Working, Verifying, FallingBack):
         """End an action of which `waivable` as skipped, by a person's decision."""
         action, state = self.action, self.action.state
         self._waived = True
+        if state in WAITING:
+            self._left()  # nothing else may happen until the end is recorded
         if state in (ActionState.ASSIGNED, ActionState.ERROR):
-            self._left()  # the delay of a retry
             self._end(ActionOutcome.SKIPPED, actor, reason)
         elif state in (ActionState.FALLBACK_REQUESTED, ActionState.FALLBACK_RECEIVED):
             self._fire('fail', error_code=action.failed_with.name, error_msg=action.error_msg,
@@ -106,6 +107,11 @@ class ActionRunner(Working, Verifying, FallingBack):
         """Begin another attempt of an action in `error`, without its delay."""
         self._left()
         self._begin(lambda: self._fire('retry', actor=actor, cause=reason))
+
+    def assign_again(self, actor: str, reason: str) -> None:
+        """Assign an ended action again; raises a journal error."""
+        self.fire('reassign', actor=actor, cause=reason)
+        self._waived = self._last = False
 
     def stay(self) -> None:
         """Do not end an action whose end could not be recorded yet."""

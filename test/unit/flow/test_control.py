@@ -661,6 +661,39 @@ def test_a_skip_is_carried_out_also_when_the_next_rows_are_refused(
     assert run.state == 'FINISH' and robot.executed('a') == 1
 
 
+def test_an_action_whose_skip_can_not_be_recorded_yet_does_not_start(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    run = process.submit(CHAIN)
+    control = process.orchestrator.control
+    control.pause('f', 'ann')
+    with process.full_disk(lambda entry: entry.event == 'terminate' and entry.action_id == 'b'):
+        control.skip('f', 'b', 'ann')
+        control.resume('f', 'ann')
+        clock.run(10.0)
+        assert outcomes(run) == {'a': 'succeeded'}
+    clock.run()
+    assert run.state == 'FINISH' and robot.executed('b') == 0
+
+
+def test_a_question_that_is_answered_while_a_skip_can_not_be_recorded_changes_nothing(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.answers['look'] = ['pending', 'completed']
+    process = start()
+    run = process.submit(
+        f'flow: f\nactions:\n  a: {{{MOTION}, verify: {{by: service, service: look}}, '
+        'ask_again: 5}\n')
+    clock.run(4.0)
+    assert run.runners['a'].action.state is ActionState.PENDING
+    with process.full_disk(lambda entry: entry.event == 'fail'):
+        process.orchestrator.control.skip('f', 'a', 'ann')
+        clock.run(20.0)
+    clock.run()
+    assert run.state == 'FINISH' and outcomes(run) == {'a': 'skipped'}
+
+
 # Retry
 
 
@@ -787,6 +820,29 @@ def test_refused_retries(start: Start, clock: Clock, robot: Robot) -> None:
         control.retry('f', 'q', 'ann')
     with pytest.raises(KeyError):
         control.retry('nobody', 'q', 'ann')
+
+
+def test_a_retried_action_has_its_retries_again(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    """Also after an end without them: its condition was not known in time."""
+    robot.verdicts['b', 'after'] = ['stale']
+    robot.verdicts['b', 'confirm'] = ['refuted', 'confirmed']
+    robot.by_hand.add('require')
+    process = start()
+    run = process.submit(
+        f'flow: f\nactions:\n  a: {{{MOTION}}}\n'
+        f'  b: {{{MOTION}, retry: {{times: 1}}, '
+        'after: {a: {condition: z > 0, unknown: fail}}}\n'
+        f'  c: {{{MOTION}, require: z < 1}}\n')
+    clock.run(5.0)
+    assert outcomes(run) == {'a': 'succeeded', 'b': 'failed'}
+    process.orchestrator.control.retry('f', 'b', 'ann')
+    clock.run(10.0)
+    assert outcomes(run) == {'a': 'succeeded', 'b': 'succeeded'}
+    next(one for one in robot.questions if one.request.name == 'require').answer('confirmed')
+    clock.run()
+    assert run.state == 'FINISH' and robot.executed('b') == 2
 
 
 def test_a_retry_before_the_end_of_the_action_is_durable(
