@@ -16,12 +16,13 @@ from .backends.redis.operations import (
 from .backends.redis.reader import RedisReader
 from .backends.redis.tasks import RedisTasks
 from .errors import LedgerError, LedgerRefused, LedgerUnavailable
-from .flow_tasks import FlowTasks
+from .flow_tasks import FlowTasks, ReadOnlyTasks
 from .ledger import Ledger, open_ledger, register_ledger
 from .smart_ledger import MemoryTasks, SmartLedger
 
 __all__ = [
     'FlowTasks', 'Ledger', 'LedgerError', 'LedgerRefused', 'LedgerUnavailable', 'MemoryTasks',
-    'OperationStateMachine', 'RedisLedger', 'RedisReader', 'RedisTasks', 'SmartLedger',
-    'open_ledger', 'recover_checkpoint', 'register_ledger', 'write_checkpoint_and_transition',
+    'OperationStateMachine', 'ReadOnlyTasks', 'RedisLedger', 'RedisReader', 'RedisTasks',
+    'SmartLedger', 'open_ledger', 'recover_checkpoint', 'register_ledger',
+    'write_checkpoint_and_transition',
 ]

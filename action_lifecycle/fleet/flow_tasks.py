@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The actions of a flow that a robot runs, as the tasks of a session.
+What a robot runs, as the tasks of a session of a `SmartLedger`: the actions of a flow.
 
 They are read from the rows that the robot's ledger node has synced, so nothing is stored twice.
 """
@@ -19,33 +19,21 @@ from ..journal.row import Row
 from ..lifecycle.states import LedgerTaskStatus
 
 
-class FlowTasks:
+class ReadOnlyTasks:
     """
-    Tasks for a `SmartLedger` whose session is the id of a flow; `reader`: of the robot's ledger.
+    Tasks that are read from the rows of a robot's ledger and can't be changed.
 
-    Actions that have not begun are PENDING. The tasks can't be changed: the journal of the robot
-    is their source. Calls block; they raise LedgerError if the ledger can't be read.
+    A subclass returns them; `what`: what the id of a task and that of its session name. Calls
+    block; they raise LedgerError if the ledger can't be read.
     """
+
+    what = "task '{task}' of session '{session}'"
 
     def __init__(self, reader: Rows) -> None:
-        self._reader = reader
-
-    def tasks(self, session: str) -> dict[str, LedgerTask]:
-        tasks: dict[str, LedgerTask] = {}
-        for row in self._reader.flow_rows(session):
-            if row.kind == 'flow':
-                _apply_flow(tasks, row)
-            elif (task := _task(row)) is not None:
-                tasks[row.action_id] = task
-        return tasks
-
-    def history(self, session: str) -> list[Happening]:
-        return [Happening(task.task_id, task.status.value, self._reader.robot, row.attempt,
-                          task.reason, row.wall_time)
-                for row in self._reader.flow_rows(session) if (task := _task(row)) is not None]
+        self.reader = reader
 
     def lease(self, session: str, task_id: str) -> tuple[Lease, float] | None:
-        """Return None: a robot needs no claim for its own flows."""
+        """Return None: a robot needs no claim for its own work."""
 
     def claim(self, session: str, task_id: str, claimant: str, holder: str, lease: float) -> int:
         self._refuse(session, task_id)
@@ -62,10 +50,38 @@ class FlowTasks:
         self._refuse(session, task_id)
 
     def _refuse(self, session: str, task_id: str) -> NoReturn:
-        robot = self._reader.robot
         raise LedgerRefused(
-            f"task '{task_id}' is an action of flow '{session}' of robot '{robot}', whose journal "
-            'is its only source: to change it, give an order to the action node of the robot')
+            f'{self.what.format(task=task_id, session=session)} of robot '
+            f"'{self.reader.robot}', whose journal is its only source: to change it, give an "
+            'order to the node of the robot that runs it')
+
+
+class FlowTasks(ReadOnlyTasks):
+    """
+    Tasks for a `SmartLedger` whose session is the id of a flow; `reader`: of the robot's ledger.
+
+    Actions that have not begun are PENDING.
+    """
+
+    what = "task '{task}' is an action of flow '{session}'"
+
+    def tasks(self, session: str) -> dict[str, LedgerTask]:
+        tasks: dict[str, LedgerTask] = {}
+        for row in self.reader.subject_rows(session):
+            if row.kind == 'flow':
+                _apply_flow(tasks, row)
+            elif (task := _task(row)) is not None:
+                tasks[row.action_id] = task
+        return tasks
+
+    def history(self, session: str) -> list[Happening]:
+        return [happening(task, self.reader.robot, row.attempt)
+                for row in self.reader.subject_rows(session) if (task := _task(row)) is not None]
+
+
+def happening(task: LedgerTask, robot: str, attempt: int) -> Happening:
+    """Return the event of the history that gave a task its status."""
+    return Happening(task.task_id, task.status.value, robot, attempt, task.reason, task.updated)
 
 
 def _apply_flow(tasks: dict[str, LedgerTask], row: Row) -> None:

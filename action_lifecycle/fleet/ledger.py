@@ -70,8 +70,14 @@ class Rows(Protocol):
     ) -> Iterator[Row]:
         """Yield the matching rows with a sequence number above `after`, in order."""
 
-    def flow_rows(self, flow_id: str) -> Iterator[Row]:
-        """Yield the rows of a flow and of its actions, in order."""
+    def subject_rows(
+        self, flow_id: str, kind: str = 'flow', action_id: str = ''
+    ) -> Iterator[Row]:
+        """
+        Yield the rows with a flow id from the one that opened a subject until its end, in order.
+
+        The default subject is the flow; more rows are allowed.
+        """
         yield from self.rows(flow_id=flow_id)
 
     def record(self, flow_id: str, action_id: str) -> Mapping[str, str]:

@@ -185,7 +185,7 @@ def test_rows_before_and_behind_a_flow_are_not_read(journal, redis_server, monke
     sync(Backend, journal)
     with Session(Backend, 'mine') as ledger:
         pages = []
-        client = ledger._tasks._reader._redis
+        client = ledger._tasks.reader._redis
         xrange = client.xrange
         monkeypatch.setattr(client, 'xrange', lambda *asked, **options: (
             pages.append(asked), xrange(*asked, **options))[1])

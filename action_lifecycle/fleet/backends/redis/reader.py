@@ -66,11 +66,13 @@ class RedisReader(Rows):
             if len(page) < PAGE:
                 return
 
-    def flow_rows(self, flow_id: str) -> Iterator[Row]:
-        """Yield the rows of a flow, without a search before its first and behind its last row."""
+    def subject_rows(
+        self, flow_id: str, kind: str = 'flow', action_id: str = ''
+    ) -> Iterator[Row]:
+        """Yield the rows of a subject, without a search before its first and behind its last."""
         with ledger_errors():
             first, last, final = self._redis.hmget(
-                robot_subject(self.robot, 'flow', flow_id, ''), 'opened', 'seq', 'final')
+                robot_subject(self.robot, kind, flow_id, action_id), 'opened', 'seq', 'final')
         for row in self.rows(flow_id=flow_id, after=int(first or 1) - 1):
             yield row
             if final == '1' and row.seq >= int(last):

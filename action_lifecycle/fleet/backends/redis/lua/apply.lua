@@ -82,7 +82,7 @@ for i = first, rows do
       redis.call('EXPIRE', subject, keep)
     else
       local opened = redis.call('ZADD', open, 'NX', ARGV[at + 1], subject)
-      if opened == 1 and ARGV[at + 2] == 'flow' then
+      if opened == 1 and ARGV[at + 2] ~= 'transition' then
         redis.call('HSET', subject, 'opened', ARGV[at + 1])
       end
       redis.call('PERSIST', subject)
