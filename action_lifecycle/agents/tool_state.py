@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Optional, Protocol
+from typing import Any, ClassVar, Optional, Protocol
 
 from pydantic import Field, StrictStr
 
@@ -17,7 +17,7 @@ from .chooser import awaited, Choice, ChoiceError, chosen_name, one_of, read_ans
 from ..documents.errors import LifecycleError
 from ..documents.json_schema import schema_faults
 from ..documents.models import StrictModel
-from ..graphs.state_types import Pause, register_state
+from ..graphs.state_types import FieldsModel, Pause, register_state
 
 TRIES = 3
 """Maximum number of requests for arguments; each contains the faults of the last answer."""
@@ -72,11 +72,12 @@ class ToolState(ReadyState):
     on resume the same call is repeated.
     """
 
-    Fields = ToolFields
-    leads_to = ('failed',)
+    Fields: ClassVar[FieldsModel | None] = ToolFields
+    leads_to: ClassVar[tuple[str, ...]] = ('failed',)
 
     def __init__(self, name: str, config: Mapping[str, Any]) -> None:
         super().__init__(name, config)
+        self.tool: str | None = config.get('tool')
         self._call: tuple[str, Mapping[str, Any]] | None = None
 
     async def run(self, context: Any, agent: Any = None) -> Any:
@@ -109,7 +110,7 @@ class ToolState(ReadyState):
     ) -> tuple[str, Mapping[str, Any]]:
         tools = {tool: spec for specs in (await awaited(manager.list_all_tools())).values()
                  for tool, spec in specs.items()}
-        tool: str | None = self.config.get('tool')
+        tool = self.tool
         if tool is None and len(tools) == 1:
             tool, = tools
         elif tool is None:

@@ -91,6 +91,7 @@ class StateRegistry(Registry[type[State]]):
         super().__init__(
             'action_lifecycle.states', 'unknown state type', types, expected='State',
             is_valid=lambda cls: isinstance(cls, type) and issubclass(cls, State), modules=modules)
+        self._built_in = tuple(modules)
 
     def register_type(self, cls: StateT) -> StateT:
         """
@@ -99,7 +100,8 @@ class StateRegistry(Registry[type[State]]):
         `state_greeting.py`, `GreetingState` and `StateGreeting` all give `greeting`.
         """
         name = cls.__dict__.get('type') or _name_of(cls)
-        known = self.get(name)
+        # Built-in modules are loaded by the first lookup, not by the import of one of them.
+        known = self._things.get(name) if cls.__module__ in self._built_in else self.get(name)
         if known is not None and _origin(known) != _origin(cls):
             raise LifecycleError(
                 f"state type '{name}' of {_origin(cls)} is already registered by {_origin(known)}")
@@ -145,5 +147,6 @@ def _origin(cls: type[State]) -> str:
 
 
 REGISTRY = StateRegistry(modules=(
-    'action_lifecycle.agents.builtin_states', 'action_lifecycle.agents.tool_state'))
+    'action_lifecycle.agents.builtin_states', 'action_lifecycle.agents.tool_state',
+    'action_lifecycle.agents.plan_states', 'action_lifecycle.agents.skills.skill_state'))
 register_state = REGISTRY.register_type

@@ -197,8 +197,18 @@ class Driver:
     # -- the log of effects
 
     def write(self, event: str, data: Mapping[str, Any]) -> None:
-        """Journal an event of the session, then apply it."""
-        self.session.write(event, data)
+        """
+        Journal an event of the session, then apply it.
+
+        If the journal refuses it, the session is closed, since states may handle the exception.
+        """
+        try:
+            self.session.write(event, data)
+        except EntryRefused:
+            raise
+        except JournalError as error:
+            self.session.refuse(error)
+            raise
 
     async def barrier(self) -> None:
         """Wait until all rows survive a power loss."""

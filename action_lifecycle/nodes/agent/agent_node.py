@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +23,9 @@ from ...agents.llm.model import ModelError
 from ...agents.sessions.host import Host
 from ...agents.sessions.hosting import Sessions
 from ...agents.sessions.record import CONTEXT_LIMIT, KIND
+from ...agents.skills.skill import SkillStore
 from ...agents.steps import MAX_ITER
+from ...agents.tools.registry import ToolRegistry
 from ...documents.errors import LifecycleError
 from ...graphs.packaged import config_file
 from ...graphs.state_types import REGISTRY
@@ -56,12 +59,12 @@ class AgentNode(LanguageModelNode):
 
     Parameters, beside those of `language_model`: `journal_path` (string): file of its journal;
     `graph_folders` (string list): folders of the graphs that goals give by name; `states_folder`
-    (string): folder with further state types; `engine` (local, celery), `workers` (int), `broker`
-    (string), `task_time_limit`, `queue_limit` (double, s): outside work; `choose_transition`
-    (string): service that chooses between next states, by default the model of this node;
-    `choice_timeout`, `state_time_limit`, `motion_time_limit` (double, s); `max_steps` (int):
-    states that may run without an event of the user; `context_limit` (int, characters of JSON);
-    `compact_keep` (int, rows).
+    (string): folder with further state types; `skills_folder` (string): folder of skills;
+    `engine` (local, celery), `workers` (int), `broker` (string), `task_time_limit`, `queue_limit`
+    (double, s): outside work; `choose_transition` (string): service that chooses between next
+    states, by default the model of this node; `choice_timeout`, `state_time_limit`,
+    `motion_time_limit` (double, s); `max_steps` (int): states that may run without an event of the
+    user; `context_limit` (int, characters of JSON); `compact_keep` (int, rows).
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -70,6 +73,7 @@ class AgentNode(LanguageModelNode):
         self.declare('graph_folders', [str(config_file('graphs'))],
                      'Folders of the graphs that are given by name.')
         self.declare('states_folder', '', 'Folder with state types, state_NAME.py; empty: none.')
+        self.declare('skills_folder', '', 'Folder of the skills that states learn; empty: none.')
         declare_engine(self)
         self.declare('choose_transition', '', 'Service (ChooseTransition) that chooses between '
                      'next states; empty: the model of this node.',
@@ -109,6 +113,11 @@ class AgentNode(LanguageModelNode):
             REGISTRY.load_folder(folder)
         self.operators = Operators(self, self.journal)
         self.load_tools()
+        self.skills: SkillStore | None = None
+        if skills := str(self.parameter('skills_folder')):
+            self.tools = self.tools or ToolRegistry()
+            self.skills = SkillStore(Path(skills).expanduser(), self.tools)
+            self.tools.add_source(self.skills)
         self.motions = Motions(
             FlowCalls(self, str(self.parameter('action_node'))),
             float(self.parameter('motion_time_limit')), self.user or self.get_name())
@@ -155,6 +164,8 @@ class AgentNode(LanguageModelNode):
             confirm=self.motions.confirm, stop_call=self.motions.stop_call)
         if self.tools is not None:
             agent.tool_manager = self.tools
+        if self.skills is not None:
+            agent.skills = self.skills
         if self.model is not None:
             agent.call_llm = self.model.call_llm
         if chooser is not None:
