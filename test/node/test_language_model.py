@@ -21,7 +21,16 @@ from action_lifecycle.nodes.agent.node import LanguageModelNode
 from action_lifecycle.ros.calls.service_chooser import ServiceChooser
 from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle.ros.node.transitions import SUCCESS
-from action_lifecycle_msgs.msg import Fact, OperatorRequestArray, WorldState
+from action_lifecycle_msgs.msg import (
+    ActionState,
+    ActionStatus,
+    ErrorCode,
+    Evidence,
+    Fact,
+    FlowStatus,
+    OperatorRequestArray,
+    WorldState,
+)
 from action_lifecycle_msgs.srv import ChooseTransition, Plan, Respond
 from isolation import domain_id
 import pytest
@@ -161,6 +170,30 @@ def test_a_model_of_no_use_gives_no_plan_and_says_why(
     one.endpoint.always = trouble
     answer = one.answer(Plan.Request(request='x'), Plan)
     assert not answer.accepted and not answer.flow_yaml and message in answer.message
+
+
+def test_a_model_is_told_how_actions_ended_and_replaces_one(rig: Any) -> None:
+    one = rig()
+    edit = '- add: {harder: {replaces: grip, confirm: load > 5.0}}\n'
+    one.endpoint.answers = [{'edit_yaml': edit, 'message': 'more force'}]
+    evidence = Evidence(
+        condition='confirm', expression='load > 5.0', verdict=Evidence.FALSE,
+        facts=[Fact(name='load', validity=Fact.VALID, numbers=[1.5], unit='N')])
+    failed = ActionStatus(
+        action_id='grip', state=ActionState(value='terminated', outcome='failed'), attempt=1,
+        error_code=ErrorCode.REFUTED, error_msg='load > 5.0 is false', evidence=[evidence],
+        controller_said='SUCCEEDED', sensors_said='refuted')
+    answer = one.answer(Plan.Request(
+        request='hold it', flow_yaml=FLOW, completed_actions=['grip'], ended=[failed],
+        status=FlowStatus(name='hold_it', actions=[failed])), Plan)
+    assert (answer.accepted, answer.edit_yaml, answer.message) == (True, edit, 'more force')
+    data = json.loads(one.endpoint.requests[0]['messages'][1]['content'])
+    assert data['how_they_ended'] == [{
+        'action_id': 'grip', 'outcome': 'failed', 'attempt': 1, 'max_attempts': 0,
+        'error_code': 'REFUTED', 'error_msg': 'load > 5.0 is false',
+        'controller_said': 'SUCCEEDED', 'sensors_said': 'refuted',
+        'evidence': ['load > 5.0 is false (load=1.5)']}]
+    assert data['all_actions'] == {'grip': 'failed'} and data['just_completed'] == ['grip']
 
 
 def test_another_nodes_machine_lets_the_model_choose(rig: Any) -> None:

@@ -280,6 +280,22 @@ ORDER = {'flow_id': 'bad', 'request': 'pick it', 'parameters': {}, 'priority': 0
          'requester': '', 'lease': '', 'recipe': ''}
 
 
+@pytest.mark.parametrize('event', ['refused', 'declined'])
+def test_after_the_last_try_a_restart_asks_nobody(
+    start: Start, clock: Clock, event: str
+) -> None:
+    life = Life(start(), Service(clock))
+    life.process.journal.append(Entry(
+        kind='plan', action_id='f', event=event, data={
+            'order': {**ORDER, 'flow_id': 'f'}, 'tries': 3, 'failures': 0, 'errors': ['a, b']}))
+    life.process.kill()
+    life = Life(start(), Service(clock, YES))
+    life.planner.restore()
+    clock.run(30.0)
+    assert not life.service.asked and 'a, b' in life.results[0].error_msg
+    assert life.results[0].error_code is ErrorCode.PLAN_FAILED
+
+
 @pytest.mark.parametrize(('data', 'why'), [
     ({}, "missing field 'order'"), ({'order': 5}, "field 'order'"),
     ({'order': {**ORDER, 'hue': 'red'}, 'tries': 0, 'failures': 0, 'errors': []},

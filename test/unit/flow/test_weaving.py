@@ -154,6 +154,44 @@ def test_an_unreplaced_failure_among_replaced_ones_fails_the_flow(
     assert run.error_msg.startswith('tidy: ') and 'pick' not in run.error_msg
 
 
+def test_a_canceled_action_that_was_replaced_makes_no_canceled_flow(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    refuse(robot, 'tidy')
+    process, planner = steered(start, clock, yes(GRASP))
+    run = process.submit(FLOW)
+    clock.run(0.5)
+    process.orchestrator.fire('f', 'pick', 'cancel', actor='ann', cause='it slips')
+    robot.motions[0].end('canceled')
+    clock.run()
+    assert planner.asked[0] == (['pick'], [])
+    assert outcomes(run) == {'pick': 'canceled', 'grasp': 'succeeded', 'place': 'succeeded',
+                             'tidy': 'failed'}
+    assert run.error_code is ErrorCode.FLOW_PARTIALLY_FAILED
+    assert run.constellation_state() == 'partially_failed'
+
+
+def test_a_retry_by_a_person_is_reported_when_it_ends_again(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.verdicts['pick', 'confirm'] = ['refuted', 'refuted']
+    robot.by_hand.add('motion')
+    process, planner = steered(start, clock, yes(''), yes(GRASP))
+    run = process.submit(f'{FLOW}  long: {{{MOTION}}}\n')
+    clock.run(0.1)
+    robot.motions[0].end()
+    clock.run(5.0)
+    assert outcomes(run)['place'] == 'skipped'
+    process.orchestrator.control.retry('f', 'pick', 'ann')
+    clock.run(0.1)
+    robot.by_hand.clear()
+    for motion in robot.motions[1:]:
+        motion.end()
+    clock.run()
+    assert [sorted(names) for names, _ in planner.asked][:2] == [['pick'], ['long', 'pick']]
+    assert run.state == 'FINISH' and run.stand_in('pick') == 'grasp'
+
+
 @pytest.mark.parametrize('when', [1.2, 1.6, 2.15, 2.3, 3.5])
 def test_killed_at_any_moment_the_replacement_still_stands(
     start: Start, clock: Clock, robot: Robot, when: float
@@ -428,7 +466,7 @@ def test_an_exception_of_the_planner_is_a_row_and_the_flow_goes_on(
     assert 'RuntimeError: no brain' in row.cause
 
 
-@pytest.mark.parametrize('where', ['stage', 'check', 'edit'])
+@pytest.mark.parametrize('where', ['stage', 'check', 'edit', 'edit later'])
 def test_an_exception_of_the_judge_is_a_row_and_the_flow_goes_on(
     start: Start, clock: Clock, robot: Robot, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -440,7 +478,10 @@ def test_an_exception_of_the_judge_is_a_row_and_the_flow_goes_on(
     if where == 'check':
         process.orchestrator.editor.check = broken
     else:
-        monkeypatch.setattr(process.orchestrator.editor, where, broken)
+        monkeypatch.setattr(process.orchestrator.editor, where.split()[0], broken)
+    if where == 'edit later':
+        process.orchestrator.editor.check = lambda flow, done: (
+            clock.call_later(1.0, lambda: done(None)) and None)
     run = process.submit(FLOW)
     clock.run()
     assert run.state == 'FAIL' and outcomes(run)['place'] == 'skipped'
