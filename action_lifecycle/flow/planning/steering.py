@@ -24,6 +24,8 @@ from ...documents.errors import LifecycleError
 from ...lifecycle.ports import Handle
 
 AUTHOR = 'planner'
+NAMED = 5000
+"""Maximum number of names in each list of a row; after a restart, others are reported again."""
 SHOWN = 3
 """Maximum number of ended actions that the progress names."""
 
@@ -99,7 +101,7 @@ class Steering(Extension):
         # The planner has answered about these: their end is not reported to it again.
         skipped = [] if more else [name for name, _ in run.dependencies.stranded()]
         batch.record('steering_answered', error, edit=edit, **(
-            {'skipped': skipped} if skipped else {}))
+            {'skipped': skipped[:NAMED]} if skipped else {}))
         run.told.update(skipped)
         if more:
             self._begin(run, batch.planner)
@@ -169,7 +171,7 @@ class _Batch(Asker):
         """Journal a step of the question."""
         self.steering.flows.recorder.note(
             self.run.flow_id, event, {
-                'completed': self.completed, 'tries': self.tries + bool(self.failures),
+                'completed': self.completed[:NAMED], 'tries': self.tries + bool(self.failures),
                 **data}, AUTHOR, cause[:1000])
 
     def give_up(self, message: str) -> None:
