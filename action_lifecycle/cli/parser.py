@@ -31,6 +31,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_control_verbs(commands)
     _add_operator_verbs(commands)
     _add_record_verbs(commands)
+    _add_session_verbs(commands)
     _add_file_verbs(commands)
     return parser
 
@@ -277,6 +278,49 @@ def _add_record_verbs(commands: Any) -> None:
                          help='the Redis server, as parameter ledger_url of the ledger node')
     rebuild.add_argument('--robot', default='robot', metavar='NAME',
                          help='name of the robot in the ledger (default: robot)')
+
+
+def _add_session_verbs(commands: Any) -> None:
+    session = _add_group(commands, 'session', 'sessions of graphs in the agent node')
+    listing = _add_verb(
+        session, 'list', 'verbs.session.list_sessions',
+        help='list sessions, the newest change first', example='session list --open')
+    listing.add_argument('--open', action='store_true', help='only those that have not ended')
+    show = _add_verb(
+        session, 'show', 'verbs.session.show_session', help='show a session with its dialogue',
+        example='session show talk-1f2e3d4c\nsession show talk-1f2e3d4c --json')
+    send = _add_verb(
+        session, 'send', 'verbs.session.send_event',
+        help='send an event to a session and print its output',
+        description='Send an event to a session, wait for the end of its work, and print its '
+        'output. EVENT is one of its next events, or poll, retry or cancel.',
+        example='session send talk-1f2e3d4c search "the red cup"\n'
+        'session send talk-1f2e3d4c cancel')
+    for parser in (show, send):
+        parser.add_argument('session', metavar='SESSION', help='id of the session')
+    send.add_argument('event', metavar='EVENT', help='the event')
+    send.add_argument('input', metavar='INPUT', nargs='?', default='',
+                      help='the input of the event: JSON, or text')
+    run = _add_verb(
+        session, 'run', 'verbs.session.run_graph',
+        help='run a graph as a session and show its progress',
+        description='Run a graph as a session and print its changes; Ctrl-C cancels it. With '
+        '--id alone, follow a session.',
+        example='session run my_graph.yaml --input "fetch the cup"\n'
+        'session run assistant --id talk --no-wait\nsession run --id talk')
+    run.add_argument('graph', metavar='GRAPH', nargs='?', default='', help='a graph file, or the '
+                     'name of a graph in the graph folders of the node')
+    run.add_argument('--id', default='', metavar='ID', help='id of the session')
+    run.add_argument('--input', default='', metavar='INPUT',
+                     help='what the session begins with: JSON, or text')
+    run.add_argument('--states', metavar='FOLDER', action='append', default=[],
+                     help='folder with state types of your own, state_NAME.py')
+    for parser in (send, run):
+        parser.add_argument('--no-wait', action='store_true', help='do not wait for the end')
+        _add_actor(parser, reason='')
+    for parser in (listing, show, send, run):
+        _add_json(parser)
+        _add_nodes(parser)
 
 
 def _complete_state(**asked: object) -> list[str]:

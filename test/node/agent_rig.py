@@ -6,12 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
+import io
 import json
 import os
 from pathlib import Path
+import subprocess
 import time
 from typing import Any
+from unittest.mock import patch
 
+from action_lifecycle.cli import main
 from action_lifecycle.journal import Row
 from action_lifecycle_msgs.action import RunGraph
 from action_lifecycle_msgs.msg import OperatorRequestArray, Session, SessionArray
@@ -134,6 +139,15 @@ class AgentRig(ProcessRig):
 
     def context_of(self, session_id: str) -> Any:
         return json.loads(self.view(session_id).context_json)
+
+    def shell(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a console command in this process."""
+        out, err = io.StringIO(), io.StringIO()
+        with patch.dict(os.environ, ROS_DOMAIN_ID=self.environment['ROS_DOMAIN_ID'],
+                        COLUMNS='140'), \
+                contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(arguments)
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
     def rows(self, event: str = '') -> list[Row]:
         return [row for row in rows_of(self.journal_path) if event in ('', row.event)]

@@ -278,3 +278,29 @@ def test_goals_that_are_not_valid_are_refused_with_the_place(rig: AgentRig) -> N
     assert "no graph 'nothing'" in refusal('nothing').error_msg
     assert 'session_id' in refusal(TALK, 'a/b').error_msg
     assert not rig.rows()
+
+
+def test_the_command_runs_shows_and_answers_sessions(rig: AgentRig, tmp_path: Path) -> None:
+    rig.start()
+    graph = tmp_path / 'fetch.yaml'
+    graph.write_text(FETCH)
+    begun = rig.shell('session', 'run', str(graph), '--id', 'fetch', '--no-wait', '--wait', '30')
+    assert (begun.returncode, begun.stdout) == (0, 'fetch\n'), begun.stderr
+    sent = rig.shell('session', 'send', 'fetch', 'search', 'a red cup')
+    assert (sent.returncode, sent.stdout) == (0, 'I see A, RED, CUP.\n'), sent.stderr
+    assert sent.stderr == 'fetch: seen, waiting; next events: search, leave\n'
+    wrong = rig.shell('session', 'send', 'fetch', 'serch')
+    assert wrong.returncode == 2 and 'next events: search, leave' in wrong.stderr
+    listed = json.loads(rig.shell('session', 'list', '--open', '--json').stdout)
+    assert [(one['id'], one['state']) for one in listed] == [('fetch', 'seen')]
+    shown = json.loads(rig.shell('session', 'show', 'fetch', '--json').stdout)
+    assert [entry['text'] for entry in shown['dialogue']] == [
+        'What shall I fetch?', 'a red cup', 'I see A, RED, CUP.']
+    assert 'I see A, RED, CUP.' in rig.shell('session', 'show', 'fetch').stdout
+    assert rig.shell('session', 'send', 'fetch', 'leave').returncode == 0
+    ended = rig.shell('session', 'run', '--id', 'fetch', '--json')
+    assert ended.returncode == 0 and json.loads(ended.stdout)['reason'] == 'ended'
+    assert rig.shell('session', 'show', 'nothing').returncode == 3
+    graph.write_text('initial: a\nstates:\n  a: {type: nothing}\n')
+    refused = rig.shell('session', 'run', str(graph))
+    assert refused.returncode == 2 and 'fetch.yaml:3:' in refused.stderr

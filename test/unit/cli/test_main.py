@@ -40,7 +40,8 @@ def test_the_verbs_are_those_that_people_look_for() -> None:
         'run', 'watch', 'status', 'cancel', 'edit', 'pause', 'resume', 'skip', 'retry',
         'breakpoint', 'operator', 'respond', 'safety', 'clear-stop', 'jobs', 'operations', 'list',
         'history', 'dialogue', 'journal verify', 'journal export', 'ledger rebuild',
-        'validate', 'graph', 'schema'}
+        'session list', 'session show', 'session send', 'session run', 'validate', 'graph',
+        'schema'}
 
 
 @pytest.mark.parametrize('verb', VERBS)
@@ -59,7 +60,8 @@ def test_each_argument_has_help(verb: str) -> None:
 
 
 @pytest.mark.parametrize('verb', ['list', 'history', 'jobs', 'operations', 'status', 'safety',
-                                  'respond', 'dialogue'])
+                                  'respond', 'dialogue', 'session list', 'session show',
+                                  'session send', 'session run'])
 def test_each_verb_that_prints_a_table_can_print_json(verb: str) -> None:
     assert '--json' in VERBS[verb]._option_string_actions
 
