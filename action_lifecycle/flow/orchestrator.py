@@ -18,9 +18,12 @@ from .run.control import Control
 from .run.flow_ender import reason_of
 from .run.flow_run import FlowRun
 from .run.flow_runner import FlowRunner
+from .run.nested import NestedFlows
+from .run.repeats import Repeats
 from .run.summary import why_failed
 from ..documents.errors import LifecycleError, TransitionNotAllowed
 from ..lifecycle.action import Action
+from ..lifecycle.ports import WorkRequest
 from ..lifecycle.states import ErrorCode
 
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
@@ -50,7 +53,9 @@ class Orchestrator(FlowRunner):
             self.editor.stage, self.editor.edit, self.editor.propose
         self.steering = Steering(self, self.editor)
         self.control = Control(self)
-        self.extensions += [self.control, self.steering]
+        self.nested = NestedFlows(self, self._submit_nested, self.cancel)
+        self.extensions += [self.control, self.steering, self.nested, Repeats(self)]
+        self.host = self.nested.host(self.host)
 
     def blocked_for(self, action: Action) -> str:
         """Return the reason (see ActionStatus) why an action that is not ended waits."""
@@ -76,21 +81,24 @@ class Orchestrator(FlowRunner):
     def submit(
         self, flow: Flow, flow_id: str, *, priority: int = 0, actor: str = '',
         recipe: str = '', origin: Mapping[str, Any] | None = None,
+        parent: FlowRun | None = None,
     ) -> FlowRun:
         """
         Journal a flow and start it; if it raises JournalError, nothing was started.
 
-        A flow that can't be started, for whatever error, ends in FAIL.
+        A flow that can't be started, for whatever error, ends in FAIL. `parent`: the flow whose
+        action it is; see `NestedFlows`.
         """
-        run = self.new_run(flow.copy(), flow_id, priority, recipe, origin)
+        run = self.new_run(flow.copy(), flow_id, priority, recipe, origin, parent)
         run.started_at = self.clock.now()
         self.handle(run)
         why = {'error_code': run.error_code.name} if run.broken else {}
         run.machine.fire(
-            run.status, actor=actor, final=run.broken != '', cause=run.broken, **why, flow={
+            run.status, actor=actor, final=run.broken != '' and parent is None, cause=run.broken,
+            **why, flow={
                 'name': flow.name, 'text': flow.text, 'file': flow.document.name,
-                'parameters': flow.parameters, 'priority': priority, 'recipe': recipe,
-                'origin': run.origin})
+                'parameters': {} if flow.is_loop else flow.parameters, 'priority': priority,
+                'recipe': recipe, 'origin': run.origin, 'nested': flow.nested_sources()})
         self.runs[flow_id] = run
         if run.ended:
             run.error_code, run.error_msg = why_failed(run)
@@ -106,6 +114,14 @@ class Orchestrator(FlowRunner):
         self.flow_changed(run)
         self.dispatcher.dispatch()
         return run
+
+    def _submit_nested(
+        self, flow: Flow, flow_id: str, outer: FlowRun, request: WorkRequest
+    ) -> FlowRun:
+        return self.submit(
+            flow, flow_id, priority=outer.priority, actor='flow', parent=outer, origin={
+                'kind': 'nested', 'flow': outer.flow_id, 'action': request.action_id,
+                'request': request.id, **({'loop': True} if flow.is_loop else {})})
 
     def cancel(self, flow_id: str, actor: str, reason: str) -> None:
         """Cancel all actions of a flow that have not ended; the flow then ends as canceled."""
@@ -160,7 +176,7 @@ class Orchestrator(FlowRunner):
 
     def restore(self) -> list[FlowRun]:
         """Restore the open flows from the journal and resume them."""
-        return restore_flows(self)
+        return restore_flows(self, self.nested)
 
     def halt(self, halted: Callable[[], None]) -> None:
         """Stop all motions before the process ends, keep all states, then call `halted`."""

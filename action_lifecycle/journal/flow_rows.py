@@ -109,11 +109,13 @@ def history_page(
     """
     Return the changes among the next `rows` rows above `after`, and where to continue.
 
-    The rows are those of the flow and of its request to a planner; `None`: there are no more.
+    The rows are those of the flow, of the flows that its actions run, and of its request to a
+    planner; `None`: there are no more.
     """
     page = list(reader.rows(flow_id=flow_id or None, after=after, limit=rows))
     if flow_id:
         page += reader.rows(flow_id='', action_id=flow_id, kind=PLAN, after=after, limit=rows)
+        page += reader.rows(within=flow_id, after=after, limit=rows)
         page = sorted(page)[:rows]
     return ([row for row in page if row.kind == 'transition' or is_flow_change(row)],
             page[-1].seq if len(page) == rows else None)

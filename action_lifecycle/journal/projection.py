@@ -11,6 +11,7 @@ from .action_rows import concerns_action, replay
 from .reader import JournalReader
 from ..graphs.graph import Graph
 from ..lifecycle.action import Action
+from ..lifecycle.flow_ids import is_within
 from ..lifecycle.ports import Recorder
 from ..lifecycle.spec import ActionSpec
 from ..lifecycle.states import ActionState
@@ -86,11 +87,15 @@ class Projection:
         self, *, flow_id: str = '', states: Collection[str] = (), outcomes: Collection[str] = (),
         open_only: bool = False,
     ) -> list[Action]:
-        """Return the actions that match all filters, the newest change first."""
+        """
+        Return the actions that match all filters, the newest change first.
+
+        `flow_id`: of this flow and of those that its actions run.
+        """
         self.update()
         return [
             action for action in reversed(self._actions.values())
-            if (not flow_id or action.flow_id == flow_id)
+            if (not flow_id or is_within(action.flow_id, flow_id))
             and (not states or action.state in states)
             and (not outcomes or action.outcome in outcomes)
             and not (open_only and action.state is ActionState.TERMINATED)]

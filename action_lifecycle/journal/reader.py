@@ -109,16 +109,20 @@ class JournalReader:
 
     def rows(
         self, *, flow_id: str | None = None, action_id: str | None = None,
-        kind: str | None = None, after: int = 0, limit: int | None = None,
+        kind: str | None = None, within: str | None = None, after: int = 0,
+        limit: int | None = None,
     ) -> Iterator[Row]:
         """
         Yield the matching rows with a sequence number above `after`, in order.
+
+        `within`: the rows of the flows that actions of this flow run.
 
         The rows are not verified; use `Row.intact` or `checked_rows` for that. Raises JournalError
         at a row with a field of a wrong type.
         """
         for row, fault in self.checked_rows(
-                flow_id=flow_id, action_id=action_id, kind=kind, after=after, limit=limit):
+                flow_id=flow_id, action_id=action_id, kind=kind, within=within, after=after,
+                limit=limit):
             if fault not in ('', ALTERED):
                 raise damaged(self.path, f'row {row.seq} {fault}')
             yield row
@@ -129,7 +133,8 @@ class JournalReader:
 
     def checked_rows(
         self, *, flow_id: str | None = None, action_id: str | None = None,
-        kind: str | None = None, after: int = 0, limit: int | None = None,
+        kind: str | None = None, within: str | None = None, after: int = 0,
+        limit: int | None = None,
     ) -> Iterator[CheckedRow]:
         """
         Yield the same rows as `rows`, each with its fault; do not use the fields of faulty rows.
@@ -140,8 +145,11 @@ class JournalReader:
         wanted = {name: value for name, value in (
             ('flow_id', flow_id), ('action_id', action_id), ('kind', kind)) if value is not None}
         where = ''.join(f' AND {name} = :{name}' for name in wanted)
+        if within is not None:
+            wanted['within'] = within
+            where += " AND flow_id > :within || '/' AND flow_id < :within || '0'"  # 0 follows /
         sql = f'SELECT {COLUMNS} FROM entry NOT INDEXED WHERE seq > :after{where}'
-        if 'flow_id' in wanted:
+        if not wanted.keys().isdisjoint(('flow_id', 'within')):
             sql = (f'SELECT {COLUMNS} FROM entry WHERE seq IN ('
                    f'SELECT seq FROM entry WHERE indexed = 1 AND seq > :after{where} UNION ALL '
                    'SELECT seq FROM entry NOT INDEXED '

@@ -64,6 +64,8 @@ class Action:
         self.waited = 0.0  #: s that the ready action waited for resources
         self.fallbacks = 0
         self.result: Any = None  #: of the last motion
+        self.runs = 0  #: number of successful runs before, if it repeats
+        self.give_up: tuple[str, str] | None = None  #: error code and reason to fail without a run
         self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -155,6 +157,8 @@ class Action:
             self.fallbacks += event == 'apply_fallback'
         elif event == 'reassign':
             self._begin_anew()
+            self.runs = int(data.get('runs', 0))
+            self.give_up = tuple(data['give_up']) if 'give_up' in data else None
         elif event in ('execute', 'repeat_motion'):
             self.goal_id = str(data['goal_id'])
             self.result, self.results = None, []

@@ -83,6 +83,16 @@ class WhenSpec(StrictModel):
         0.0, 'Seconds; older samples are unknown. 0: as the fact says.', most=3600)
 
 
+class RepeatSpec(StrictModel):
+    """Further runs of an action that has succeeded; a plain number is `times`."""
+
+    times: int = Field(ge=1, le=1_000_000, description='Maximum number of runs in all.')
+    until: Optional[WhenSpec] = Field(
+        default=None, description='Condition that ends the runs, evaluated after each success; '
+        'if it is false after the last run, the action fails. Without it: `times` runs.')
+    delay: float = seconds(0.0, 'Seconds between two runs.', most=864000)
+
+
 class ActionSpec(StrictModel):
     """
     One action of a flow; if its work is physical, it needs `confirm`.
@@ -102,6 +112,14 @@ class ActionSpec(StrictModel):
         'depends on it depends on this action instead.')
     schedule: Optional[ScheduleSpec] = Field(
         default=None, description='Times at which it starts, after its dependencies are met.')
+    for_each: dict[str, Any] = Field(
+        default={}, description='A name and a list: the action is done once for each element, '
+        'with a parameter of this name; the list may be a template that reads facts or results.')
+    in_order: bool = Field(
+        default=False, description='The elements of `for_each` one after the other, until one '
+        'does not succeed; otherwise, as many at a time as resources and `max_motions` permit.')
+    repeat: Optional[RepeatSpec] = Field(
+        default=None, description='Whether and how often it runs again after a success.')
     resources: list[str] = Field(
         default=[], description='Resources that it holds exclusively while it runs, such as arm.')
     priority: int = Field(default=0, ge=-1000, le=1000, description='Higher goes first.')

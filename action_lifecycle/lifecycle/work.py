@@ -120,13 +120,14 @@ class WorkSpec(StrictModel):
     they can continue after a crash. `at_bridge`: the bridge does it if it is physical; then it has
     `bridge_step`. `stops_slowly`: a stop may take longer than `stop_timeout` of the action, since
     it waits for other actions. `late`: fields whose templates are not filled in by the flow, but
-    when the work uses them.
+    when the work uses them. `short`: the field that is given if the step is a plain string.
     """
 
     kind: ClassVar[str] = ''
     at_bridge: ClassVar[bool] = False
     stops_slowly: ClassVar[bool] = False
     late: ClassVar[Collection[str]] = ()
+    short: ClassVar[str] = ''
 
     _path: Path = pydantic.PrivateAttr(default=())  # of the step in its action
 
@@ -176,9 +177,35 @@ class WorkSpec(StrictModel):
         return host.worker(self.kind).resume(self, request, ended)
 
 
+class NestingSpec(WorkSpec):
+    """
+    Work that is a flow of its own, which the process runs as it runs other flows.
+
+    See `flow.files.loader.nested_flow` for how the flow is made.
+    """
+
+    stops_slowly = True
+
+    def faults_in_node(
+        self, parameters: Collection[str], host: WorkHost
+    ) -> Iterator[tuple[str, str]]:
+        """Yield nothing: the actions of the nested flow are checked as those of any flow."""
+        yield from ()
+
+    def start(self, request: WorkRequest, host: WorkHost, ended: Ended) -> Handle:
+        """Start the nested flow."""
+        return host.worker(NESTED).start(self, request, ended)
+
+    def resume(self, request: WorkRequest, host: WorkHost, ended: Ended) -> Handle:
+        """Follow the nested flow after a restart; start it if it was not accepted before."""
+        return host.worker(NESTED).resume(self, request, ended)
+
+
 KindT = TypeVar('KindT', bound=type[WorkSpec])
 
 
+NESTED = 'flow'
+"""The kind of work that is a flow."""
 STEPS = 'steps'
 """The field of an action with work of several kinds."""
 
@@ -203,7 +230,7 @@ class WorkKinds(Registry[type[WorkSpec]]):
 WORK = WorkKinds(
     'action_lifecycle.work', 'there is no kind of work', expected='WorkSpec',
     is_valid=lambda cls: isinstance(cls, type) and issubclass(cls, WorkSpec),
-    modules=[f'action_lifecycle.work.{name}' for name in ('job', 'motion', 'tool')])
+    modules=[f'action_lifecycle.work.{name}' for name in ('flow', 'job', 'motion', 'tool')])
 register_work = WORK.register
 
 

@@ -74,10 +74,10 @@ def _goal(options: argparse.Namespace) -> tuple[ExecuteFlow.Goal, dict[str, int]
         requester=requester())
     path = Path(options.flow)
     if goal.kind == 'file' and (path.suffix in ('.yaml', '.yml') or '/' in options.flow):
-        if options.recipe:  # the node may run in another folder
-            goal.source = str(path.absolute())
         flow = load_flow(path, **parameters)  # reports faults before a node is called
-        steps = {name: len(action.steps) for name, action in flow.actions.items()}
+        if options.recipe or flow.all_refers():  # the node may run in another folder
+            goal.source = str(path.absolute())
+        steps = {name: len(action.steps) for name, action in flow.named_actions()}
         goal.flow, goal.kind = path.read_text(encoding='utf-8'), 'yaml'
     return goal, steps
 

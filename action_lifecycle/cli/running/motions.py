@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...documents.errors import Fault
-from ...flow.files.flow import Flow
+from ...flow.files.flow import Flow, with_nested
 
 
 def motion_faults(
@@ -37,10 +37,11 @@ def motion_faults(
             for name in (step.type, step.server):
                 yield from limit_faults(goal, limits.get(name) or {})
 
-    for action_id, action in flow.actions.items():
-        for step in action.motion:
-            for path, message in faults(step):
-                where: tuple[Any, ...] = ('actions', action_id, *step.path,
-                                          *(int(key) if key.isdigit() else key
-                                            for key in path.split('.')))
-                yield flow.document.fault(where, f'{path}: {message}')
+    for one in with_nested(flow):
+        for action_id, action in one.actions.items():
+            for step in action.motion:
+                for path, message in faults(step):
+                    where: tuple[Any, ...] = ('actions', action_id, *step.path,
+                                              *(int(key) if key.isdigit() else key
+                                                for key in path.split('.')))
+                    yield one.document.fault(where, f'{path}: {message}')

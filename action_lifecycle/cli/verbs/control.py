@@ -15,6 +15,7 @@ from .orders import STOPPING
 from ..client import accepted, Client, connect, NODE, who
 from ..exits import FLOW_FAILED
 from ...documents.errors import LifecycleError
+from ...lifecycle.flow_ids import is_within
 from ...ros.interfaces.qos import state_qos
 
 STOPPED = 'approval_required: stopped'
@@ -39,7 +40,10 @@ def _until_stopped(client: Client, flow_id: str, received: list[Any]) -> int | N
     def actions() -> list[Any] | None:
         flows = {flow.flow_id: flow for flow in received[-1].flows} if received else {}
         flow = flows.get(flow_id)
-        return flow.actions if flow is not None and (flow.paused or flow.error_code) else None
+        if flow is None or not (flow.paused or flow.error_code):
+            return None
+        return [action for other in flows.values() if is_within(other.flow_id, flow_id)
+                for action in other.actions]
 
     def stopped() -> bool:
         found = actions()

@@ -14,11 +14,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from .replacements import StageBase
-from ..files.checks import checked_action, name_fault, order_faults
+from ..files.checks import checked_action, order_faults
 from ..files.edit import EditRefused, EditStep, FlowEdit, FlowEnd, StagedEdit
 from ..files.edit_provenance import ActionSource, Path
 from ..files.flow import Flow
-from ..files.loader import MAX_ACTIONS, steps_for
+from ..files.loader import MAX_ACTIONS, nested_faults, steps_for
+from ..files.names import name_fault
 from ..files.shorthand import after_in_full, merged
 from ..run.flow_run import FlowRun
 from ..scheduling.dag import CycleError
@@ -60,10 +61,13 @@ def _staged(stage: _Stage) -> StagedEdit:
         with budget(steps_for(stage.edit.text), 'judging the edit'):
             for step in stage.edit.steps:
                 getattr(stage, f'_{step.verb}')(step)
-            return stage.result()
+            staged = stage.result()
     except BudgetExceeded as error:
         document = stage.edit.document
         raise EditRefused([Fault(document.name, *document.mark(), str(error))]) from error
+    if faults := nested_faults(staged.flow, staged.flow.actions):
+        raise EditRefused(dict.fromkeys(faults))
+    return staged
 
 
 class _Stage(StageBase):

@@ -58,7 +58,8 @@ class Editor:
         run.machine.fire(
             'START' if edit.rebuilds else 'CONTINUE', event='edited', edit=edit.text,
             file=edit.document.name, names=sorted(staged.changes),
-            left_out=list(staged.left_out), actor=author, cause=reason, **name_lists(
+            left_out=list(staged.left_out), nested=staged.flow.nested_sources(), actor=author,
+            cause=reason, **name_lists(
                 added=[name for name, source in staged.changes.items()
                        if source is not None and name not in run.flow.actions],
                 removed=[name for name, source in staged.changes.items() if source is None]))

@@ -14,7 +14,8 @@ from typing import Any
 
 from .alternatives import fallback_faults, strategies
 from .edit_provenance import Path
-from .flow import Flow
+from .flow import Flow, with_nested
+from .names import IDENTIFIER, NAME
 from .shorthand import CONDITIONS
 from ...documents.budget import spend
 from ...documents.errors import DocumentError, Fault, MAX_FAULTS
@@ -28,8 +29,6 @@ from ...world.expressions.constant_values import as_value
 from ...world.expressions.expression import compile_expression
 from ...world.expressions.value_types import Kind, kind_of
 
-NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]{0,63}\Z')
-IDENTIFIER = re.compile(r'[A-Za-z_][A-Za-z0-9_]{0,63}\Z')
 _WORD = re.compile(r'[A-Za-z_]\w*')
 RESULT_FIELDS = ('outcome', 'attempts', 'error_code', 'error_msg', 'duration', 'controller_said',
                  'sensors_said', 'result', 'results', 'facts')
@@ -39,12 +38,6 @@ RESULT_NAMES: Mapping[str, Any] = {
 """Names available in a condition of `after`, from the earlier action's result, with examples."""
 _CONDITION_STEPS = 300
 """Budget steps for the check of a condition, in addition to 2 for each character."""
-
-
-def name_fault(text: str) -> str:
-    """Return why a string is not a name; '' if it is."""
-    return '' if NAME.match(text) else (
-        f'{text!r} is not a name: expected up to 64 letters, digits, _ or -, a letter first')
 
 
 def checked_action(
@@ -75,7 +68,7 @@ def order_faults(
         for path, text in flow.late[action_id]:
             where = ('actions', action_id, *path)
             facts = parts_read(text, 'facts')
-            if path[0] == 'after' and facts:
+            if path[0] in ('after', 'repeat') and facts:
                 yield flow.document.fault(
                     where, f"action '{action_id}': a condition reads facts by their names, "
                     'without a template')
@@ -87,7 +80,8 @@ def order_faults(
             if 'results' in names_read(text) and not results:
                 results = [('', '')]
             for name, field in results:
-                if not comes_before(stand_in(name), action_id) \
+                own = path[0] == 'repeat' and name == action_id
+                if not own and not comes_before(stand_in(name), action_id) \
                         and not comes_before(name, action_id):
                     before = comes_before.all(action_id)
                     yield flow.document.fault(
@@ -156,6 +150,9 @@ def _action_faults(
         for field, message in schedule_faults(action.schedule, of_action=True):
             yield document.fault(
                 (*path, 'schedule', field), f"action '{action_id}', schedule: {message}")
+    if action.schedule is not None and action.repeat is not None:
+        yield document.fault((*path, 'repeat'), f"action '{action_id}' has 'schedule' and "
+                             "'repeat': expected one of them")
     for name in action.resources:
         if not NAME.match(name):
             yield document.fault((*path, 'resources'), f'{name!r} is not a name of a resource')
@@ -185,9 +182,9 @@ def _action_faults(
 def check_names(flow: Flow, facts: Mapping[str, Kind]) -> None:
     """Raise DocumentError if a condition is not valid for these facts; `facts`: kinds by name."""
     faults = [
-        fault for action_id, action in flow.actions.items()
+        fault for one in with_nested(flow) for action_id, action in one.actions.items()
         for fault in _condition_faults(
-            flow.document, action_id, action, {*facts, *action.parameters}, facts)]
+            one.document, action_id, action, {*facts, *action.parameters}, facts)]
     if faults:
         raise DocumentError(faults)
 
@@ -221,15 +218,25 @@ def _condition_faults(
                     yield document.fault(
                         (*where, 'condition'), f"{said}: parameter '{name}' has no value that a "
                         f'condition can read: {why}')
-    for needed, when in action.after.items():
-        if isinstance(when, WhenSpec) and not has_template(when.condition):
-            both = None if names is None else {*names, *RESULT_NAMES}
+    for below, said, when in judged_conditions(action):
+        if not has_template(when.condition):
+            known = {**RESULT_NAMES, 'iteration': 1} if below[0] == 'repeat' else RESULT_NAMES
+            both = None if names is None else {*names, *known}
             kinds = {**kinds_in(when.condition),
-                     **{name: kind_of(value) for name, value in RESULT_NAMES.items()}}
+                     **{name: kind_of(value) for name, value in known.items()}}
             for fault in _checked_condition(when.condition, both, kinds)[1]:
                 yield document.fault(
-                    ('actions', action_id, 'after', needed, 'condition'),
-                    f"action '{action_id}', after '{needed}' if {when.condition!r}, {fault}")
+                    ('actions', action_id, *below),
+                    f"action '{action_id}', {said} {when.condition!r}, {fault}")
+
+
+def judged_conditions(action: ActionSpec) -> Iterator[tuple[Path, str, WhenSpec]]:
+    """Yield the conditions in `after` and `repeat`, with their paths and names in messages."""
+    for needed, when in action.after.items():
+        if isinstance(when, WhenSpec):
+            yield ('after', needed, 'condition'), f"after '{needed}' if", when
+    if action.repeat is not None and action.repeat.until is not None:
+        yield ('repeat', 'until', 'condition'), 'repeat until', action.repeat.until
 
 
 def _facts_read(condition: ConditionSpec, action: ActionSpec) -> set[str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .flow import Flow
+from .loops import LoopSpec
 from ...graphs.drawing import dot_lines, Drawing, mermaid_ids, mermaid_label, render, table_lines
-from ...lifecycle.spec import WhenSpec
+from ...lifecycle.spec import ActionSpec, WhenSpec
+from ...lifecycle.work import NestingSpec
 
 
 def render_flow(flow: Flow, format: str = 'mermaid') -> str:  # noqa: A002
@@ -25,22 +27,34 @@ def _edges(flow: Flow) -> Iterator[tuple[str, str, str]]:
                 else '' if kind == 'success' else kind
 
 
+def _inside(flow: Flow, name: str, action: ActionSpec) -> str:
+    """Return which flows the work of an action is; '' if it is none."""
+    nested = flow.nested.get(name, {})
+    return ', '.join(
+        f"for each {step.name}{f' ({len(step.elements)})' if index in nested else ''}"
+        if isinstance(step, LoopSpec) else f'flow {nested[index][1].name}'
+        for index, step in enumerate(action.steps) if isinstance(step, NestingSpec))
+
+
 def _mermaid(flow: Flow) -> Iterator[str]:
-    """Yield a flow chart; actions with a motion are boxes, others are round."""
+    """Yield a flow chart: motions are boxes, flows boxes with a double border, others round."""
     ids = mermaid_ids(flow.actions)
     yield 'flowchart TD'
     for name, action in flow.actions.items():
-        left, right = ('[', ']') if action.physical else ('(', ')')
-        yield f'    {ids[name]}{left}"{mermaid_label(name)}"{right}'
+        inside = _inside(flow, name, action)
+        left, right = ('[[', ']]') if inside else ('[', ']') if action.physical else ('(', ')')
+        label = f'{name}: {inside}' if inside else name
+        yield f'    {ids[name]}{left}"{mermaid_label(label)}"{right}'
     for needed, name, terms in _edges(flow):
         label = f'|"{mermaid_label(terms)}"|' if terms else ''
         yield f'    {ids[needed]} -->{label} {ids[name]}'
 
 
 def _dot(flow: Flow) -> Iterator[str]:
-    """Return a directed graph; actions with a motion are boxes, others are ellipses."""
+    """Return a directed graph: motions are boxes, flows 3D boxes, others ellipses."""
     return dot_lines(flow.name, (
-        (name, 'box' if action.physical else 'ellipse', action.description)
+        (name, 'box' if action.physical else 'box3d' if _inside(flow, name, action)
+         else 'ellipse', action.description or _inside(flow, name, action))
         for name, action in flow.actions.items()), _edges(flow))
 
 
@@ -52,7 +66,8 @@ def _table(flow: Flow) -> list[str]:
     for name, action in flow.actions.items():
         rows.append((
             name, ', '.join(after[name]),
-            ', '.join(dict.fromkeys(step.server for step in action.motion)),
+            _inside(flow, name, action)
+            or ', '.join(dict.fromkeys(step.server for step in action.motion)),
             ' and '.join(item.condition for item in action.confirm),
             ', '.join(action.resources)))
     return table_lines(rows)

@@ -70,3 +70,20 @@ class EditedDocument(Document):
             source = self.sources[str(path[1])]
             return source.document, (*source.path, *path[2:])
         return self.base, path
+
+
+class PlacedDocument(Document):
+    """A document that stands in another one, at `path`."""
+
+    def __init__(self, base: Document, path: Path, data: Any) -> None:
+        super().__init__(base.name, data, base.mark(path), {})
+        self._base = base
+        self._path = path
+
+    def mark(self, path: Sequence[Key] = ()) -> Position:
+        """Return line and column of the value at `path`."""
+        return self._base.mark((*self._path, *path))
+
+    def fault(self, path: Sequence[Key], message: str) -> Fault:
+        """Return a fault with its position in the outer document."""
+        return self._base.fault((*self._path, *path), message)

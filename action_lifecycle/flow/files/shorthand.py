@@ -66,6 +66,11 @@ def in_full(raw: dict[str, Any]) -> dict[str, Any]:
                 else {'by': item} if field == 'verify' and isinstance(item, str)
                 else item
                 for item in (value if isinstance(value, list) else [value])]
+    repeat = full.get('repeat')
+    if isinstance(repeat, int) and not isinstance(repeat, bool):
+        full['repeat'] = {'times': repeat}
+    elif isinstance(repeat, dict) and isinstance(repeat.get('until'), str):
+        full['repeat'] = {**repeat, 'until': {'condition': repeat['until']}}
     if 'after' in full:
         full['after'] = after_in_full(full['after'])
     return full

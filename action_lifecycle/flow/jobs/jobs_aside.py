@@ -60,7 +60,7 @@ class JobsAside:
 
     def cancel(self, job_id: str, actor: str, reason: str) -> None:
         """Cancel a job and the action that waits for it."""
-        flow_id, _, action_id = job_id.partition('/')
+        flow_id, _, action_id = job_id.rpartition('/')
         run = self._orchestrator.runs.get(flow_id)
         if run is not None and not run.ended and action_id in run.runners:
             self._orchestrator.fire(flow_id, action_id, 'cancel', actor=actor, cause=reason)

@@ -5,24 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import gc
+from typing import Any
 
 from .set_aside import Damage, faults_text, open_flow_ids, SetAside
 from ..edits.edit_validation import replay_edit
 from ..files.edit import parse_edit
-from ..files.loader import parse_flow
+from ..files.loader import parse_flow, parse_loop
+from ..files.sources import from_rows, Reference, Source, Sources
 from ..run.flow_control import CONTROL_EVENTS, RESUMED, RETRIED
 from ..run.flow_ender import BROKEN, ORCHESTRATOR
 from ..run.flow_run import FlowRun, JOBS_STAGE
 from ..run.flow_runner import FlowRunner
+from ..run.nested import NestedFlows, TAKEN
+from ..run.repeats import REPEATED
 from ...documents.errors import LifecycleError
 from ...journal.action_rows import concerns_action, replay
 from ...journal.durability import STEP
 from ...journal.flow_rows import STAGE
 from ...journal.row import Row
 from ...lifecycle.action import ATTEMPT_EVENTS
+from ...lifecycle.flow_ids import depth_of, parent_of
 from ...lifecycle.states import ActionState, ErrorCode
 
 
@@ -53,11 +58,17 @@ class Restored:
             raise LifecycleError(f"row {row.seq} comes before the flow's row 'accepted'")
         elif row.kind == 'flow':
             if row.event == 'edited':
+                self.run.flow.sources.add(from_rows(row.data.get('nested', [])))
                 self.run.apply_edit(replay_edit(self.run, parse_edit(
                     row.data['edit'], row.data['file']), row.data['names']), row.seq, row.actor)
             self._take_state(row)
+            if self.run.ended and row.event != TAKEN:
+                self.run.error_code = ErrorCode[row.data.get('error_code', 'NONE')]
+                self.run.error_msg = row.cause
         elif row.kind == 'transition':
             self._transition(row)
+        elif row.event == REPEATED:
+            self.run.repeated.add(row.data['action'])
         elif concerns_action(row):
             self._flows.dispatcher.lock_waits.read_back(row)
         elif row.event == STEP:
@@ -96,9 +107,19 @@ class Restored:
         head = self._accepted.data
         if len(self._text) < head.get('parts', 1):
             return
-        flow = parse_flow(''.join(self._text), head['file'], head['parameters'])
+        text, known = _split(''.join(self._text), head)
+        sources = Sources(self._flows.folders, known)
+        origin = head.get('origin') or {}
+        flow = parse_loop(text, head['file'], sources) if origin.get('loop') \
+            else parse_flow(text, head['file'], head['parameters'], sources)
+        parent = None
+        if '/' in row.flow_id:
+            parent = self._flows.runs.get(parent_of(row.flow_id))
+            if parent is None:
+                raise LifecycleError(f'flow {parent_of(row.flow_id)}, whose action it is, can not '
+                                     'be read back')
         self.run = self._flows.new_run(
-            flow, row.flow_id, int(head['priority']), head.get('recipe', ''), head.get('origin'))
+            flow, row.flow_id, int(head['priority']), head.get('recipe', ''), origin, parent)
         self.run.started_at = self._accepted.ros_time or 0.0
         self.run.restore('START', head.get('stage', ''))
         self.run.entered('START', self._accepted.wall_time)
@@ -109,7 +130,7 @@ class Restored:
         if row.to_state != 'START' and 'stage' not in self._accepted.data:
             stage = stage or JOBS_STAGE  # an earlier version journaled no stages
         self.run.restore(row.to_state, stage)
-        if row.event != STAGE:
+        if row.event not in (STAGE, TAKEN):
             self.run.entered(row.to_state, row.wall_time)
 
     def _transition(self, row: Row) -> None:
@@ -118,6 +139,8 @@ class Restored:
         action.dated(row.seq, row.ros_time or 0.0, row.to_state)
         self._last[row.action_id] = row
         self._flows.dispatcher.lock_waits.started(row.flow_id, row.action_id)
+        if not row.final:
+            self.run.repeated.discard(row.action_id)
         self.run.control.retries.pop(row.action_id, None)
         if row.final:  # a cancel does not apply to a later attempt
             self.run.canceled_actions.pop(row.action_id, None)
@@ -133,15 +156,19 @@ class Restored:
         """Resume the flow."""
         flows, run, journal = self._flows, self.run, self._journal
         run.schedule()
+        if run.ended:  # a nested flow whose result is not taken yet
+            return
         if run.state == 'START':
             run.machine.fire('CONTINUE')
             run.status = run.state
-        at_work = []
+        at_work, ended = [], []
         for runner in run.runners.made():
             if runner.action.state is ActionState.TERMINATED:
-                if runner.action.action_id not in run.control.retries \
-                        or run.starts_nothing:
+                if run.starts_nothing or runner.action.action_id not in run.control.retries \
+                        and runner.action.spec.repeat is None:
                     run.completions.append(runner)
+                else:
+                    ended.append(runner)
             elif runner.action.state is not ActionState.ASSIGNED:
                 at_work.append(runner)
                 flows.dispatcher.resume(run, runner.action.action_id)
@@ -151,7 +178,11 @@ class Restored:
             runner.resume(
                 journal.elapsed_since(row),
                 journal.elapsed_since(self._began.get(runner.action.action_id, row)),
-                hold=run.control.hold)
+                hold=run.hold)
+        for runner in ended:
+            if runner.action.action_id not in run.control.retries \
+                    and not flows.runs_again(run, runner):
+                run.completions.append(runner)
         flows.begin(run)
         flows.advance(run)
         if run.canceled_by is None:
@@ -174,6 +205,16 @@ class Restored:
         del self._flows.runs[self.run.flow_id]
 
 
+def _split(text: str, head: Mapping[str, Any]) -> tuple[str, dict[Reference, Source]]:
+    """Return the text of a flow, and those of its nested flows, which follow it."""
+    end = start = int(head.get('length', len(text)))
+    rows: list[list[str]] = []
+    for beside, name, file, length in head.get('nested', []):
+        rows.append([beside, name, file, text[end:end + length]])
+        end += length
+    return text[:start], from_rows(rows)
+
+
 @contextmanager
 def _nothing_thrown_away() -> Iterator[None]:
     """Disable garbage collection while many long-lived objects are created."""
@@ -187,18 +228,18 @@ def _nothing_thrown_away() -> Iterator[None]:
 
 
 @_nothing_thrown_away()
-def restore_flows(flows: FlowRunner) -> list[FlowRun]:
+def restore_flows(flows: FlowRunner, nested: NestedFlows) -> list[FlowRun]:
     """
-    Restore all open flows, then resume them.
+    Restore all open flows, then resume them; `nested`: follows those that actions run.
 
     Flows that can't be restored, for whatever content of the journal, are set aside (see
     `set_aside`); the others resume.
     """
-    journal, aside = flows.recorder.journal, SetAside(flows)
+    journal, aside = flows.recorder.journal, SetAside(flows, nested.given_up)
     damage = Damage(journal)
     restored: list[Restored] = []
     failed: dict[str, str] = {}
-    for flow_id in open_flow_ids(journal):
+    for flow_id in sorted(open_flow_ids(journal), key=depth_of):  # outer flows first
         try:
             faults = damage.of_flow(flow_id)
             if faults:
@@ -220,6 +261,7 @@ def restore_flows(flows: FlowRunner) -> list[FlowRun]:
         aside.flow(flow_id, reason)
     if damage.news:
         aside.lock_everything(damage.faults, damage.news)
+    nested.settle()
     flows.dispatcher.halted = False
     flows.dispatcher.dispatch()
     return [one.run for one in restored if one.run.flow_id not in failed]

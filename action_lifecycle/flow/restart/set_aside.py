@@ -11,7 +11,7 @@ New damage locks all resources, since a lost row may be a lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..run.flow_runner import FlowRunner
 from ..scheduling.scheduler import EVERYTHING
@@ -89,8 +89,9 @@ def open_flow_ids(journal: JournalReader) -> list[str]:
 class SetAside:
     """Sets flows aside after a restart, and locks all resources if the journal is damaged."""
 
-    def __init__(self, flows: FlowRunner) -> None:
+    def __init__(self, flows: FlowRunner, given_up: Callable[[str, str], None]) -> None:
         self._flows = flows
+        self._given_up = given_up  # called with flow id and reason
         self._journal = flows.recorder.journal
 
     def lock_everything(self, faults: list[JournalFault], news: list[JournalFault]) -> None:
@@ -158,9 +159,10 @@ class SetAside:
             kind='flow', flow_id=flow_id, event='fail', from_state=states[-1] if states else '',
             to_state='FAIL', cause=reason, actor=actor, final=True, ros_time=now,
             data={'error_code': ErrorCode.INTERRUPTED.name}))
-        flows.recorder.until_recorded(
-            f'the end of flow {flow_id}', lambda: flows.recorder.append(*entries),
-            lambda: self.give_up(flow_id, actor, reason))
+        if flows.recorder.until_recorded(
+                f'the end of flow {flow_id}', lambda: flows.recorder.append(*entries),
+                lambda: self.give_up(flow_id, actor, reason)):
+            self._given_up(flow_id, reason)
 
     def _end(self, row: Row, actor: str, reason: str, now: float) -> list[Entry]:
         """Return the changes from the state in `row` to the end of the action."""

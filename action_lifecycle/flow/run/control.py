@@ -61,7 +61,7 @@ class Control(Extension):
     def may_start(self, run: FlowRun, action_id: str) -> bool:
         """Return whether no order holds an action: a pause, a breakpoint, a skip."""
         control = run.control
-        return not (control.paused or action_id in control.breakpoints
+        return not (run.paused or action_id in control.breakpoints
                     or action_id in control.skipped)  # its end may not be recorded yet
 
     def is_blocking(self, run: FlowRun) -> bool:
@@ -107,11 +107,12 @@ class Control(Extension):
         if control.paused and (control.hold or not hold):
             return Ordered(control.paused_seq, f'it is paused already, by {control.paused_by}')
         row = self._record(run, PAUSED, {'hold': hold}, actor, reason)
-        self._flows.dispatcher.withdraw_all(run)
-        run.ready_at.clear()  # the pause is no wait for resources
-        if hold:
-            for name in list(run.at_work):
-                run.runners[name].hold()
+        for part in self._parts(run):
+            self._flows.dispatcher.withdraw_all(part)
+            part.ready_at.clear()  # the pause is no wait for resources
+            if hold:
+                for name in list(part.at_work):
+                    part.runners[name].hold()
         return self._done(run, row)
 
     def resume(
@@ -124,9 +125,11 @@ class Control(Extension):
         if not run.control.paused:
             return Ordered(0, 'it is not paused')
         row = self._record(run, RESUMED, {}, actor, reason)
-        for runner in run.runners.made():
-            runner.go_on()
-        self._flows.release(run)
+        for part in self._parts(run):
+            if not part.paused:
+                for runner in part.runners.made():
+                    runner.go_on()
+                self._flows.release(part)
         return self._done(run, row)
 
     def _pass(self, run: FlowRun, name: str, actor: str, reason: str) -> Ordered:
@@ -233,6 +236,11 @@ class Control(Extension):
             raise OrderRefused(
                 f"'{verb}' is refused: the flow is being ended, by {run.ending.author}")
         return run
+
+    def _parts(self, run: FlowRun) -> list[FlowRun]:
+        """Return a flow, and the flows that its actions run."""
+        return [part for part in self._flows.runs.values()
+                if not part.ended and run in part.lineage]
 
     @staticmethod
     def _refuse_if(refused: bool, verb: str, run: FlowRun, name: str, reason: str) -> None:

@@ -14,8 +14,8 @@ from .flow_hooks import Extension
 from .flow_run import FlowRun
 from .lock_waits import LockWaits
 from .recorder import JournalRecorder
-from .start_inputs import Judgment
-from ..scheduling.scheduler import AGING, Claim, Scheduler
+from .start_inputs import Judgment, of_dependencies
+from ..scheduling.scheduler import AGING, Claim, plain, Scheduler
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import LifecycleClock, World
 from ...lifecycle.running.runner import ActionRunner
@@ -67,12 +67,11 @@ class Dispatcher(FlowEnder):
     def resume(self, run: FlowRun, name: str) -> None:
         """Give resources to an action that had started before a restart."""
         run.at_work.add(name)
-        self.scheduler.begin(Claim(
-            (), (run.flow_id, name), frozenset(run.flow.actions[name].resources)))
+        self.scheduler.begin(Claim((), (run.flow_id, name), run.needs(name)))
 
     def ended(self, run: FlowRun, name: str) -> frozenset[str]:
         """Process the end of a running action; returns the resources it held."""
-        held = self.scheduler.end(run.flow_id, name)
+        held = frozenset(map(plain, self.scheduler.end(run.flow_id, name)))
         run.at_work.discard(name)
         run.control.ended(name)
         self.withdraw(run, name)
@@ -147,7 +146,8 @@ class Dispatcher(FlowEnder):
             run.runners[name].expire(code, why, 'scheduler')
 
         self._drop(run, name)
-        judgment = Judgment(self._world, self._clock, run, name, judged, failed)
+        judgment = Judgment(self._world, self._clock, run, name,
+                            of_dependencies(run, name), judged, failed)
         self._judging[run.flow_id, name] = judgment
         judgment.ask()
 
@@ -188,8 +188,8 @@ class Dispatcher(FlowEnder):
         spec = run.flow.actions[name]
         run.ready_at.setdefault(name, self._clock.now())
         self.scheduler.add(Claim(
-            (run.started_at - AGING * run.priority, -spec.priority, next(self._arrival)),
-            (run.flow_id, name), frozenset(spec.resources)))
+            (run.root.started_at - AGING * run.priority, -spec.priority, next(self._arrival)),
+            (run.flow_id, name), run.needs(name)))
         self.lock_waits.claimed(run.flow_id, name)
 
     def dispatch(self) -> None:

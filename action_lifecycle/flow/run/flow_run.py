@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 import datetime
 import heapq
 from typing import Any, NamedTuple
@@ -54,14 +54,17 @@ class FlowRun:
         self, flow_id: str, flow: Flow, priority: int,
         make_runner: Callable[[FlowRun, str], ActionRunner],
         commit: Callable[[FlowRun, Any], None], *, recipe: str = '',
-        origin: Mapping[str, Any] | None = None,
+        origin: Mapping[str, Any] | None = None, parent: FlowRun | None = None,
         publish: Callable[[FlowRun, Any], None] = lambda run, change: None,
     ) -> None:
         self.flow_id = flow_id
+        self.parent = parent  #: the flow whose action this flow is
         self.flow = flow
         self.priority = priority
         self.recipe = recipe  #: name under which to save a verified run
         self.origin = dict(origin or {})  #: its source: `kind` and fields by kind
+        self.lent: dict[str, str] = {} if parent is None else parent.lends(
+            self.origin['action'])  #: resources held by outer actions, with their names in here
         self.edits: list[dict[str, Any]] = []  #: `seq`, `author` and `names` of each edit
         self._commit = commit
         self._publish = publish
@@ -88,12 +91,46 @@ class FlowRun:
         self.canceled_actions: dict[str, tuple[str, str]] = {}
         self.replaced: dict[str, str] = {}  #: the replacement of each replaced action
         self.ending: Ending | None = None
+        self.repeated: set[str] = set()  #: actions that have ended and do not run again
         self.broken = ''  #: why the flow can't continue
         self.started_at = 0.0
         self.summary: dict[str, Any] = {}
         self.notes: dict[str, Any] = {}  #: additions to the summary by extensions
         self.error_code = ErrorCode.NONE
         self.error_msg = ''
+
+    def lends(self, action_id: str) -> dict[str, str]:
+        """Return the resources that the flow of an action may use, with their names in there."""
+        own = self.flow.actions[action_id].resources
+        return {**self.lent, **{name: f'{name}@{self.flow_id}/{action_id}' for name in own}}
+
+    def needs(self, action_id: str) -> frozenset[str]:
+        """Return the resources of an action, by their names in this flow."""
+        return frozenset(self.lent.get(name, name)
+                         for name in self.flow.actions[action_id].resources)
+
+    @property
+    def lineage(self) -> Iterator[FlowRun]:
+        """Yield the flow and those that it nests in, the outermost last."""
+        run: FlowRun | None = self
+        while run is not None:
+            yield run
+            run = run.parent
+
+    @property
+    def root(self) -> FlowRun:
+        """Return the outermost flow."""
+        return self if self.parent is None else self.parent.root
+
+    @property
+    def paused(self) -> bool:
+        """Return whether the flow, or one that it nests in, is paused."""
+        return any(run.control.paused for run in self.lineage)
+
+    @property
+    def hold(self) -> bool:
+        """Return whether a pause also stops what moves."""
+        return any(run.control.hold for run in self.lineage)
 
     @property
     def state(self) -> str:
@@ -178,22 +215,24 @@ class FlowRun:
 
     def blocked_by(self, action: Action) -> str:
         """Return the order of a person that an action waits for; '' if none."""
-        control, name = self.control, action.action_id
+        name = action.action_id
         if self.ended:
             return ''
+        pauses = [run.control for run in self.lineage if run.control.paused]
+        by = f'by {pauses[0].paused_by}' if pauses else ''
         if action.state is ActionState.ASSIGNED:
             if self.progress(name) != 'waiting' or not self.dependencies.is_ready(name):
                 return ''
-            if name in control.breakpoints:
-                return f'breakpoint, set by {control.breakpoints[name]}'
-            return f'the flow is paused by {control.paused_by}' if control.paused else ''
+            if name in self.control.breakpoints:
+                return f'breakpoint, set by {self.control.breakpoints[name]}'
+            return f'the flow is paused {by}' if pauses else ''
         runner = self.runners.one_made(name)
         held = '' if runner is None else runner.held
         if held == 'stopping':
-            return f'is being stopped: the flow is held by {control.paused_by}'
+            return f'is being stopped: the flow is held {by}'
         if held == 'stopped':
-            return f'stopped: the flow is held by {control.paused_by}'
-        return f'the flow is paused by {control.paused_by}' if held else ''
+            return f'stopped: the flow is held {by}'
+        return f'the flow is paused {by}' if held else ''
 
     def schedule(self) -> None:
         """Check and sort the dependencies; raises `LifecycleError` or `CycleError`."""

@@ -10,7 +10,7 @@ change is journaled before it takes effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 import logging
@@ -60,6 +60,7 @@ class FlowRunner:
         self.runs: dict[str, FlowRun] = {}
         self.extensions: list[Extension] = []
         self.recipes: Recipes = no_recipes
+        self.folders: Sequence[str] | None = None  #: of nested flows; see `Sources`
         self.log = logging.getLogger('action_lifecycle')
         self.dispatcher = Dispatcher(
             self.runs, self.extensions, self.recorder, self.world, self.clock)
@@ -68,11 +69,12 @@ class FlowRunner:
 
     def new_run(
         self, flow: Flow, flow_id: str, priority: int, recipe: str,
-        origin: Mapping[str, Any] | None,
+        origin: Mapping[str, Any] | None, parent: FlowRun | None = None,
     ) -> FlowRun:
-        """Return a new run in START; it is not added to `runs`."""
+        """Return a new run in START; it is not added to `runs`. `parent`: its outer flow."""
         return FlowRun(flow_id, flow, priority, self._runner, self.recorder.flow_changed,
-                       recipe=recipe, origin=origin, publish=self.recorder.flow_published)
+                       recipe=recipe, origin=origin, parent=parent,
+                       publish=self.recorder.flow_published)
 
     def _runner(self, run: FlowRun, name: str) -> ActionRunner:
         action = Action(run.flow_id, name, run.flow.actions[name], self.graph, self.recorder)
@@ -82,11 +84,13 @@ class FlowRunner:
             lambda runner: self._ended(run, runner), recipe=bool(run.recipe),
             fetch=partial(fetch_seen, self.world, run) if run.flow.late[name] else None,
             host=self.host, progressed=lambda: self.flow_changed(run),
-            paused=lambda: run.control.paused)
+            paused=lambda: run.paused)
 
     def open(self, run: FlowRun) -> None:  # noqa: A003
         """Add a flow to the scheduler and the extensions; starts no action yet."""
-        self.dispatcher.scheduler.limit(run.flow_id, run.flow.max_motions)
+        self.dispatcher.scheduler.limit(
+            run.flow_id, run.flow.max_motions, None if run.parent is None
+            else (run.parent.flow_id, run.origin['action']))
         for extension in self.extensions:
             extension.began(run)
 
@@ -134,7 +138,7 @@ class FlowRunner:
         if self.recorder.until_recorded(
                 f'the end of flow {run.flow_id}',
                 lambda: run.machine.fire(run.status, **summary, error_code=run.error_code.name,
-                                         cause=run.error_msg, final=True),
+                                         cause=run.error_msg, final=run.parent is None),
                 lambda: self.advance(run)):
             run.summary = summary
             self.dispatcher.scheduler.forget(run.flow_id)
@@ -149,13 +153,14 @@ class FlowRunner:
             for key in self.dispatcher.scheduler.waiting_for(held):
                 self.dispatcher.lock_waits.claimed(*key)
                 self.flow_changed(self.runs[key[0]])
-        if self._runs_again(run, runner):
+        if self.runs_again(run, runner):
             self.dispatcher.dispatch()
             return
         run.completions.append(runner)
         self.advance_soon(run)
 
-    def _runs_again(self, run: FlowRun, runner: ActionRunner) -> bool:
+    def runs_again(self, run: FlowRun, runner: ActionRunner) -> bool:
+        """Return whether an extension assigns an ended action again, or decides it later."""
         try:
             return not run.starts_nothing and any(
                 extension.assign_again(run, runner) for extension in self.extensions)

@@ -4,6 +4,8 @@
 """
 Gates the motions of flows that run requests of the fleet: each needs a claim that is held.
 
+The flows that their actions run need the same claim.
+
 The ledger node publishes the held claims and their expiry. A claim without a recent message
 counts as not held, so the gate closes if the ledger node stops. Running motions continue.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ...lifecycle.flow_ids import root_of
 from ...lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
@@ -57,7 +60,7 @@ class LeaseGate:
         for waiting in list(self.waiting):
             if self._is_open(waiting.request.flow_id, waiting.lease):
                 waiting.let_go()
-            elif (waiting.request.flow_id, waiting.lease) in held:
+            elif (root_of(waiting.request.flow_id), waiting.lease) in held:
                 waiting.wait_on()
 
     def execute(
@@ -82,7 +85,7 @@ class LeaseGate:
         return self.world.evaluate(request, wait, result)
 
     def _is_open(self, flow_id: str, lease: str) -> bool:
-        return self._steady() < self._held.get((flow_id, lease), 0.0)
+        return self._steady() < self._held.get((root_of(flow_id), lease), 0.0)
 
 
 class _Waiting:

@@ -150,7 +150,12 @@ class JournalRecorder:
         """Return the entries of the content of a flow."""
         if flow is None:
             return []
-        text = flow['text']
+        text, nested = flow['text'], flow.get('nested', [])
+        flow = {key: value for key, value in flow.items() if key != 'nested'}
+        if nested:  # the texts of nested flows follow that of the flow
+            flow = {**flow, 'length': len(text), 'nested': [
+                [*place, len(found)] for *place, found in nested]}
+            text += ''.join(found for *_, found in nested)
         parts = [text[start:start + TEXT_PART] for start in range(0, len(text), TEXT_PART)]
         stage = run.stages.graph.initial if run.stages.history else run.stage
         head = Entry(kind='flow', flow_id=run.flow_id, event='accepted', to_state='START',

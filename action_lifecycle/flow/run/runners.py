@@ -53,3 +53,4 @@ class Runners(Mapping[str, ActionRunner]):
         old = self._made.pop(name, None)
         if old is not None and old.action.attempt and name in self._flow.actions:
             self[name].action.attempt = old.action.attempt
+            self[name].action.runs = old.action.runs

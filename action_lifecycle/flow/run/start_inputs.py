@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from .flow_run import FlowRun
 from ...documents.templates.template import parts_read, render, TemplateError
@@ -54,7 +55,7 @@ def fetch_seen(
 
     Calls `found` with `facts` and `results`, or `failed` if a fact is unknown.
     """
-    late = [text for _, text in run.flow.late[action.action_id]]
+    late = [text for path, text in run.flow.late[action.action_id] if path[0] != 'repeat']
     results = {name: result_of(run.result_of(name)) for name in sorted({
         name for text in late for name, _ in parts_read(text, 'results')})}
     facts = sorted({name for text in late for name, _ in parts_read(text, 'facts')})
@@ -76,12 +77,30 @@ def fetch_seen(
         [Condition('facts', f'{name} == {name}') for name in facts]), ASK_AGAIN, evaluated)
 
 
+class Judged(NamedTuple):
+    """A condition to evaluate: its name, its name in messages, and the values that it may read."""
+
+    name: str
+    said: str
+    when: WhenSpec
+    result: Callable[[], Mapping[str, Any]]
+
+
+def of_dependencies(run: FlowRun, name: str) -> list[Judged]:
+    """Return the conditions in an action's `after`."""
+    return [Judged('after', f"after '{needed}'", when,
+                   partial(result_of, run.runners[needed].action))
+            for needed, when in run.flow.actions[name].after.items()
+            if isinstance(when, WhenSpec)]
+
+
 class Judgment:
-    """Evaluates the conditions in an action's `after` when all its dependencies have ended."""
+    """Evaluates conditions of an action, one after the other."""
 
     def __init__(
         self, world: World, clock: LifecycleClock, run: FlowRun, name: str,
-        judged: Callable[[bool, str], None], failed: Callable[[ErrorCode, str], None],
+        conditions: Sequence[Judged], judged: Callable[[bool, str], None],
+        failed: Callable[[ErrorCode, str], None],
     ) -> None:
         self._world = world
         self._clock = clock
@@ -89,23 +108,26 @@ class Judgment:
         self._name = name
         self._judged = judged
         self._failed = failed
-        self._open = [(needed, when) for needed, when in run.flow.actions[name].after.items()
-                      if isinstance(when, WhenSpec)]
+        self._open = list(conditions)
         self._since = clock.now()
         self._asked: Handle | None = None
+        self._canceled = False
 
     def cancel(self) -> None:
         """Stop the evaluation without a result."""
+        self._canceled = True
         if self._asked is not None:
             self._asked.cancel()
 
     def ask(self) -> None:
         """Evaluate the next condition; after the last one, call `judged`."""
+        if self._canceled:
+            return
         if not self._open:
             self._judged(True, '')
             return
-        needed, when = self._open[0]
-        result = result_of(self._run.runners[needed].action)
+        name, said, when, result_of_it = self._open[0]
+        result = result_of_it()
         spec = self._run.flow.actions[self._name]
         try:
             condition = str(render(when.condition, {
@@ -113,26 +135,27 @@ class Judgment:
                     name: result_of(self._run.result_of(name))
                     for name, _ in parts_read(when.condition, 'results')}}))
         except TemplateError as error:
-            self._failed(ErrorCode.REQUIRE_UNKNOWN, f"after '{needed}': {error}")
+            self._failed(ErrorCode.REQUIRE_UNKNOWN, f'{said}: {error}')
             return
         left = when.within - (self._clock.now() - self._since) if when.within else ASK_AGAIN
         wait = min(ASK_AGAIN, max(0.0, left)) if when.unknown == 'wait' else 0.0
         self._asked = self._world.evaluate(ConfirmRequest(
             self._run.flow_id, self._name, 0,
-            [Condition('after', condition, max_age=when.max_age)], 0.0,
-            {**spec.parameters, **{name: result[name] for name in (
-                'outcome', 'attempts', 'error_code', 'duration')}}), wait, self._evaluated)
+            [Condition(name, condition, max_age=when.max_age)], 0.0,
+            {**spec.parameters, **{key: result[key] for key in (
+                'outcome', 'attempts', 'error_code', 'duration', 'iteration') if key in result}}),
+            wait, self._evaluated)
 
     def _evaluated(self, answer: Confirmation) -> None:
-        needed, when = self._open[0]
+        _, said, when, _ = self._open[0]
         if answer.verdict == 'confirmed':
             self._open.pop(0)
             self.ask()
         elif answer.verdict == 'refuted':
-            self._judged(False, f"after '{needed}': {answer_text(answer)}")
+            self._judged(False, f'{said}: {answer_text(answer)}')
         elif when.unknown == 'fail' or (
                 when.within and self._clock.now() - self._since >= when.within):
             self._failed(answer.error_code or ErrorCode.REQUIRE_UNKNOWN,
-                         f"after '{needed}': {answer_text(answer)}")
+                         f'{said}: {answer_text(answer)}')
         else:
             self._asked = self._clock.call_later(0.1, self.ask)

@@ -7,12 +7,16 @@ Decides which action may start: dependencies, resources, and the limit of runnin
 `Dependencies` belongs to one flow; `Scheduler` is shared by all flows. An action takes all its
 resources at once or none, so there is no deadlock. Each resource has a queue, so no action
 starves. The run time of a change is proportional to its size.
+
+Resources that an action holds are lent to the flow that it runs, in which one action at a time can
+take them: under the name RESOURCE@FLOW/ACTION. A lock of RESOURCE also applies to these names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 import heapq
+import math
 from typing import NamedTuple, Union
 
 from .dag import Changes, Dag
@@ -190,6 +194,11 @@ EVERYTHING = '*'
 """Name of the lock of all resources; while it is set, no action starts."""
 
 
+def plain(name: str) -> str:
+    """Return the name of a resource as in flow files; see above for names of lent ones."""
+    return name.partition('@')[0]
+
+
 class Claim(NamedTuple):
     """The request of a ready action for its resources; the smallest rank is first."""
 
@@ -222,11 +231,19 @@ class Resources:
 
     def held_by(self, flow_id: str, action_id: str) -> list[str]:
         """Return the names of the resources that an action holds."""
-        return sorted(self._held.get((flow_id, action_id), _NOTHING))
+        return sorted(map(plain, self._held.get((flow_id, action_id), _NOTHING)))
+
+    def holds(self, flow_id: str, action_id: str) -> bool:
+        """Return whether an action is at work."""
+        return (flow_id, action_id) in self._held
 
     def free(self, name: str) -> bool:
         """Return whether a resource is neither held nor locked."""
-        return name not in self.holders and name not in self.locked
+        return name not in self.holders and not self.is_locked(name)
+
+    def is_locked(self, name: str) -> bool:
+        """Return whether a resource is locked."""
+        return bool(self.locked) and plain(name) in self.locked
 
     def lock_all(self, reasons: Mapping[str, str]) -> None:
         """Lock resources; `reasons` by name."""
@@ -247,14 +264,26 @@ class Scheduler:
         self.claims: dict[tuple[str, str], Claim] = {}
         self._queues: dict[str, list[Claim]] = {}  #: by resource; ended claims are removed lazily
         self._startable: dict[str, list[Claim]] = {}  #: claims whose resources are free, by flow
-        self._at_work: dict[str, set[str]] = {}
+        self._at_work: dict[str, set[tuple[str, str]]] = {}
         self._limits: dict[str, int] = {}
+        self._outer: dict[str, tuple[str, ...]] = {}  #: each flow, and those that it nests in
+        self._nested: dict[str, tuple[str, str]] = {}  #: the action that runs a flow
 
-    def limit(self, flow_id: str, limit: int) -> None:
-        """Add a flow with its maximum number of running actions."""
+    def limit(self, flow_id: str, limit: int, runs_in: tuple[str, str] | None = None) -> None:
+        """
+        Add a flow with its maximum number of running actions.
+
+        `runs_in`: the flow and action that run it. The actions of a nested flow also count for the
+        limits of the outer flows; the action that runs it does not.
+        """
         self._limits[flow_id] = limit
         self._at_work.setdefault(flow_id, set())
         self._startable.setdefault(flow_id, [])
+        if runs_in is not None:
+            self._nested[flow_id] = runs_in
+            self._outer[flow_id] = (flow_id, *self._outer.get(runs_in[0], (runs_in[0],)))
+            for outer in self._outer[flow_id][1:]:
+                self._at_work.setdefault(outer, set()).discard(runs_in)
 
     def add(self, claim: Claim) -> None:
         """Add a claim to the queues."""
@@ -280,8 +309,9 @@ class Scheduler:
 
     def _first_of(self, flow_id: str) -> Claim | None:
         """Return a flow's first claim that may start; None if there is none or at its limit."""
-        if len(self._at_work[flow_id]) >= self._limits[flow_id]:
-            return None
+        for outer in self._outer.get(flow_id, (flow_id,)):
+            if len(self._at_work[outer]) >= self._limits.get(outer, math.inf):
+                return None
         heap = self._startable[flow_id]
         while heap:
             claim = heap[0]
@@ -298,12 +328,15 @@ class Scheduler:
     def begin(self, claim: Claim) -> None:
         """Assign its resources to a running action, without a queue."""
         self.resources.take(claim)
-        self._at_work.setdefault(claim.key[0], set()).add(claim.key[1])
+        for outer in self._outer.get(claim.key[0], claim.key[:1]):
+            self._at_work.setdefault(outer, set()).add(claim.key)
 
     def end(self, flow_id: str, action_id: str) -> frozenset[str]:
         """Process the end of a running action; returns the resources it held."""
         held = self.resources.release(flow_id, action_id)
-        self._at_work[flow_id].discard(action_id)
+        for outer in self._outer.get(flow_id, (flow_id,)):
+            if outer in self._at_work:
+                self._at_work[outer].discard((flow_id, action_id))
         self._offer_next(held)
         return held
 
@@ -311,10 +344,14 @@ class Scheduler:
         """Unlock resources."""
         for name in names:
             self.resources.locked.pop(name, None)
-        self._offer_next(names)
+        self._offer_next([name for name in self._queues if plain(name) in names])
 
     def forget(self, flow_id: str) -> None:
         """Drop the data of an ended flow."""
+        runs_in = self._nested.pop(flow_id, None)
+        for outer in self._outer.pop(flow_id, ())[1:]:
+            if runs_in is not None and self.resources.holds(*runs_in):
+                self._at_work.setdefault(outer, set()).add(runs_in)
         self._limits.pop(flow_id, None)
         self._at_work.pop(flow_id, None)
         self._startable.pop(flow_id, None)
@@ -326,19 +363,20 @@ class Scheduler:
             return ''
         locked = self.resources.locked
         return '; '.join(f"'{name}' is locked: {locked[name]}"
-                         for name in sorted({*claim.resources, EVERYTHING} & locked.keys()))
+                         for name in sorted(
+                             {*map(plain, claim.resources), EVERYTHING} & locked.keys()))
 
     def waiting_for(self, names: Iterable[str]) -> list[tuple[str, str]]:
         """Return (flow id, action id) of each claim on one of these resources."""
         wanted = frozenset(names)
         return [key for key, claim in self.claims.items()
-                if EVERYTHING in wanted or claim.resources & wanted]
+                if EVERYTHING in wanted or not wanted.isdisjoint(map(plain, claim.resources))]
 
     def _its_turn(self, claim: Claim) -> bool:
         """Return whether the claim is first in all its queues, and all its resources are free."""
-        holders, locked, queues = self.resources.holders, self.resources.locked, self._queues
+        holders, queues = self.resources.holders, self._queues
         for name in claim.resources:
-            if name in holders or name in locked:
+            if name in holders or self.resources.is_locked(name):
                 return False
             if queues[name][0] is not claim and self._head(name) is not claim:
                 return False

@@ -161,7 +161,7 @@ class ActionRunner(Working, Verifying, FallingBack):
         action = self.action
         self._render()
         self._canceled_by = None
-        self._waived = False
+        self._last = self._waived = False
         self._watch_deadline(0.0)
         if self.fetch is None:
             self._require()

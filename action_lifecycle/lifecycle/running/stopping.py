@@ -74,7 +74,9 @@ class Stopping(RunnerBase):
                 result, ErrorCode.STOP_UNCONFIRMED, 'its flow was paused', 'pause')
             return
         self._held = True
-        if not self.paused():  # resumed meanwhile
+        if self.paused():
+            self.progressed()
+        else:  # resumed meanwhile
             self.go_on()
 
     @property

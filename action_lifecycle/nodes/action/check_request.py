@@ -13,11 +13,11 @@ from typing import Any
 from action_lifecycle_msgs.srv import Check
 
 from ...documents.templates.template import has_template, parts_read
-from ...flow.files.checks import RESULT_NAMES
+from ...flow.files.checks import judged_conditions, RESULT_NAMES
 from ...flow.files.edit_provenance import Path
 from ...flow.files.flow import Flow
 from ...lifecycle.ports import Condition, conditions_of, MotionStep
-from ...lifecycle.spec import ActionSpec, WhenSpec
+from ...lifecycle.spec import ActionSpec
 from ...ros.conversions.motion import condition_to, step_to
 
 
@@ -33,8 +33,8 @@ def check_request(
     conditions = [*_conditions(action), *_facts_read(flow, action_id)]
     names: dict[str, Any] = {  # a value that is filled in later counts as a number
         name: 0.0 if has_template(value) else value for name, value in action.parameters.items()}
-    if any(isinstance(kind, WhenSpec) for kind in action.after.values()):
-        names = {**RESULT_NAMES, **names}
+    if any(True for _ in judged_conditions(action)):
+        names = {**RESULT_NAMES, 'iteration': 1, **names}
     return Check.Request(
         steps=[step_to(_without_late(step.bridge_step())) for step in action.bridge_steps],
         conditions=[condition_to(condition) for _, condition in conditions],
@@ -47,10 +47,9 @@ def _conditions(action: ActionSpec) -> Iterator[tuple[Path, Condition]]:
             yield (field, index, 'condition'), condition
     if action.stopped is not None:
         yield ('stopped', 0, 'condition'), conditions_of([action.stopped], 'stopped')[0]
-    for name, kind in action.after.items():
-        if isinstance(kind, WhenSpec) and not has_template(kind.condition):
-            yield ('after', name, 'condition'), Condition(
-                'after', kind.condition, max_age=kind.max_age)
+    for where, _, when in judged_conditions(action):
+        if not has_template(when.condition):
+            yield where, Condition(str(where[0]), when.condition, max_age=when.max_age)
 
 
 def _facts_read(flow: Flow, action_id: str) -> Iterator[tuple[Path, Condition]]:

@@ -199,6 +199,7 @@ class ActionLifecycleNode(ManagedNode):
             packaged_graph('action'), self.recorder, self.ledger.world, self, self.desk,
             self.verifier, self._flow_changed, self.host)
         self.orchestrator.recipes = self._recipe
+        self.orchestrator.folders = self.parameter('flow_folders')
         self.recipe_maker = RecipeMaker(self.orchestrator, self.recipes, self.apart)
         self.orchestrator.extensions.append(self.recipe_maker)
         self.orchestrator.extensions.append(
@@ -236,7 +237,7 @@ class ActionLifecycleNode(ManagedNode):
         return Recipe.load(self.recipes, name).fragment(action_id)
 
     def _lease_of(self, flow_id: str) -> str:
-        return str(self._running().runs[flow_id].origin.get('lease', ''))
+        return str(self._running().runs[flow_id].root.origin.get('lease', ''))
 
     # Callbacks of the orchestrator
 
@@ -272,7 +273,8 @@ class ActionLifecycleNode(ManagedNode):
         self._actions.publish_soon()
         self._safety.publish_locks()
         if changed.ended and self.orchestrator is not None:
-            ended = [flow_id for flow_id, other in self.orchestrator.runs.items() if other.ended]
+            ended = [flow_id for flow_id, other in self.orchestrator.runs.items()
+                     if other.ended and other.parent is None]
             for flow_id in ended[:-ENDED_FLOWS]:
                 self.orchestrator.forget(flow_id)
 

@@ -16,6 +16,7 @@ from ...journal.flow_rows import flow_event, history_page
 from ...journal.projection import Projection
 from ...journal.reader import JournalReader
 from ...journal.row import Row
+from ...lifecycle.flow_ids import stored
 from ...lifecycle.states import ErrorCode
 from ...ros.conversions.basic import to_time
 from ...ros.conversions.status import change_to, flow_change_to, status_to
@@ -47,7 +48,7 @@ class Queries:
     async def get_action(self, request: Any, response: Any) -> Any:
         """Fill the response with the state of an action in the journal."""
         await self._catch_up()
-        action = self.projection.get(request.flow_id, request.action_id)
+        action = self.projection.get(*stored(request.flow_id, request.action_id))
         if action is None:
             response.error_code = int(ErrorCode.NOT_FOUND)
             of_flow = f" of flow '{request.flow_id}'" if request.flow_id else ''
@@ -74,12 +75,14 @@ class Queries:
     async def get_history(self, request: Any, response: Any) -> Any:
         """Fill the response with a page of the changes of actions and flows, in order."""
         limit = page_limit(request.limit)
+        flow_id, action_id = stored(request.flow_id, request.action_id)
         after: int | None = int(request.after_seq)
         rows: list[Row] = []
         while after is not None and len(rows) <= limit:
-            changes, after = history_page(self.reader, request.flow_id, after, SLICE)
-            rows += [row for row in changes if not request.action_id or (
-                row.kind == 'transition' and row.action_id == request.action_id)]
+            changes, after = history_page(self.reader, flow_id, after, SLICE)
+            rows += [row for row in changes if not action_id or (
+                row.kind == 'transition' and row.action_id == action_id
+                and flow_id in ('', row.flow_id))]
             await sleep(self.node, 0.0)
         response.more = len(rows) > limit
         for number, row in enumerate(rows[:limit], 1):

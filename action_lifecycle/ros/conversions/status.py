@@ -19,6 +19,7 @@ from ...journal.action_rows import status_after
 from ...journal.flow_rows import FlowEvent
 from ...journal.row import Row
 from ...lifecycle.action import Action
+from ...lifecycle.flow_ids import shown
 from ...lifecycle.states import ErrorCode
 from ...lifecycle.text_format import printable
 
@@ -42,8 +43,7 @@ def change_to(
     event.stamp.sec, event.stamp.nanosec = sec_nanosec(row.ros_time or 0.0)
     event.seq = row.seq
     event.previous_seq = previous_seq
-    event.flow_id = row.flow_id
-    event.action_id = row.action_id
+    event.flow_id, event.action_id = shown(row.flow_id, row.action_id)
     event.attempt = row.attempt
     event.event = row.event
     event.from_state = row.from_state
@@ -74,11 +74,12 @@ def status_to(
 ) -> msg.ActionStatus:
     """Return the status message of an action; `blocked`: why it waits, if not by its state."""
     blocked = blocked or action.blocked_reason
+    flow_id, action_id = shown(action.flow_id, action.action_id)
     step, progress, text = action.progress
     steps = action.spec.steps
     return msg.ActionStatus(
-        stamp=to_time(action.changed_at), seq=action.seq, flow_id=action.flow_id,
-        action_id=action.action_id, description=action.spec.description,
+        stamp=to_time(action.changed_at), seq=action.seq, flow_id=flow_id,
+        action_id=action_id, description=action.spec.description,
         state=msg.ActionState(
             value=action.state.value, outcome=action.outcome.value if action.outcome else '',
             ledger_status=action.ledger_status.value, blocked_reason=blocked.partition(':')[0]),
@@ -103,7 +104,7 @@ def flow_to(
     counts = run.counts()
     return msg.FlowStatus(
         stamp=to_time(now), flow_id=run.flow_id, name=run.flow.name, stage=run.stage,
-        state=run.state,
+        state=run.state, parent='' if run.parent is None else run.parent.flow_id,
         constellation_state=run.constellation_state(), total=len(run.runners),
         done=counts['done'], running=counts['running'], succeeded=counts['succeeded'],
         failed=counts['failed'], skipped=counts['skipped'], canceled=counts['canceled'],
@@ -116,10 +117,12 @@ def flow_to(
 def request_to(request: OpenRequest) -> msg.OperatorRequest:
     """Return the message of an open question to a person."""
     question = request.question
+    flow_id, action_id = shown(question.flow_id, question.action_id) if question.action_id \
+        else (question.flow_id, '')
     return msg.OperatorRequest(
         id=request.id, kind=question.kind, stamp=to_time(request.asked_at),
-        deadline=to_time(request.deadline), flow_id=question.flow_id,
-        action_id=question.action_id, question=question.text, link=question.link,
+        deadline=to_time(request.deadline), flow_id=flow_id,
+        action_id=action_id, question=question.text, link=question.link,
         options=list(question.options), default_answer=question.default,
         evidence=[evidence_to(item) for item in question.evidence])
 

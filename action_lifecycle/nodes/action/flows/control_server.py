@@ -38,6 +38,8 @@ class ControlServer:
     def _control(self, request: Any, response: Any) -> Any:
         orchestrator = self._running()
         check(request)
+        request.flow_id, request.action_id = orchestrator.nested.find_run(
+            request.flow_id, request.action_id)
         run = orchestrator.runs.get(request.flow_id)
         if run is None:
             response.error_code = int(ErrorCode.NOT_FOUND)

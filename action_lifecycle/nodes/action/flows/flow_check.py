@@ -18,7 +18,7 @@ from ....dialogue.hooks import find_hooks
 from ....documents.errors import DocumentError, Fault, LifecycleError
 from ....flow.files.alternatives import alternative_specs, no_recipes, Recipes
 from ....flow.files.edit_provenance import Path
-from ....flow.files.flow import Flow
+from ....flow.files.flow import Flow, with_nested
 from ....lifecycle.ports import Verifier
 from ....lifecycle.spec import ActionSpec
 from ....lifecycle.states import ErrorCode
@@ -82,6 +82,14 @@ class FlowCheck:
                  + ', '.join(missing))
         elif not self._client.service_is_ready():
             told(f'waiting for up to {self._wait:g} s for {self._client.srv_name}')
+        faults: list[Fault] = []
+        for one in with_nested(flow):
+            faults += await self._all_faults(one, round_)
+        if faults:
+            raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
+
+    async def _all_faults(self, flow: Flow, round_: _Round) -> list[Fault]:
+        """Return the faults of a flow, without those of the flows that its actions run."""
         faults: list[Fault] = list(_hooks_faults(flow))
         for action_id, action in flow.actions.items():
             found = await self._faults(flow, ('actions', action_id), action, round_)
@@ -96,8 +104,7 @@ class FlowCheck:
                 where = ('actions', action_id, *path)
                 faults += await self._faults(flow, where, other, round_)
                 faults += await self._work_faults(flow, where, other)
-        if faults:
-            raise FlowRefused(ErrorCode.FLOW_INVALID, str(DocumentError(dict.fromkeys(faults))))
+        return faults
 
     async def _time(self, told: Callable[[str], None]) -> None:
         """Wait until ROS time is known; stamps would be zero before."""
@@ -133,8 +140,8 @@ class FlowCheck:
     def _missing(self, flow: Flow) -> tuple[list[str], float]:
         """Return the servers that are not visible, and the time (s) to wait for them."""
         there = {name for name, _ in get_action_names_and_types(self._node)}
-        steps = {step.server: step.server_timeout
-                 for action in flow.actions.values() for step in action.motion}
+        steps = {step.server: step.server_timeout for one in with_nested(flow)
+                 for action in one.actions.values() for step in action.motion}
         missing = [server for server in steps if not name_fault(server)
                    and self._node.resolve_topic_name(server) not in there]
         return missing, max((steps[server] for server in missing), default=0.0)

@@ -18,6 +18,7 @@ from ....documents.errors import LifecycleError
 from ....documents.json_text import read_object
 from ....flow.files.flow import Flow
 from ....flow.files.loader import parse_flow
+from ....flow.files.sources import Sources
 from ....flow.recipes.recipe import Recipe
 from ....flow.recipes.recipe_world import facts_of_goals, knows, world_then
 from ....lifecycle.ports import Condition, ConfirmRequest, Evidence
@@ -107,14 +108,16 @@ class FlowSources:
     def _read(self, order: FlowOrder) -> tuple[Flow, str]:
         """Return the flow of an order, and the path of the file with it; '' if there is none."""
         if order.kind == 'yaml':
-            flow = parse_flow(order.flow, order.source or 'flow', order.parameters)
+            flow = parse_flow(order.flow, order.source or 'flow', order.parameters,
+                              Sources(self._folders))
             file = order.source if Path(order.source).is_absolute() else ''
             return flow, file if file and _text_of(file) == order.flow else ''
         path = find_flow(order.flow, self._folders)
         text = _text_of(str(path))
         if text is None:
             raise LifecycleError(f'{path}: can not be read')
-        return parse_flow(text, str(path), order.parameters), str(path.absolute())
+        return parse_flow(text, str(path), order.parameters, Sources(self._folders)), \
+            str(path.absolute())
 
     async def _of_recipe(
         self, order: FlowOrder, progress: Callable[[str], None]
@@ -126,7 +129,8 @@ class FlowSources:
             raise FlowRefused(ErrorCode.RECIPE_REFUSED, '\n'.join(
                 [f"recipe '{recipe.name}' is refused; these things changed since it was made:",
                  *(f'- {difference}' for difference in found)]))
-        flow = await self._apart.do(lambda: parse_flow(recipe.text(), f'{recipe.name}.json'))
+        flow = await self._apart.do(lambda: parse_flow(
+            recipe.text(), f'{recipe.name}.json', sources=Sources(self._folders)))
         origin: dict[str, Any] = {'kind': 'recipe', 'recipe': recipe.name}
         if order.recipe:
             data = recipe.data()

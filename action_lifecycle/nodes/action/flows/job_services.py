@@ -62,7 +62,7 @@ def _job_to(job: ScheduledJob) -> msg.Job:
 
 def _aside_to(job_id: str, reason: str) -> msg.Job:
     """Return a job that is set aside; `schedule` gives the reason."""
-    flow_id, _, action_id = job_id.partition('/')
+    flow_id, _, action_id = job_id.rpartition('/')
     return msg.Job(
         id=job_id, flow_id=flow_id if action_id else '', action_id=action_id,
         schedule=f'set aside: {reason}')

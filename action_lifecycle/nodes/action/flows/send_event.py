@@ -33,15 +33,16 @@ class EventServer:
 
     def _send(self, request: Any, response: Any) -> Any:
         orchestrator = self._running()
-        run = orchestrator.runs.get(request.flow_id)
-        if run is None or request.action_id not in run.runners:
+        flow_id, action_id = orchestrator.nested.find_run(request.flow_id, request.action_id)
+        run = orchestrator.runs.get(flow_id)
+        if run is None or action_id not in run.runners:
             response.error_code = int(ErrorCode.NOT_FOUND)
             response.error_msg = f"no running action '{request.flow_id}/{request.action_id}'"
             return response
-        action = run.runners[request.action_id].action
+        action = run.runners[action_id].action
         try:
             data = event_data(request, action)
-            orchestrator.fire(request.flow_id, request.action_id, request.event, **data)
+            orchestrator.fire(flow_id, action_id, request.event, **data)
             response.accepted = True
         except TransitionNotAllowed as error:
             response.error_code = int(ErrorCode.NOT_ALLOWED)
