@@ -10,11 +10,11 @@ import re
 from typing import Any
 import uuid
 
+from .control.orders import Control
 from .edits.editing import Editor
 from .files.flow import Flow
 from .planning.steering import Steering
 from .restart.restore import restore_flows
-from .run.control import Control
 from .run.flow_ender import reason_of
 from .run.flow_run import FlowRun
 from .run.flow_runner import FlowRunner

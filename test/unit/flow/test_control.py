@@ -10,7 +10,7 @@ from pathlib import Path
 
 from action_lifecycle.documents.errors import TransitionNotAllowed
 from action_lifecycle.flow import FlowRun, parse_edit
-from action_lifecycle.flow.run.control import OrderRefused
+from action_lifecycle.flow.control.orders import OrderRefused
 from action_lifecycle.flow.run.flow_control import CONTROL_EVENTS
 from action_lifecycle.journal import JournalError, verify_journal
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode

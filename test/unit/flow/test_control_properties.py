@@ -20,8 +20,8 @@ from typing import Any
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.documents.errors import LifecycleError
 from action_lifecycle.flow import FlowRun, Orchestrator, parse_edit
+from action_lifecycle.flow.control.orders import OrderRefused
 from action_lifecycle.flow.restart.restore import Restored
-from action_lifecycle.flow.run.control import OrderRefused
 from action_lifecycle.journal import verify_journal
 from action_lifecycle.lifecycle.ports import MotionRequest
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState

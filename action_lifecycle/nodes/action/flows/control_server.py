@@ -12,8 +12,8 @@ from action_lifecycle_msgs.srv import ControlFlow
 
 from ....documents.errors import LifecycleError
 from ....documents.suggestions import nearest
+from ....flow.control.orders import Control, Ordered, OrderRefused
 from ....flow.orchestrator import Orchestrator
-from ....flow.run.control import Control, Ordered, OrderRefused
 from ....journal.row import JournalError
 from ....lifecycle.states import ErrorCode
 from ....ros.node.lifecycle_node import ManagedNode

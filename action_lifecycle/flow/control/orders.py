@@ -10,11 +10,11 @@ carries out what is left of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .flow_control import (
+from .retries import Retries
+from ..run.flow_control import (
     BREAKPOINT_CLEARED,
     BREAKPOINT_SET,
     PAUSED,
@@ -22,9 +22,9 @@ from .flow_control import (
     RETRIED,
     SKIPPED,
 )
-from .flow_hooks import Extension
-from .flow_run import FlowRun
-from .flow_runner import FlowRunner
+from ..run.flow_hooks import Extension
+from ..run.flow_run import FlowRun
+from ..run.flow_runner import FlowRunner
 from ...documents.errors import LifecycleError
 from ...journal.row import Row
 from ...lifecycle.running.runner import ActionRunner
@@ -53,8 +53,7 @@ class Control(Extension):
 
     def __init__(self, flows: FlowRunner) -> None:
         self._flows = flows
-        self._again: dict[tuple[str, str], tuple[str, str]] = {}
-        #: actor and reason of retries whose action's end is not processed yet
+        self._retries = Retries(flows)
 
     # Hooks of the flow
 
@@ -70,10 +69,7 @@ class Control(Extension):
 
     def assign_again(self, run: FlowRun, runner: ActionRunner) -> bool:
         """Return whether a person has ordered a retry of an action that has just ended."""
-        order = self._again.pop((run.flow_id, runner.action.action_id), None)
-        if order is not None:
-            self._assign(run, runner, *order)
-        return order is not None
+        return self._retries.assign_ended(run, runner)
 
     def canceled(self, run: FlowRun) -> None:
         """End the pause of a flow that is canceled."""
@@ -81,7 +77,7 @@ class Control(Extension):
 
     def flow_ended(self, run: FlowRun) -> None:
         """Forget the orders to a flow that has ended."""
-        self._again = {key: order for key, order in self._again.items() if key[0] != run.flow_id}
+        self._retries.forget(run.flow_id)
 
     def restored(self, run: FlowRun) -> None:
         """Carry out what is left of the journaled orders of a flow."""
@@ -92,7 +88,7 @@ class Control(Extension):
         for name, (actor, reason) in ({} if run.starts_nothing else retries).items():
             runner = run.runners[name]
             if runner.action.state is ActionState.TERMINATED:
-                self._assign(run, runner, actor, reason)
+                self._retries.assign(run, runner, actor, reason)
             elif runner.action.state is ActionState.ERROR:
                 runner.retry(actor, reason)
 
@@ -217,9 +213,9 @@ class Control(Extension):
         limit = self._flows.dispatcher.time_left(run, action_id)
         self._refuse_if(limit is not None and limit <= 0, 'retry', run, action_id,
                         'its deadline has passed')
-        names = [action_id, *run.dependencies.doomed_by(action_id, partial(_was_doomed, run))]
+        names = self._retries.assigned_with(run, action_id)
         row = self._record(run, RETRIED, {'action': action_id, 'actions': names}, actor, reason)
-        self._reopen(run, names, actor, reason)
+        self._retries.reopen(run, names, actor, reason)
         return self._done(run, row, self._if_paused(run))
 
     # Helpers
@@ -271,43 +267,3 @@ class Control(Extension):
         actor, reason = run.control.skipped[name]
         self._flows.dispatcher.withdraw(run, name)
         run.runners[name].waive(actor, reason or f'skipped by {actor}')
-
-    def _reopen(self, run: FlowRun, names: Iterable[str], actor: str, reason: str) -> None:
-        """Take back the ends of actions and assign them again."""
-        merged = [name for name in names if name in run.dependencies.outcomes]
-        for name in merged:
-            run.outcomes[run.dependencies.outcomes[name].value] -= 1
-        for name in run.dependencies.reopen(names):
-            self._flows.dispatcher.withdraw(run, name)
-        for name in names:
-            runner = run.runners[name]
-            if runner.action.state is not ActionState.TERMINATED:
-                runner.stay()
-            elif name in merged or runner in run.completions:
-                if runner in run.completions:
-                    run.completions.remove(runner)
-                self._assign(run, runner, actor, reason)
-            else:  # its end is not durable yet
-                self._again[run.flow_id, name] = actor, reason
-
-    def _assign(self, run: FlowRun, runner: ActionRunner, actor: str, reason: str) -> None:
-        """Assign an ended action again, as soon as that is recorded."""
-        def assign() -> None:
-            if run.ended or runner.action.state is not ActionState.TERMINATED:
-                return
-            if run.starts_nothing:
-                run.completions.append(runner)
-                self._flows.advance_soon(run)
-                return
-            runner.assign_again(actor, reason)
-            run.told.discard(runner.action.action_id)
-            self._flows.dispatcher.watch_deadline(run, runner.action.action_id)
-            self._flows.due(run.flow_id, runner.action.action_id)
-
-        self._flows.recorder.until_recorded(f'the retry of {runner.action.machine.name}', assign)
-
-
-def _was_doomed(run: FlowRun, name: str) -> bool:
-    """Return whether an action was skipped by the scheduler, not by a person."""
-    return run.runners[name].action.outcome in (None, ActionOutcome.SKIPPED) \
-        and name not in run.control.skipped
