@@ -230,7 +230,8 @@ class WorkKinds(Registry[type[WorkSpec]]):
 WORK = WorkKinds(
     'action_lifecycle.work', 'there is no kind of work', expected='WorkSpec',
     is_valid=lambda cls: isinstance(cls, type) and issubclass(cls, WorkSpec),
-    modules=[f'action_lifecycle.work.{name}' for name in ('flow', 'job', 'motion', 'tool')])
+    modules=[f'action_lifecycle.work.{name}'
+             for name in ('flow', 'graph', 'job', 'motion', 'tool')])
 register_work = WORK.register
 
 

@@ -24,6 +24,7 @@ from .health import actions_health, journal_health
 from .ledger_link import declare_ledger, durability, LedgerLink
 from .safety_relay import SafetyRelay
 from .verifiers.verifiers import NodeVerifier
+from .work.graph_worker import GraphWorker
 from .work.host import NodeHost
 from .work.job_worker import JobWorker
 from .work.tool_worker import ToolWorker
@@ -42,6 +43,7 @@ from ...flow.recipes.recipe_making import RecipeMaker
 from ...flow.run.flow_run import FlowRun
 from ...flow.run.recorder import JournalRecorder
 from ...graphs.packaged import config_file, packaged_graph
+from ...graphs.state_types import REGISTRY
 from ...journal.flow_rows import event_data, event_text, flow_event
 from ...journal.journal import Journal
 from ...journal.row import Row
@@ -87,6 +89,7 @@ class ActionLifecycleNode(ManagedNode):
     | topic (latched) | `~/safety` | action_lifecycle_msgs/msg/SafetyState |
     | calls | `<bridge>/execute_motion`, `<bridge>/confirm_outcome` | actions of the bridge |
     | calls | `<bridge>/check`, `<bridge>/evaluate`, `<bridge>/clear_stop` | of the bridge |
+    | calls | `<agent>/run_graph` | action_lifecycle_msgs/action/RunGraph |
     | calls | the service that `planner` names | action_lifecycle_msgs/srv/Plan |
     | subscribes to | `<ledger>/sync` | action_lifecycle_msgs/msg/LedgerSync |
     | calls | the services that `verify` names | of any type |
@@ -104,7 +107,9 @@ class ActionLifecycleNode(ManagedNode):
     maximum time for its response, and for a question about a running flow with all its tries;
     `engine` (local, celery), `workers` (int), `broker` (string), `task_time_limit`, `queue_limit`
     (double, s): for tasks of jobs; `tools_file` (string): tools that actions may call;
-    `authorization_timeout` (double, s): time for a person to authorise a tool.
+    `authorization_timeout` (double, s): time for a person to authorise a tool; `agent` (string):
+    name of the agent node, which runs graphs of actions; `graph_folders` (string list),
+    `states_folder` (string): folders of these graphs and of their state types.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -126,6 +131,12 @@ class ActionLifecycleNode(ManagedNode):
                      limits=(0.1, 3600.0))
         declare_ledger(self)
         declare_engine(self)
+        self.declare('agent', 'agent', 'Name of the agent node, which runs the graphs of actions.',
+                     check=name_fault)
+        self.declare('graph_folders', [str(config_file('graphs'))],
+                     'Folders of the graphs that actions give by name.')
+        self.declare('states_folder', '', 'Folder with state types of these graphs, '
+                     'state_NAME.py; empty: none.')
         self.declare('tools_file', '', 'Tools that actions may call; empty: none.')
         self.declare('authorization_timeout', 300.0,
                      'Time (s) for a person to authorise a tool.', limits=(1.0, 86400.0))
@@ -161,7 +172,12 @@ class ActionLifecycleNode(ManagedNode):
         tools = ToolWorker(self, self.desk, str(self.parameter('tools_file')),
                            float(self.parameter('authorization_timeout')))
         self.defer(tools.close)
-        self.host = NodeHost(self, {'job': jobs, 'tool': tools})
+        if folder := str(self.parameter('states_folder')):
+            REGISTRY.load_folder(folder)
+        graphs = GraphWorker(self, self.apart, self.parameter('agent'),
+                             self.parameter('graph_folders'), wait)
+        self.defer(graphs.close)
+        self.host = NodeHost(self, {'graph': graphs, 'job': jobs, 'tool': tools})
         check = FlowCheck(self, bridge, wait, self.verifier, self.host)
         check.recipes = self._recipe
         self.planners = PlanClient(self, self.apart, self.facts)

@@ -91,6 +91,10 @@ class Followed:
         return self.follow(
             self._works.get(request.id) or self.make(spec, request), request, ended)
 
+    def resume(self, spec: Any, request: WorkRequest, ended: Ended) -> Handle:
+        """Follow the work with this id; see `WorkSpec.resume`."""
+        return self.start(spec, request, ended)
+
     def follow(self, work: FollowedWork, request: WorkRequest, ended: Ended) -> Handle:
         """Have work found by the id of a request, and report its end."""
         self._works[request.id] = work
