@@ -308,9 +308,10 @@ class ActionLifecycleNode(ManagedNode):
     def _flows_message(self) -> msg.FlowStatusArray:
         now = self.now()
         orchestrator = self.orchestrator
-        return msg.FlowStatusArray(stamp=to_time(now), flows=[
+        return msg.FlowStatusArray(stamp=to_time(now), flows=[  # the newest last
+            *self.flows.requests.ended(orchestrator.runs),
             *(flow_to(run, now, orchestrator.blocked_for) for run in orchestrator.runs.values()),
-            *self.flows.requests.all(orchestrator.runs)] if orchestrator else [])
+            *self.flows.requests.open(orchestrator.runs)] if orchestrator else [])
 
     def _running(self) -> Orchestrator:
         if self.orchestrator is None:

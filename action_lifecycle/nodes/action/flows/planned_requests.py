@@ -34,12 +34,15 @@ class PlannedRequests:
             stamp=to_time(self._now()), flow_id=flow_id, state=FlowStatus.START, stage=PLANNING,
             constellation_state=FlowStatus.CREATED, error_msg=text, planning=text)
 
-    def all(self, runs: Container[str]) -> list[FlowStatus]:  # noqa: A003
-        """Return the status of each request that is not among the flows `runs`."""
+    def open(self, runs: Container[str]) -> list[FlowStatus]:  # noqa: A003
+        """Return the status of each request that is being planned; `runs`: the known flows."""
         asked = self.planner.open.items() if self.planner is not None else ()
-        return [*(self.status(flow_id, request.progress) for flow_id, request in asked
-                  if flow_id not in runs),
-                *(status for flow_id, status in self._given_up.items() if flow_id not in runs)]
+        return [self.status(flow_id, request.progress) for flow_id, request in asked
+                if flow_id not in runs]
+
+    def ended(self, runs: Container[str]) -> list[FlowStatus]:
+        """Return the status of each request that has ended without a flow."""
+        return [status for flow_id, status in self._given_up.items() if flow_id not in runs]
 
     def progressed(self, flow_id: str) -> None:
         """Publish the progress of a request."""
