@@ -10,7 +10,7 @@ from action_lifecycle.flow.files.edit import parse_edit
 from action_lifecycle.lifecycle.states import ErrorCode
 import pytest
 
-from .robot import Clock, MOTION, Robot, Start
+from .robot import Clock, Killed, MOTION, Robot, Start
 from .test_steering import steered
 from .test_weaving import FLOW, GRASP, outcomes, refuse, yes
 
@@ -91,11 +91,9 @@ def test_an_end_survives_a_kill_after_any_row(
     process.submit(FLOW)
     clock.run(0.5)
     process.die_after(rows)
-    try:
+    with pytest.raises(Killed):
         process.orchestrator.edit('f', parse_edit(f'- {verb}: enough'), 'ann', '')
         clock.run()
-    except BaseException as killed:
-        assert type(killed).__name__ == 'Killed'
     process.kill()
     process = start()
     (run,) = process.orchestrator.restore()

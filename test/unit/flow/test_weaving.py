@@ -14,7 +14,7 @@ from action_lifecycle.flow.run.flow_run import FlowRun
 from action_lifecycle.lifecycle.states import ErrorCode
 import pytest
 
-from .robot import Clock, MOTION, Process, Robot, Start
+from .robot import Clock, Killed, MOTION, Process, Robot, Start
 from .test_steering import steered
 
 FLOW = (f'flow: f\nsteering: true\nactions:\n  pick: {{{MOTION}}}\n'
@@ -224,6 +224,30 @@ def test_killed_at_any_moment_the_replacement_still_stands(
     assert run.state == 'FINISH' and run.summary['replaced'] == 1
     assert robot.executed('grasp') == robot.executed('place') == 1
     assert (planner.asked[:1] == [(['pick'], [])]) != answered
+
+
+@pytest.mark.parametrize('rows', range(1, 8))
+def test_killed_after_any_row_of_the_answer_nothing_is_done_twice(
+    start: Start, clock: Clock, robot: Robot, rows: int
+) -> None:
+    refuse(robot, 'pick')
+    process, _ = steered(start, clock, yes(GRASP))
+    process.submit(FLOW)
+    clock.run(2.0)  # just before it answers
+    process.die_after(rows)
+    with pytest.raises(Killed):
+        clock.run()
+    process.kill()
+    process, planner = steered(start, clock, yes('- add: {}'))
+    (run,) = process.orchestrator.restore()
+    assert run.replaced == {'pick': 'grasp'}
+    for motion in robot.motions:
+        if motion.request.resume:
+            clock.call_later(1.0, motion.end)
+    clock.run()
+    assert run.state == 'FINISH'
+    assert max(robot.executed(name) for name in ('grasp', 'place', 'tidy')) == 1
+    assert (planner.asked[0][0] == ['pick']) == (rows == 1)
 
 
 RESULTS = f"""
