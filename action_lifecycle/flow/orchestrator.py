@@ -15,7 +15,6 @@ from .edits.editing import Editor
 from .files.flow import Flow
 from .planning.steering import Steering
 from .restart.restore import restore_flows
-from .run.flow_ender import reason_of
 from .run.flow_run import FlowRun
 from .run.flow_runner import FlowRunner
 from .run.nested import NestedFlows
@@ -24,7 +23,6 @@ from .run.summary import why_failed
 from ..documents.errors import LifecycleError, TransitionNotAllowed
 from ..lifecycle.action import Action
 from ..lifecycle.ports import WorkRequest
-from ..lifecycle.states import ErrorCode
 
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 
@@ -105,12 +103,9 @@ class Orchestrator(FlowRunner):
             self.dispatcher.tell_extensions('flow_ended', run)
             self.flow_changed(run)
             return run
-        try:
+        with self.dispatcher.guard(run):
             self.open(run)
             self.begin(run)
-        except Exception as error:
-            self.log.exception('flow %s can not start', flow_id)
-            self.dispatcher.fail(run, ErrorCode.INTERNAL, reason_of(error))
         self.flow_changed(run)
         self.dispatcher.dispatch()
         return run

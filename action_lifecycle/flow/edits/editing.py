@@ -66,7 +66,9 @@ class Editor:
         row = self._flows.recorder.row
         assert row is not None
         run.apply_edit(staged, row.seq, author)
-        self._restart(run, staged)
+        with self._flows.dispatcher.guard(run):
+            self._restart(run, staged)
+        self._flows.advance_soon(run)
         self._flows.flow_changed(run)
         self._flows.dispatcher.dispatch()
         return EditResult(row.seq, staged.left_out)
@@ -113,4 +115,3 @@ class Editor:
         self._flows.dispatcher.follow_up(run, ready, skipped)
         if run.ending is not None:
             self._flows.dispatcher.end_waiting(run)
-        self._flows.advance_soon(run)

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 import logging
 
 from .flow_hooks import Extension
@@ -60,6 +61,15 @@ class FlowEnder(ABC):
             self._recorder.note(
                 run.flow_id, BROKEN, {'error_code': code.name}, ORCHESTRATOR, run.broken)
         self.cancel(run, ORCHESTRATOR, run.broken)
+
+    @contextmanager
+    def guard(self, run: FlowRun) -> Iterator[None]:
+        """Let an exception in the block, which follows a journaled change, fail the flow."""
+        try:
+            yield
+        except Exception as error:
+            self._log.exception('flow %s can not go on', run.flow_id)
+            self.fail(run, ErrorCode.INTERNAL, reason_of(error))
 
     def tell_extensions(self, event: str, run: FlowRun) -> None:
         """Call a method of all extensions; their exceptions are logged, since it is too late."""

@@ -18,7 +18,6 @@ from typing import Any
 
 from .constellation_states import ConstellationAgentStateManager
 from .dispatcher import Dispatcher
-from .flow_ender import reason_of
 from .flow_hooks import Extension
 from .flow_run import FlowRun
 from .recorder import JournalRecorder
@@ -161,13 +160,10 @@ class FlowRunner:
 
     def runs_again(self, run: FlowRun, runner: ActionRunner) -> bool:
         """Return whether an extension assigns an ended action again, or decides it later."""
-        try:
+        with self.dispatcher.guard(run):
             return not run.starts_nothing and any(
                 extension.assign_again(run, runner) for extension in self.extensions)
-        except Exception as error:
-            self.log.exception('flow %s can not go on', run.flow_id)
-            self.dispatcher.fail(run, ErrorCode.INTERNAL, reason_of(error))
-            return False
+        return False
 
     # Called by extensions
 
@@ -175,10 +171,12 @@ class FlowRunner:
         """Start a ready action that an extension has delayed, if the others permit it."""
         run = self.runs[flow_id]
         if not run.ended and run.dependencies.is_ready(action_id):
-            self.dispatcher.claim(run, [action_id])
+            with self.dispatcher.guard(run):
+                self.dispatcher.claim(run, [action_id])
             self.dispatcher.dispatch()
 
     def release(self, run: FlowRun) -> None:
         """Start all ready actions of a flow that an extension has delayed; skip the held ones."""
-        self.dispatcher.follow_up(run, run.dependencies.ready(), [])
+        with self.dispatcher.guard(run):
+            self.dispatcher.follow_up(run, run.dependencies.ready(), [])
         self.advance_soon(run)

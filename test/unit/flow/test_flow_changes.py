@@ -165,6 +165,26 @@ def test_what_a_planner_was_told_of_a_running_flow_is_published(
         'steering_asked', 'steering_answered'] * 2
 
 
+def test_orders_of_people_are_published_with_the_action_and_the_person(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    control = process.orchestrator.control
+    process.submit(FLOW)
+    control.set_breakpoint('f', 'b', actor='anna', reason='look')
+    control.pause('f', actor='bert', reason='lunch')
+    control.resume('f', actor='bert', reason='back')
+    clock.run(10.0)
+    control.skip('f', 'b', actor='anna', reason='done by hand')
+    clock.run()
+    assert process.flow_rows == recorded(process)
+    told = [flow_event(row) for row in process.flow_rows]
+    assert [(event.event, event.action_id, event.actor, event.cause) for event in told
+            if event.actor] == [
+        ('breakpoint_set', 'b', 'anna', 'look'), ('paused', '', 'bert', 'lunch'),
+        ('resumed', '', 'bert', 'back'), ('skipped', 'b', 'anna', 'done by hand')]
+
+
 def test_questions_to_people_are_no_changes_of_the_flow(
     start: Start, clock: Clock
 ) -> None:
@@ -413,6 +433,33 @@ def test_an_extension_that_raises_ends_the_flow_in_fail(
     assert told[-3].cause == told[-1].cause == run.error_msg
     process.kill()
     assert not start().orchestrator.restore()
+
+
+@pytest.mark.parametrize('order', ['edit', 'resume', 'breakpoint'])
+def test_an_extension_that_raises_after_an_order_is_journaled_ends_the_flow_in_fail(
+    start: Start, clock: Clock, order: str
+) -> None:
+    process = start()
+    orchestrator = process.orchestrator
+    run = process.submit(FLOW)
+    if order == 'breakpoint':
+        orchestrator.control.set_breakpoint('f', 'b', actor='anna')
+    elif order == 'resume':
+        orchestrator.control.pause('f', actor='anna')
+    clock.run(5.0)
+    assert not run.ended or order == 'edit'
+    if order == 'edit':
+        run = process.submit(FLOW, 'g')
+    orchestrator.extensions.append(Broken('may_start'))
+    if order == 'edit':
+        orchestrator.edit('g', parse_edit(f'- add: {{c: {{{MOTION}}}}}'), 'anna', 'one more')
+    elif order == 'resume':
+        orchestrator.control.resume('f', actor='anna')
+    else:
+        orchestrator.control.clear_breakpoint('f', 'b', actor='anna')
+    clock.run(100.0)
+    assert (run.state, run.error_code) == ('FAIL', ErrorCode.INTERNAL)
+    assert process.flow_rows == recorded(process)
 
 
 def test_an_error_after_the_last_action_ends_the_flow(
