@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from action_lifecycle_msgs.msg import LedgerSync
 from action_lifecycle_msgs.srv import ListOperations
 import pytest
 from rclpy.parameter import Parameter
+from unit.docs.pages import examples
 
 from .test_ledger_sync import journal, redis_server, start
 
@@ -84,6 +86,12 @@ def test_operations_are_listed_by_the_node_and_in_the_shell(start, journal, redi
     assert [(one['trace_id'], one['state'], one['owner'], one['active'])
             for one in json.loads(out)] == [
                 ('busy', 'CLAIMED', 'robot7', True), ('old', 'RECEIVED', '', True)]
+    shown = [line for example in examples('bash') for line in example.text.splitlines()
+             if line.startswith('action_lifecycle operations')]
+    assert len(shown) >= 2
+    for line in shown:  # as the pages show them
+        code, _, err = shell(rig, *shlex.split(line)[2:])
+        assert code == 0, f'{line}: {err}'
     code, out, _ = shell(rig, '--limit', '1')
     assert code == 0 and 'busy' in out and 'old' not in out
     assert '1 of 3 operations; --limit shows more' in out

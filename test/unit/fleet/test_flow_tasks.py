@@ -12,6 +12,7 @@ from action_lifecycle.journal import Entry
 from action_lifecycle.lifecycle.states import ActionState, LedgerTaskStatus
 import pytest
 
+from unit.docs.pages import examples
 from unit.flow.robot import Clock, MOTION, Process, Robot
 
 from .test_contract import with_ledger
@@ -193,6 +194,24 @@ def test_rows_before_and_behind_a_flow_are_not_read(journal, redis_server, monke
         assert len(pages) == 1 and pages[0][1] == '1602-0'
         redis_server.client.hdel('al:{robot7}:flow:mine:', 'opened')  # of an older version
         assert ledger.tasks.keys() == {'a', 'b'} and len(pages) > 3
+
+
+def test_example_of_the_page_prints_the_tasks(process, redis_server, capsys):
+    class Backend:
+        url = redis_server.url
+
+    process.robot.by_hand.add('motion')
+    process.submit(PICK, 'pick-1')
+    process.clock.run(1.0)
+    process.robot.motions[-1].end()
+    process.clock.run(1.0)
+    sync(Backend, process.journal)
+    example, = (one.text for one in examples('python') if 'FlowTasks(' in one.text)
+    exec(example.replace('redis://localhost:6379/0', redis_server.url), {})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines[:3]] == [
+        ['reach', 'COMPLETED'], ['grasp', 'IN_PROGRESS'], ['lift', 'PENDING']]
+    assert [line[1] for line in lines[3:]] == ['IN_PROGRESS', 'IN_PROGRESS']
 
 
 def test_server_that_is_away_is_an_error():

@@ -10,14 +10,16 @@ states, since other programs may have changed them. Nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Sequence
+import json
 from typing import Any
 
+from .connection import script_text
 from .keys import ACTIVE_OPERATIONS, operation_keys, OPERATIONS, TRACES
 from ...operation_listing import changed_at, Filter, listed, OperationPage, page_of
 
-CHUNK = 500  # traces per round trip
-_FIELDS = ('state', 'updated_at', 'created_at')
+CHUNK = 2000  # traces per round trip
+_TIMES = ('updated_at', 'created_at')
 
 
 async def find_operations(
@@ -26,42 +28,47 @@ async def find_operations(
 ) -> OperationPage:
     """Return a page of operations, see `Operations.find`; `tagged`: there are no indexes."""
     wanted = Filter(states, active_only)
-    keys: dict[str, list[str]] = {}  # trace ids and the keys that the trace may have
+    keys: dict[str, tuple[str, str]] = {}  # trace ids, and the keys that their trace may have
     if not tagged:
         index = ACTIVE_OPERATIONS if active_only else OPERATIONS
         for trace_id in await redis.zrange(index, 0, -1):
-            keys[trace_id] = [operation_keys(trace_id, each).trace for each in (False, True)]
+            keys[trace_id] = (operation_keys(trace_id, False).trace,
+                              operation_keys(trace_id, True).trace)
     if scan or tagged:
         async for key in redis.scan_iter(match=f'{TRACES}*', count=CHUNK, _type='hash'):
             name = key[len(TRACES):]
             has_tag = name.startswith('{') and name.endswith('}')
-            keys.setdefault(name[1:-1] if has_tag else name, [key])
-    found = [(changed_at(fields), trace_id) for trace_id, fields in
-             (await _read(redis, keys, _FIELDS)).items()
-             if fields['state'] and wanted.accepts(fields['state'].upper())]
-    chosen = page_of(found, offset, limit)
-    traces = await _read(redis, {trace_id: keys[trace_id] for trace_id in chosen})
-    return OperationPage(
-        [listed(trace_id, traces[trace_id]) for trace_id in chosen if traces[trace_id]],
-        len(found))
-
-
-async def _read(
-    redis: Any, keys: Mapping[str, list[str]], fields: Iterable[str] = ()
-) -> dict[str, dict[str, Any]]:
-    """Return these fields (default: all) of the traces, by id; of several keys the first one."""
-    fields, names = list(fields), list(keys)
-    traces: dict[str, dict[str, Any]] = {}
+            keys.setdefault(name[1:-1] if has_tag else name, (key, key))
+    found = []
+    names = list(keys)
     for start in range(0, len(names), CHUNK):
         chunk = names[start:start + CHUNK]
+        for name, (state, *times) in zip(chunk, await _states(
+                redis, [keys[name] for name in chunk], tagged)):
+            if state and wanted.accepts(state.upper()):
+                found.append((changed_at(dict(zip(_TIMES, times))), name))
+    page = page_of(found, offset, limit)
+    pipeline = redis.pipeline(transaction=False)
+    for name in page:
+        for key in keys[name]:
+            pipeline.hgetall(key)
+    traces = await pipeline.execute()
+    return OperationPage(
+        [listed(name, plain or tagged_one) for name, plain, tagged_one
+         in zip(page, traces[::2], traces[1::2]) if plain or tagged_one], len(found))
+
+
+async def _states(
+    redis: Any, keys: Sequence[tuple[str, str]], tagged: bool
+) -> Iterable[Sequence[str | None]]:
+    """Return the state of each trace and its times, in the order of `_TIMES`."""
+    if tagged:
         pipeline = redis.pipeline(transaction=False)
-        for name in chunk:
-            for key in keys[name]:
-                pipeline.hmget(key, fields) if fields else pipeline.hgetall(key)
-        values = iter(await pipeline.execute())
-        for name in chunk:
-            several = [next(values) for _ in keys[name]]
-            if fields:
-                several = [dict(zip(fields, one)) for one in several]
-            traces[name] = next((one for one in several if one.get('state')), several[0])
-    return traces
+        for key, _ in keys:
+            pipeline.hmget(key, 'state', *_TIMES)
+        answers: list[Sequence[str | None]] = await pipeline.execute()
+        return answers
+    values = json.loads(await redis.register_script(script_text('read_traces'))(
+        keys=[key for pair in keys for key in pair]))
+    width = 1 + len(_TIMES)
+    return [values[start:start + width] for start in range(0, len(values), width)]
