@@ -490,7 +490,7 @@ def test_an_error_of_the_schedule_ends_the_flow_in_fail_before_anything_starts(
     process = start()
 
     def broken(run: FlowRun) -> None:
-        raise AttributeError('a bug of a graph\ud800\x1f')
+        raise AttributeError('a bug of a graph\x1f')
 
     monkeypatch.setattr(FlowRun, 'schedule', broken)
     run = process.submit(FLOW)
@@ -502,6 +502,18 @@ def test_an_error_of_the_schedule_ends_the_flow_in_fail_before_anything_starts(
     assert flow_event(process.flow_rows[-1]).error_code == 'INTERNAL'
     assert 'Traceback' in caplog.text
     assert process.flow_rows[-1].final
+
+
+def test_an_error_with_a_lone_surrogate_is_recorded(
+    start: Start, robot: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(run: FlowRun) -> None:
+        raise AttributeError('a bug\ud800')
+
+    monkeypatch.setattr(FlowRun, 'schedule', broken)
+    # pytest-xdist can not send a captured log with a surrogate
+    monkeypatch.setattr(logging.getLogger('action_lifecycle'), 'disabled', True)
+    assert start().submit(FLOW).error_msg.startswith('AttributeError: a bug')
 
 
 def test_a_graph_without_the_event_that_is_fired_ends_the_flow_in_fail(
