@@ -38,6 +38,21 @@ actions:
 """
 
 
+LONG = """flow: leaving
+actions:
+  move:
+    motion:
+      server: arm_controller/follow_joint_trajectory
+      type: control_msgs/action/FollowJointTrajectory
+      goal:
+        trajectory:
+          joint_names: [x_joint]
+          points: [{positions: [0.05], time_from_start: {sec: 5, nanosec: 0}}]
+    confirm: {condition: 'tool[0] > -9', within: 3.0}
+  never: {after: move, confirm: 'tool[0] > -9'}
+"""
+
+
 class Steered(Rig):
     """A rig whose node may have planners in Python, and what `~/flow` has said."""
 
@@ -129,6 +144,32 @@ def test_killed_while_the_planner_thinks_it_is_asked_again_and_all_is_done_once(
     assert started == ['pick', 'wide', 'place']
     assert rig.notes('killed')[:3] == ['steering_asked', 'steering_asked', 'steering_answered']
     assert [entry['completed'] for entry in rig.asked(request)][:2] == [['pick'], ['pick']]
+
+
+def test_a_person_finishes_a_flow_and_it_ends_so_after_kill_9(
+    rig: Steered, tmp_path: Path
+) -> None:
+    rig.send(LONG, 'yaml', flow_id='left')
+    rig.system.until_state('move', 'executing_motion')
+    file = tmp_path / 'end.yaml'
+    file.write_text('- finish: ""\n')
+    refused = rig.system.shell('edit', 'left', str(file), '--actor', 'ann')
+    assert refused.returncode == 2 and "'finish' takes a reason" in refused.stderr
+    file.write_text('- finish: there are no more parts\n')
+    edited = rig.system.shell('edit', 'left', str(file), '--actor', 'ann')
+    assert edited.returncode == 0, edited.stderr
+    rig.system.until_state('never', 'terminated')
+    rig.system.kill('action_lifecycle_node')
+    rig.start()
+    rig.until_answered()
+    rows = rig.system.until(lambda: [row for row in rig.system.rows(flow_id='left', kind='flow')
+                                     if row.final], 60.0, 'the end of the flow')
+    assert rows[0].to_state == 'FINISH' and rows[0].data['ended_by'] == {
+        'verb': 'finish', 'reason': 'there are no more parts', 'author': 'ann'}
+    ends = {row.action_id: (row.data['outcome'], row.cause, row.actor)
+            for row in rig.system.rows(flow_id='left', kind='transition') if row.final}
+    assert ends['move'][0] == 'succeeded'
+    assert ends['never'] == ('skipped', 'there are no more parts', 'ann')
 
 
 def test_requests_are_on_the_topic_of_flows(rig: Steered) -> None:
