@@ -205,6 +205,23 @@ def test_an_answer_that_was_journaled_is_not_asked_for_again(start: Start, clock
     assert life.process.orchestrator.runs['f'].state == 'FINISH'
 
 
+@pytest.mark.parametrize('where', ['ask', 'check', 'apart'])
+def test_an_unexpected_error_ends_the_request_with_a_row(
+    start: Start, clock: Clock, where: str
+) -> None:
+    def broken(*arguments: Any) -> Any:
+        raise RuntimeError('a bug')
+
+    life = Life(start(), Service(clock, YES))
+    setattr(life.service if where == 'ask' else life.planner, where, broken)
+    life.begin()
+    clock.run(30.0)
+    assert life.results[0].error_code is ErrorCode.PLAN_FAILED
+    row = list(life.process.journal.rows(kind='plan'))[-1]
+    assert row.event == 'failed' and 'RuntimeError: a bug' in row.cause
+    assert not life.planner.open and not life.process.journal.open_rows('plan')
+
+
 def test_a_canceled_request_stays_canceled(start: Start, clock: Clock) -> None:
     life = Life(start(), Service(clock, YES))
     life.begin()
