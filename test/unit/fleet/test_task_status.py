@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from action_lifecycle.fleet import LedgerUnavailable, open_ledger
+from action_lifecycle import lifecycle_hooks as hooks
+from action_lifecycle.fleet import LedgerUnavailable, open_ledger, SmartLedger
 from action_lifecycle.fleet.sync import bring, rebuild
 from action_lifecycle.graphs.packaged import packaged_graph
-from action_lifecycle.journal import Entry, Journal, Projection
+from action_lifecycle.journal import Entry, Journal, JournalReader, Projection
 from action_lifecycle.journal.action_rows import entry_of, status_after, waits_entry
 from action_lifecycle.lifecycle.action import Action
 from action_lifecycle.lifecycle.spec import ActionSpec
@@ -239,6 +240,27 @@ def test_record_of_an_older_version_is_read_and_completed_by_the_next_change(
         reader.close()
         await ledger.close()
     asyncio.run(work())
+
+
+def test_question_of_a_session_is_input_required_in_journal_ledger_and_smart_ledger(
+        backend, tmp_path):
+    hooks.configure(tmp_path / 'sessions')
+    try:
+        smart = SmartLedger('42_100')
+        hooks.register_ledger_for_session('42_100', smart)
+        hooks.set_action_state('42_100', 'a', 'in_progress')
+        assert hooks.block_for_user_input('42_100', 'a', 'which one?')
+        with JournalReader(tmp_path / 'sessions') as reader:
+            with_ledger(backend, lambda ledger: ledger.apply(list(reader.rows())))
+            action = Projection(reader, packaged_graph('action')).get('42_100', 'a')
+    finally:
+        hooks.configure()
+        hooks.forget_session('42_100')
+    reader = open_ledger(backend.url).reader()
+    found = reader.record('42_100', 'a')
+    reader.close()
+    assert (found['ledger_status'], found['blocked_reason']) == ('BLOCKED', 'input_required')
+    assert action.blocked_reason == smart.tasks['a'].blocked_reason == 'input_required'
 
 
 @pytest.mark.parametrize('cause', CAUSES)
