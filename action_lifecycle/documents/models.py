@@ -95,7 +95,8 @@ ModelT = TypeVar('ModelT', bound=pydantic.BaseModel)
 def as_written(model: pydantic.BaseModel) -> dict[str, Any]:
     """Return the given values of a model as plain data, without defaults."""
     given = getattr(model, '__fields_set__' if _PYDANTIC_1 else 'model_fields_set')
-    return {name: _plain(getattr(model, name)) for name in _fields(type(model)) if name in given}
+    return {field.alias or name: _plain(getattr(model, name))
+            for name, field in _fields(type(model)).items() if name in given}
 
 
 def _plain(value: Any) -> Any:

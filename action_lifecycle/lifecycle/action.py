@@ -86,6 +86,8 @@ class Action:
         """Reset the data of an attempt."""
         self.goal_id = ''
         self.interrupted = False
+        self.unanswered: dict[str, str] = {}  #: error of work that may have been carried out
+        self.once = False  #: the error is not followed by an unchanged retry
         self.pendings = 0
         self.motion_ended = 0.0
         self.goals: dict[str, Any] = {}  #: goals as sent, by index of the step
@@ -163,7 +165,7 @@ class Action:
             self.goal_id = str(data['goal_id'])
             self.result, self.results = None, []
             self.motions += 1
-            self.interrupted = False
+            self.interrupted, self.unanswered = False, {}
             self.controller_said = ''
         elif event == 'motion_done' or 'ended' in data:
             self.motion_ended = float(data['ended'])
@@ -171,6 +173,7 @@ class Action:
             self.results = list(data.get('results', [self.result]))
             self.goals = dict(data.get('goals', {}))
             self.interrupted = bool(data.get('interrupted'))
+            self.unanswered = dict(data.get('unanswered', {}))
         elif event == 'postpone':
             self.pendings += 1
         elif event == 'resume':
@@ -189,6 +192,7 @@ class Action:
                 self.failed_with = self.error_code
             self.cancel_requested = bool(data.get('cancel'))
             self.skip_requested = bool(data.get('skip'))
+            self.once = bool(data.get('once'))
             self.last = self.last or bool(data.get('last'))
         elif event == 'terminate':
             self.outcome = ActionOutcome(data['outcome'])

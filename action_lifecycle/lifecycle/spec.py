@@ -169,6 +169,11 @@ class ActionSpec(StrictModel):
         return [step for step in self.steps if step.at_bridge and step.is_physical()]
 
     @property
+    def checked_steps(self) -> list[Any]:
+        """Return the steps that the bridge checks, also those that it does not do."""
+        return [step for step in self.steps if step.at_bridge]
+
+    @property
     def motion(self) -> list[Any]:
         """Return the steps that are motions."""
         return self.steps_of_kind('motion')

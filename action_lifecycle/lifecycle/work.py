@@ -57,8 +57,9 @@ class WorkResult:
     """
     The end of work.
 
-    `outcome`: executed, failed, canceled, or not_running (begun by an earlier process, and it is
-    not known how it ended). `controller_said`: the words of who did the work.
+    `outcome`: executed, failed, canceled, or not_running (begun, and it is not known how it
+    ended; with an `error_code`, in this process). `controller_said`: the words of who did the
+    work.
     """
 
     outcome: str
@@ -118,13 +119,16 @@ class WorkSpec(StrictModel):
 
     A kind with a worker in the process needs no more; others override `start`, and `resume` if
     they can continue after a crash. `at_bridge`: the bridge does it if it is physical; then it has
-    `bridge_step`. `stops_slowly`: a stop may take longer than `stop_timeout` of the action, since
-    it waits for other actions. `late`: fields whose templates are not filled in by the flow, but
-    when the work uses them. `short`: the field that is given if the step is a plain string.
+    `bridge_step`. `has_id`: the bridge can find it by its id after a restart; several such steps
+    in a row are one request. `stops_slowly`: a stop may take longer than `stop_timeout` of the
+    action, since it waits for other actions. `late`: fields whose templates are not filled in by
+    the flow, but when the work uses them. `short`: the field that is given if the step is a plain
+    string.
     """
 
     kind: ClassVar[str] = ''
     at_bridge: ClassVar[bool] = False
+    has_id: ClassVar[bool] = False
     stops_slowly: ClassVar[bool] = False
     late: ClassVar[Collection[str]] = ()
     short: ClassVar[str] = ''
@@ -143,6 +147,15 @@ class WorkSpec(StrictModel):
 
     def is_physical(self) -> bool:
         """Return whether it moves something."""
+        return False
+
+    @property
+    def target(self) -> str:
+        """Return what it uses, such as the name of a server, for people."""
+        return self.kind
+
+    def needs_stopped(self) -> bool:
+        """Return whether only the `stopped` condition of the action can show its stop."""
         return False
 
     def faults(self) -> Iterator[tuple[str, str]]:
@@ -230,8 +243,8 @@ class WorkKinds(Registry[type[WorkSpec]]):
 WORK = WorkKinds(
     'action_lifecycle.work', 'there is no kind of work', expected='WorkSpec',
     is_valid=lambda cls: isinstance(cls, type) and issubclass(cls, WorkSpec),
-    modules=[f'action_lifecycle.work.{name}'
-             for name in ('flow', 'graph', 'job', 'motion', 'tool')])
+    modules=[f'action_lifecycle.work.{name}' for name in (
+        'call', 'flow', 'graph', 'job', 'motion', 'publish', 'tool')])
 register_work = WORK.register
 
 

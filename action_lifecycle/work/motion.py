@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import Field
 
+from .bridge_work import BridgeWork
 from ..documents.models import seconds
-from ..lifecycle.ports import MotionStep
-from ..lifecycle.work import register_work, WorkSpec
+from ..lifecycle.work import register_work
 
 
 @register_work('motion')
-class MotionSpec(WorkSpec):
+class MotionSpec(BridgeWork):
     """One goal for one ROS action server."""
 
     server: str = Field(description='Name of the action, such as gripper_controller/gripper_cmd.')
@@ -27,10 +27,7 @@ class MotionSpec(WorkSpec):
     server_timeout: float = seconds(5.0, 'Seconds to wait for the server.', most=600)
     timeout: float = seconds(60.0, 'Seconds from sending to the result; 0: no limit.', most=86400)
 
-    at_bridge = True
+    has_id = True
 
     def is_physical(self) -> bool:
         return True
-
-    def bridge_step(self) -> MotionStep:
-        return MotionStep(self.server, self.type, self.goal, self.server_timeout, self.timeout)

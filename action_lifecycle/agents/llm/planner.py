@@ -41,11 +41,16 @@ actions:
     after: first_action             # or a list; it waits until that has succeeded
     ...
 
-Use only these action servers:
+Instead of `motion`, an action may have one of these, if its name is below with such a type:
+call: {service: name, type: package/srv/Type, request: {}, physical: true}
+publish: {topic: name, type: package/msg/Type, message: {}, physical: true}
+
+Use only these action servers, services and topics:
 %s
 and in expressions only these facts:
 %s
 """
+_WHAT = {'motion': 'action server', 'call': 'service', 'publish': 'subscribed topic'}
 _EDIT = """\
 A flow of a robot is running, and some of its actions have just ended. Answer with an edit of it,
 or an empty edit_yaml if nothing is to be changed. An edit is a list of steps in YAML, each with
@@ -63,7 +68,7 @@ Actions have the fields that they have in the flow. What has ended or is in moti
 changed. What depends on an action that has failed is skipped, and the flow fails, unless you add
 an action with 'replaces: failed_action' (and without 'after' of that name): then it depends on the
 new action. Do not repeat what has failed: read the evidence, and change what it shows to be wrong.
-Use only these action servers:
+Use only these action servers, services and topics:
 %s
 and in expressions only these facts:
 %s
@@ -131,10 +136,10 @@ def _faults(answer: Mapping[str, Any], request: PlanRequest) -> list[str]:
 
 
 def _server_faults(flow: Flow, capabilities: Sequence[str]) -> Iterator[str]:
-    """Yield the faults of motions whose server is not in `capabilities`, unless that is empty."""
+    """Yield the servers, services and topics not in `capabilities`, unless that is empty."""
     known = {tuple(line.split()[:2]) for line in capabilities if len(line.split()) >= 2}
     for name, action in flow.actions.items():
-        for step in action.motion:
-            if known and (step.server, step.type) not in known:
-                yield (f"action '{name}': there is no action server '{step.server}' of type "
-                       f"'{step.type}'")
+        for step in action.checked_steps:
+            if known and (step.name, step.type) not in known:
+                what = _WHAT.get(step.kind, step.kind)
+                yield f"action '{name}': there is no {what} '{step.name}' of type '{step.type}'"

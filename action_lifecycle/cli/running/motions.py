@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks a flow's motions against the message packages that are installed."""
+"""Checks motions, calls and publications against the message packages that are installed."""
 
 from __future__ import annotations
 
@@ -9,38 +9,62 @@ from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from ...documents.errors import Fault
+from ...documents.errors import DocumentError, Fault
+from ...documents.templates.template import has_template
 from ...flow.files.flow import Flow, with_nested
+from ...work.call import CallSpec
 
 
 def motion_faults(
     flow: Flow, limits: Mapping[str, Mapping[str, tuple[float, float]]]
 ) -> Iterator[Fault]:
-    """Yield wrong types, fields and values of goals; skips packages that are not installed."""
+    """
+    Yield wrong types, fields, values and names of goals, requests and messages.
+
+    Packages that are not installed are skipped.
+    """
     try:
+        from ...ros.interfaces.control_names import control_fault
         from ...ros.interfaces.message_fields import fill, LATER, limit_faults, resolve
-        from ...ros.interfaces.types import action_class, UnknownType
+        from ...ros.interfaces.responses import ResponseCondition
+        from ...ros.interfaces.types import sent_class, UnknownType
     except ImportError:
         return
 
-    def faults(step: Any) -> Iterator[tuple[str, str]]:
+    def faults(step: Any, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if '/' in step.type and not find_spec(step.type.split('/')[0]):
             return
         try:
-            goal = action_class(step.type).Goal()
+            kind = sent_class(step.kind, step.type)
         except UnknownType as error:
             yield 'type', str(error)
             return
-        wrong = list(fill(goal, resolve(step.goal, lambda text, path: LATER)))
-        yield from wrong
-        if not wrong:
-            for name in (step.type, step.server):
-                yield from limit_faults(goal, limits.get(name) or {})
+        refused = '' if step.has_id else control_fault(step.name, step.type)
+        if refused:
+            yield step.name_field, refused
+        last = getattr(step, 'last', None)
+        for label, data in ((step.data_field, step.data), ('finally', last)):
+            if data is None:
+                continue
+            message = kind()
+            wrong = list(fill(message, resolve(data, lambda text, path: LATER, label), label))
+            yield from wrong
+            if not wrong:
+                for name in (step.type, step.name):
+                    yield from limit_faults(message, limits.get(name) or {}, label)
+        if isinstance(step, CallSpec) and not has_template(step.success):
+            try:  # the value of a template is a number here, as in the check of the bridge
+                ResponseCondition(step.type, step.success, {
+                    name: 0.0 if has_template(value) else value
+                    for name, value in parameters.items()})
+            except DocumentError as error:
+                for entry in error.faults:
+                    yield 'success', f"'{step.success}', column {entry.column}: {entry.message}"
 
     for one in with_nested(flow):
         for action_id, action in one.actions.items():
-            for step in action.motion:
-                for path, message in faults(step):
+            for step in action.checked_steps:
+                for path, message in faults(step, action.parameters):
                     where: tuple[Any, ...] = ('actions', action_id, *step.path,
                                               *(int(key) if key.isdigit() else key
                                                 for key in path.split('.')))

@@ -19,6 +19,7 @@ from .names import IDENTIFIER, NAME
 from .shorthand import CONDITIONS
 from ...documents.budget import spend
 from ...documents.errors import DocumentError, Fault, MAX_FAULTS
+from ...documents.models import as_written
 from ...documents.suggestions import nearest
 from ...documents.templates.template import has_template, names_read, parts_read
 from ...documents.yaml_document import Document
@@ -175,7 +176,11 @@ def _action_faults(
         for field, message in step.faults():
             yield document.fault((*where, *filter(None, [field])),
                                  f"action '{action_id}', {step.kind}: {message}")
-        for field, value in dict(step).items():
+        if step.needs_stopped() and action.stopped is None:
+            yield document.fault(where, f"action '{action_id}', {step.kind}: nothing would show "
+                                 "that it has stopped; it needs 'finally', or the action needs "
+                                 "'stopped'")
+        for field, value in as_written(step).items():
             yield from _number_faults(document, where, (field,), value)
 
 

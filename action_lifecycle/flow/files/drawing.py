@@ -62,12 +62,12 @@ def _table(flow: Flow) -> list[str]:
     after: dict[str, list[str]] = {name: [] for name in flow.actions}
     for needed, name, terms in _edges(flow):
         after[name].append(f'{needed} ({terms})' if terms else needed)
-    rows = [('action', 'after', 'motion', 'confirmed by', 'resources')]
+    rows = [('action', 'after', 'work', 'confirmed by', 'resources')]
     for name, action in flow.actions.items():
         rows.append((
             name, ', '.join(after[name]),
             _inside(flow, name, action)
-            or ', '.join(dict.fromkeys(step.server for step in action.motion)),
+            or ', '.join(dict.fromkeys(step.target for step in action.steps)),
             ' and '.join(item.condition for item in action.confirm),
             ', '.join(action.resources)))
     return table_lines(rows)

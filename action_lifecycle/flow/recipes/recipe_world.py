@@ -10,6 +10,7 @@ from typing import Any
 
 from .recipe_file import FactThen, TOLERANCE
 from ..files.flow import Flow
+from ...documents.models import as_written
 from ...documents.templates.template import parts_read
 from ...lifecycle.ports import Evidence
 from ...world.expressions.expression import compile_expression
@@ -21,8 +22,8 @@ def facts_of_goals(flow: Flow) -> list[str]:
     for name, action in flow.actions.items():
         for _, text in flow.late[name]:
             found |= {fact for fact, _ in parts_read(text, 'facts')}
-        for step in action.motion:
-            for text in _gaps(step.goal):
+        for step in action.steps:
+            for text in _gaps(as_written(step)):
                 found |= set(compile_expression(text, None).names) - set(action.parameters)
     return sorted(found)
 

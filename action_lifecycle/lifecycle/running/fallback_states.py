@@ -112,7 +112,7 @@ def _after_error(action: Action) -> float | ActionOutcome | None:
         return ActionOutcome.FAILED
     if code is ErrorCode.INTERRUPTED:
         return None
-    if code not in NOT_TRIED_AGAIN and action.tries < retry.times:
+    if not action.once and code not in NOT_TRIED_AGAIN and action.tries < retry.times:
         delay = back_off(action.tries + 1, retry.delay, retry.max_delay, retry.factor)
         return delay * (1 + retry.jitter * random.uniform(-1, 1))
     return ActionOutcome.FAILED if _next_strategy(action) is None else None

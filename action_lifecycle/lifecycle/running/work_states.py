@@ -208,10 +208,12 @@ class Working(Stopping):
     def _work_interrupted(self, result: WorkResult) -> None:
         action, now = self.action, self.clock.now()
         said = result.controller_said or 'does not know the goal'
+        lost = _unanswered(result)
         if action.spec.physical:
+            how = lost.get('error_msg') or 'the motion was interrupted'
             self._fire('motion_done', ended=now, interrupted=True, controller_said=said,
-                       cause=joined('the motion was interrupted; the sensors are asked',
-                                    result.note))
+                       cause=joined(f'{how}; the sensors are asked', result.note),
+                       **({'unanswered': lost} if lost else {}))
         elif action.spec.confirm:
             self._confirm('confirm', action.spec.confirm, now,
                           lambda answer: self._resumed(result, answer))
@@ -226,6 +228,8 @@ class Working(Stopping):
             self._fire('request_verification', ended=self.clock.now(), evidence=evidence,
                        sensors_said='confirmed', controller_said=result.controller_said,
                        cause='the work was interrupted; the sensors show its outcome')
+        elif lost := _unanswered(result):
+            self._fail_unanswered(lost, answer)
         elif action.spec.resume_policy == 'retry' and (
                 answer.verdict != 'failed' or not action.spec.confirm):
             self._begin(lambda: self._begin_steps(uuid.uuid4().hex, data={'seen': action.seen}))
@@ -247,6 +251,8 @@ class Working(Stopping):
                        cause=answer.note)
         elif not action.interrupted:
             self._refused(answer)
+        elif action.unanswered:
+            self._fail_unanswered(action.unanswered, answer)
         elif action.spec.resume_policy == 'retry' and answer.verdict != 'failed':
             if self.paused():  # the world may change until the flow is resumed
                 self._begin(self._enter)
@@ -256,6 +262,17 @@ class Working(Stopping):
                        cause='interrupted, its outcome is not confirmed, and on_resume says retry')
         else:
             self._unresolved(answer)
+
+    def _fail_unanswered(self, lost: Mapping[str, str], answer: Confirmation) -> None:
+        """
+        Fail work that may have been carried out, and whose outcome the sensors do not show.
+
+        It is retried unchanged only if `on_resume` permits that it is carried out twice.
+        """
+        self._fail(ErrorCode[lost['error_code']], f"{lost['error_msg']}; its outcome is not "
+                   f'confirmed: {answer_text(answer)}', evidence=list(answer.evidence),
+                   sensors_said=answer.verdict, actor='sensors',
+                   once=self.action.spec.resume_policy != 'retry')
 
     def _unresolved(self, answer: Confirmation) -> None:
         """Fail interrupted work whose outcome is not confirmed."""
@@ -277,13 +294,25 @@ def step_id(goal_id: str, index: int) -> str:
 
 
 def _bridge_steps(steps: Sequence[WorkSpec]) -> list[WorkSpec]:
-    """Return the first steps that the bridge does in one request."""
+    """
+    Return the first steps that the bridge does in one request.
+
+    A step without an id is a request of its own, so that the journal says whether it has begun.
+    """
     found: list[WorkSpec] = []
     for step in steps:
-        if not (step.at_bridge and step.is_physical()):
+        if not (step.at_bridge and step.is_physical()) or (found and not (
+                step.has_id and found[-1].has_id)):
             break
         found.append(step)
     return found
+
+
+def _unanswered(result: WorkResult) -> dict[str, str]:
+    """Return the error of work that may have been carried out; empty if a restart ended it."""
+    if result.outcome != 'not_running' or not result.error_code:
+        return {}
+    return {'error_code': result.error_code.name, 'error_msg': result.error_msg}
 
 
 def _bounded(result: Any) -> Any:

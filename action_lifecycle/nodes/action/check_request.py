@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import dataclasses
 import json
 from typing import Any
@@ -22,13 +22,14 @@ from ...ros.conversions.motion import condition_to, step_to
 
 
 def check_request(
-    flow: Flow, action_id: str, action: ActionSpec
+    flow: Flow, action_id: str, action: ActionSpec, full_name: Callable[[str], str]
 ) -> tuple[Check.Request, list[Path]]:
     """
     Return the request, and the path of each of its conditions in the action.
 
     Values that are filled in when the action starts are left out of the goals, but the facts that
-    they read are checked.
+    they read are checked. `full_name`: of a service or topic that the action node uses itself,
+    whose namespace may be another one than the bridge's.
     """
     conditions = [*_conditions(action), *_facts_read(flow, action_id)]
     names: dict[str, Any] = {  # a value that is filled in later counts as a number
@@ -36,7 +37,10 @@ def check_request(
     if any(True for _ in judged_conditions(action)):
         names = {**RESULT_NAMES, 'iteration': 1, **names}
     return Check.Request(
-        steps=[step_to(_without_late(step.bridge_step())) for step in action.bridge_steps],
+        steps=[step_to(_without_late(step.bridge_step() if step.is_physical() else
+                                     dataclasses.replace(step.bridge_step(),
+                                                         server=full_name(step.name))))
+               for step in action.checked_steps],
         conditions=[condition_to(condition) for _, condition in conditions],
         parameters_json=json.dumps(names)), [where for where, _ in conditions]
 
@@ -59,7 +63,9 @@ def _facts_read(flow: Flow, action_id: str) -> Iterator[tuple[Path, Condition]]:
 
 
 def _without_late(step: MotionStep) -> MotionStep:
-    return dataclasses.replace(step, goal=_pruned(step.goal)) if has_template(step.goal) else step
+    if has_template(step.goal) or has_template(step.options):
+        step = dataclasses.replace(step, goal=_pruned(step.goal), options=_pruned(step.options))
+    return step
 
 
 def _pruned(data: Any) -> Any:

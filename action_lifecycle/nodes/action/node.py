@@ -24,6 +24,7 @@ from .health import actions_health, journal_health
 from .ledger_link import declare_ledger, durability, LedgerLink
 from .safety_relay import SafetyRelay
 from .verifiers.verifiers import NodeVerifier
+from .work.goals import GoalWorker
 from .work.graph_worker import GraphWorker
 from .work.host import NodeHost
 from .work.job_worker import JobWorker
@@ -177,8 +178,12 @@ class ActionLifecycleNode(ManagedNode):
         graphs = GraphWorker(self, self.apart, self.parameter('agent'),
                              self.parameter('graph_folders'), wait)
         self.defer(graphs.close)
-        self.host = NodeHost(self, {'graph': graphs, 'job': jobs, 'tool': tools})
-        check = FlowCheck(self, bridge, wait, self.verifier, self.host)
+        self.goals = GoalWorker(self, self.world)
+        self.host = NodeHost(self, {
+            'call': self.goals, 'graph': graphs, 'job': jobs, 'publish': self.goals,
+            'tool': tools})
+        check = FlowCheck(self, bridge, wait, self.verifier, self.host,
+                          [bridge, self.parameter('ledger')])
         check.recipes = self._recipe
         self.planners = PlanClient(self, self.apart, self.facts)
         self.flows = FlowServer(
@@ -236,13 +241,14 @@ class ActionLifecycleNode(ManagedNode):
             self.recipe_maker.halt()
             orchestrator.halt(self._stopped)
             self.flows.interrupt()
+            self.goals.halt()
 
     def _stopped(self) -> None:
         self._halts -= 1
 
     def busy(self) -> bool:
         """Whether a motion is still being stopped."""
-        return self.journal is not None and self._halts > 0
+        return self.journal is not None and (self._halts > 0 or self.goals.busy())
 
     def _close_journal(self) -> None:
         if self.journal is not None:

@@ -6,24 +6,35 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+import functools
 from typing import Any
 
 from action_lifecycle_msgs.msg import CheckFault
-from rclpy.action import get_action_names_and_types
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 
 from .facts import Facts
-from ...documents.errors import DocumentError
+from .step_goals import name_fault_of
+from ...documents.errors import DocumentError, LifecycleError
 from ...documents.suggestions import nearest
 from ...lifecycle.ports import MotionStep
+from ...ros.interfaces.control_names import own_nodes
+from ...ros.interfaces.graph import names_seen
 from ...ros.interfaces.message_fields import fill, GoalFault, LATER, limit_faults, resolve
-from ...ros.interfaces.types import action_class, UnknownType
+from ...ros.interfaces.responses import ResponseCondition
+from ...ros.interfaces.types import sent_class, UnknownType
+from ...work.bridge_work import BridgeWork, work_of_step
+from ...work.call import CallSpec
+from ...work.publish import PublishSpec
 from ...world import Condition
 from ...world.condition import compile_condition, compile_over, condition_faults
 from ...world.expressions.constant_values import ConditionParameters
 from ...world.facts.facts import FactSet
-from ...world.facts.facts_file import TF_TOPICS, TOPIC
+from ...world.facts.facts_file import is_type, TF_TOPICS, TOPIC
+
+_WHAT = {'motion': ('server', 'no action server'), 'call': ('service', 'no service'),
+         'publish': ('topic', 'nobody subscribes to topic')}
+"""Names for messages, by kind of work: what a step uses, and what is missing."""
 
 
 class TopicCheck:
@@ -50,19 +61,21 @@ def full_name(node: Node, server: str) -> str:
     return str(expand_topic_name(server, node.get_name(), node.get_namespace()))
 
 
-def beyond_limits(node: Node, facts: FactSet, step: MotionStep, goal: Any) -> Iterator[GoalFault]:
+def beyond_limits(
+    node: Node, facts: FactSet, step: MotionStep, goal: Any, label: str
+) -> Iterator[GoalFault]:
     """Yield the fields of a filled goal that exceed the limits of its type or server."""
     server = full_name(node, step.server)
     for name, limits in facts.limits.items():
-        if name == step.type or ('/action/' not in name and full_name(node, name) == server):
-            yield from limit_faults(goal, limits)
+        if name == step.type or (not is_type(name) and full_name(node, name) == server):
+            yield from limit_faults(goal, limits, label)
 
 
 def missing_servers(node: Node, steps: Collection[MotionStep]) -> set[str]:
     """Return the servers of these steps that are not visible yet."""
-    seen = dict(get_action_names_and_types(node))
+    seen = {kind: names_seen(node, kind) for kind in {step.kind for step in steps}}
     return {step.server for step in steps  # step_faults reports invalid names
-            if TOPIC.match(step.server) and full_name(node, step.server) not in seen}
+            if TOPIC.match(step.server) and full_name(node, step.server) not in seen[step.kind]}
 
 
 def step_faults(
@@ -72,33 +85,70 @@ def step_faults(
     def fault(path: str, message: str) -> CheckFault:
         return CheckFault(kind=CheckFault.MOTION, index=index, path=path, message=message)
 
+    what, missing = _WHAT[step.kind]
     try:
-        kind = action_class(step.type)
+        kind = sent_class(step.kind, step.type)
     except UnknownType as error:
         yield fault('type', str(error))
         kind = None
     try:
+        work = work_of_step(step)
         name = full_name(node, step.server)
-    except ValueError as error:
-        yield fault('server', f"server '{step.server}': {error}")
+    except LifecycleError as error:
+        yield fault('', str(error))
         return
-    seen = dict(get_action_names_and_types(node))
+    except ValueError as error:
+        yield fault(work.name_field, f"{what} '{step.server}': {error}")
+        return
+    refused = name_fault_of(
+        work, name, topics.facts, functools.partial(full_name, node), own_nodes(node))
+    if refused:
+        yield fault(work.name_field, refused)
+        return
+    seen = names_seen(node, step.kind)
     if name not in seen:
-        yield fault('server', f"no action server '{step.server}'"
-                    + nearest(name, seen) + f" (seen: {', '.join(sorted(seen)) or 'none'})")
+        known = sorted(seen) if step.kind == 'motion' else sorted(
+            name for name, types in seen.items() if step.type in types)
+        yield fault(work.name_field, f"{missing} '{step.server}'"
+                    + nearest(name, seen) + f" (seen: {', '.join(known) or 'none'})")
     elif kind is not None and step.type not in seen[name]:
-        yield fault('type', f"server '{step.server}' is of type {', '.join(seen[name])}, not "
+        yield fault('type', f"{what} '{step.server}' is of type {', '.join(seen[name])}, not "
                     + step.type)
         return
     if kind is not None:
-        for entry in goal_faults(node, topics, kind, step, parameters):
+        for entry in goal_faults(node, topics, kind, step, work.data_field, parameters):
+            yield fault(entry.path, entry.message)
+        for entry in _own_faults(node, topics, step, work, parameters):
             yield fault(entry.path, entry.message)
 
 
-def goal_faults(
-    node: Node, topics: TopicCheck, kind: Any, step: MotionStep, parameters: ConditionParameters
+def _own_faults(
+    node: Node, topics: TopicCheck, step: MotionStep, work: BridgeWork,
+    parameters: ConditionParameters,
 ) -> Iterator[GoalFault]:
-    """Yield the faults of a goal's fields that can be found before facts are filled in."""
+    """Yield the faults of the fields that only one kind of work has."""
+    if isinstance(work, CallSpec):
+        try:
+            ResponseCondition(work.type, work.success, parameters)
+        except DocumentError as error:
+            for entry in error.faults:
+                yield GoalFault('success', f"'{work.success}', column {entry.column}: "
+                                + entry.message)
+    elif isinstance(work, PublishSpec):
+        if work.until:
+            for fault in wrong_conditions(topics, [work.until_condition()], parameters):
+                yield GoalFault('until', f"'{work.until}': {fault.message}")
+        if work.last is not None:
+            last = sent_class(step.kind, step.type)()
+            wrong = list(fill(last, work.last, 'finally'))
+            yield from wrong or beyond_limits(node, topics.facts, step, last, 'finally')
+
+
+def goal_faults(
+    node: Node, topics: TopicCheck, kind: Any, step: MotionStep, label: str,
+    parameters: ConditionParameters,
+) -> Iterator[GoalFault]:
+    """Yield the faults of fields that are sent, before facts are filled in."""
     facts = topics.facts
     faults: list[GoalFault] = []
     later: list[str] = []
@@ -113,13 +163,13 @@ def goal_faults(
                           for entry in error.faults)
         return LATER
 
-    data = resolve(step.goal, value_of)
+    data = resolve(step.goal, value_of, label)
     yield from faults
-    goal = kind.Goal()
-    wrong = list(fill(goal, data))
+    goal = kind()
+    wrong = list(fill(goal, data, label))
     yield from wrong
     if not wrong:
-        for fault in beyond_limits(node, facts, step, goal):
+        for fault in beyond_limits(node, facts, step, goal, label):
             if not any(f'{path}.'.startswith(f'{fault.path}.') for path in later):
                 yield fault
 

@@ -15,10 +15,10 @@ from rclpy.task import Future
 
 from .check import missing_servers, step_faults, TopicCheck, wrong_conditions
 from .facts import Facts
-from .unmet_conditions import unmet_text
+from .unmet_conditions import confirmation
 from ..shared.heartbeat import GoalFeedback
 from ...documents.errors import LifecycleError
-from ...lifecycle.ports import Condition, CONFIRM_CODES, Confirmation
+from ...lifecycle.ports import Condition
 from ...lifecycle.states import ErrorCode
 from ...ros.conversions.evidence import evidence_to
 from ...ros.conversions.motion import (
@@ -30,7 +30,7 @@ from ...ros.conversions.motion import (
 )
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.timers import settle, sleep
-from ...world.condition import WatchOutcome, WatchResult
+from ...world.condition import WatchResult
 from ...world.evidence import Evidence
 from ...world.watches import combined, Watch
 
@@ -100,12 +100,7 @@ class ConditionServer:
                 error_code=int(ErrorCode.INTERRUPTED),
                 error_msg='the world model bridge is ending')
         handle.succeed()
-        verdict = result.outcome.name.lower()
-        return confirmation_to(Confirmation(
-            verdict, [entry.as_dict() for entry in result.evidence],
-            CONFIRM_CODES.get(verdict, ErrorCode.NONE),
-            '' if result.outcome is WatchOutcome.CONFIRMED else unmet_text(
-                result.evidence, self._facts.names)), self._facts.names)
+        return confirmation_to(confirmation(result, self._facts.names), self._facts.names)
 
     def _feedback_of(self, watch: Watch) -> ConfirmOutcome.Feedback:
         return ConfirmOutcome.Feedback(

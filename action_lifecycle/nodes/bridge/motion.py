@@ -10,25 +10,29 @@ The goal id of step n is uuid5(goal_id, str(n)), so the journaled goal_id stands
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 import uuid
 
 from rclpy.task import Future
-from rosidl_runtime_py.convert import message_to_ordereddict
 
 from .check import beyond_limits
 from .facts import Facts
 from .safety_guard import SafetyGuard
+from .step_goals import step_goal, StepGoal
 from .unmet_conditions import unmet_text
 from ...documents.errors import DocumentError, LifecycleError
 from ...lifecycle.ports import Condition, MotionRequest, MotionStep, WorkResult
 from ...lifecycle.states import ErrorCode
-from ...ros.calls.motion_client import GoalEnd, MotionClient, MotionGoal
+from ...ros.calls.goal_end import GoalEnd
 from ...ros.interfaces.message_fields import fill, LATER, resolve
-from ...ros.interfaces.types import action_class
+from ...ros.interfaces.types import sent_class
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.timers import settle, sleep, Timeout
+from ...work.bridge_work import BridgeWork, work_of_step
+from ...work.call import CallSpec
+from ...work.publish import PublishSpec
 from ...world.condition import WatchOutcome, WatchResult
 from ...world.evidence import Evidence, TruthValue
 from ...world.safety.safety import Safety
@@ -66,7 +70,7 @@ class BridgeMotion:
         self._node = node
         self._facts = facts
         self._guard = guard
-        self._goal: MotionGoal | None = None
+        self._goal: StepGoal | None = None
         self._stop: _Stop | None = None
         self._sent = False
         self._too_late: Any = Future()
@@ -75,6 +79,7 @@ class BridgeMotion:
         self._limit: Timeout | None = None
         self._unguarded: Timeout | None = None
         self._goal_id = uuid.UUID(request.goal_id)
+        self._works = list(map(work_of_step, request.steps))
         self._result = WorkResult('failed', 0.0)
 
     # -- called by the node
@@ -83,16 +88,18 @@ class BridgeMotion:
         """Execute the motion, or follow the one already sent (`resume`), to its end."""
         maintain, resume = None, self.request.resume
         try:
+            ended = True
             if resume:
                 self._guard_resumed()
-            await self._until_known()
+                ended = await self._end_publications()
+            await self._until_known(self.request.maintain)
             if self._stop is None and self.request.maintain:
                 maintain = self._facts.model.maintain(
                     self.request.maintain, self._node.now(), self._violated,
                     names=self.request.parameters)
                 self._facts.changed()
             if resume:
-                await self._follow()
+                await self._follow(ended)
             else:
                 await self._steps()
             if self._stop is not None or not self._result.stopped:
@@ -134,8 +141,9 @@ class BridgeMotion:
                 if not await self._until_ready(index, limit):
                     return
                 self._set_progress(index, 'waiting_for_server')
-                goal = await self._filled(step)
-                if goal is None or self._stop is not None:
+                goal = await self._filled(step, self._works[index])
+                if goal is None or self._stop is not None \
+                        or not await self._until_is_known(index):
                     return
             self._guard.note_motion(True)
             if not self._record_end(await self._run_step(index, step, goal)):
@@ -161,23 +169,13 @@ class BridgeMotion:
 
     async def _run_step(self, index: int, step: MotionStep, goal: Any | None) -> GoalEnd:
         """Send the goal of a step (None: follow the one already sent) and await its end."""
-        node = self._node
-        client: MotionClient = node.keep(  # so that discovery happens once
-            ('motion', step.server, step.type),
-            lambda: MotionClient(node, step.server, step.type))
-        motion = MotionGoal(
-            node, client, uuid.uuid5(self._goal_id, str(index)),
-            server_timeout=step.server_timeout,
-            on_state=lambda state: self._entered(index, step, state, goal),
-            on_feedback=lambda feedback: self._set_progress(index, self.progress.state, feedback))
-        self._goal = motion
-        if goal is None:
-            motion.follow()
-            if self._stop is not None:
-                motion.cancel()
-        else:
-            motion.send(goal)
-        end: GoalEnd = await motion.done
+        self._goal = doing = step_goal(
+            self._node, self._facts, self.request, uuid.uuid5(self._goal_id, str(index)),
+            self._works[index], goal, lambda state: self._entered(index, step, state, goal),
+            lambda feedback: self._set_progress(index, self.progress.state, feedback))
+        if self._stop is not None:
+            doing.cancel()
+        end: GoalEnd = await doing.done
         if self._limit is not None:
             self._limit.cancel()
         self._goal = self._limit = None
@@ -186,7 +184,8 @@ class BridgeMotion:
 
     def _entered(self, index: int, step: MotionStep, state: str, goal: Any | None) -> None:
         """Publish a state of the step, with the goal when sent; starts the step's timeout."""
-        if self._limit is None and step.timeout > 0 and state in ('sent', 'executing'):
+        if self._limit is None and step.timeout > 0 and self._works[index].has_id \
+                and state in ('sent', 'executing'):
             self._limit = Timeout(
                 self._node, step.timeout, lambda: self.stop(
                     ErrorCode.MOTION_TIMEOUT, f"server '{step.server}' gave no result within "
@@ -198,17 +197,23 @@ class BridgeMotion:
         result = self._result
         if end.said or end.message:
             result.controller_said = end.message
-        result.result = None if end.result is None else message_to_ordereddict(end.result)
+        result.result = end.plain_result()
+        result.results = [*result.results, result.result]
+        result.evidence = end.evidence or result.evidence
         result.ended = end.ended
         result.stopped = end.stopped
         if end.said == 'succeeded':
             result.steps_done += 1
             return True
         if self._stop is None:
-            self._fail(end.code, end.message, stopped=end.stopped)
+            # If it is unknown whether it was carried out, only the sensors can show a stop.
+            self._fail(end.code, end.message, stopped=end.stopped or (
+                end.unknown and self.request.stopped is None))
+            if end.unknown:
+                result.outcome = 'not_running'
         return False
 
-    async def _filled(self, step: MotionStep) -> Any | None:
+    async def _filled(self, step: MotionStep, work: BridgeWork) -> Any | None:
         """Return the goal message with the current facts filled in; None if it can't be sent."""
         node, model = self._node, self._facts.model
         limit = node.steady() + max(step.server_timeout, POLL_PERIOD)
@@ -223,7 +228,7 @@ class BridgeMotion:
                 return value
 
             try:
-                data = resolve(step.goal, value_of)
+                data = resolve(step.goal, value_of, work.data_field)
             except DocumentError as error:
                 self._fail(ErrorCode.GOAL_INVALID, str(error))
                 return None
@@ -233,10 +238,11 @@ class BridgeMotion:
                 self._fail(ErrorCode.GOAL_INVALID, '; '.join(missing))
                 return None
             await sleep(node, POLL_PERIOD)
-        goal = action_class(step.type).Goal()
-        faults = [*fill(goal, data)]
+        label = work.data_field
+        goal = sent_class(step.kind, step.type)()
+        faults = [*fill(goal, data, label)]
         if not faults:
-            faults.extend(beyond_limits(node, model.facts, step, goal))
+            faults.extend(beyond_limits(node, model.facts, step, goal, label))
         if faults:
             self._fail(ErrorCode.GOAL_INVALID, '; '.join(map(str, faults)))
             return None
@@ -263,17 +269,35 @@ class BridgeMotion:
             patience = max(step.server_timeout for step in self.request.steps)
             self._unguarded = Timeout(self._node, patience, stop_unless_ready)
 
-    async def _follow(self) -> None:
+    async def _end_publications(self) -> bool:
+        """End publications of an earlier process by `finally`; returns whether all have ended."""
+        ended = True
+        for index, work in enumerate(self._works):
+            if isinstance(work, PublishSpec):
+                end = await self._run_step(index, self.request.steps[index], None)
+                self._result.controller_said = end.message
+                ended = ended and end.stopped
+        return ended
+
+    async def _follow(self, ended: bool) -> None:
         """
         Find the last goal that a server knows and follow it; all goals before it have ended.
 
         An earlier process may have sent it, so if a server is not there it is unknown whether the
-        robot moves.
+        robot moves. Nobody knows calls of an earlier process: the sensors are asked. `ended`:
+        whether its publications have ended.
         """
         self._sent = True
         steps = self.request.steps
-        all_asked = True
+        all_asked = ended
         for index in reversed(range(len(steps))):
+            if not self._works[index].has_id:
+                all_asked = all_asked and self.request.stopped is None
+                if isinstance(self._works[index], CallSpec):
+                    end = await self._run_step(index, steps[index], None)
+                    self._result.controller_said = end.message
+                continue
+            self._result.results = [None] * index
             end = await self._run_step(index, steps[index], None)
             if end.code in (ErrorCode.GOAL_UNKNOWN, ErrorCode.SERVER_MISSING):
                 all_asked = all_asked and end.code is ErrorCode.GOAL_UNKNOWN
@@ -289,15 +313,33 @@ class BridgeMotion:
 
     # -- conditions
 
-    async def _until_known(self) -> None:
-        """Wait until the `maintain` conditions are known, at most their time limit."""
-        if self.request.maintain:
-            watch = self._facts.model.until_known(
-                self.request.maintain, self._node.now(),
-                lambda result: settle(self._known, result), names=self.request.parameters)
-            self._facts.changed()
-            await self._known
-            watch.cancel()
+    async def _until_known(self, conditions: Sequence[Condition]) -> WatchResult | None:
+        """Wait until conditions are known, at most their time limit; None: stopped, or none."""
+        if not conditions or self._stop is not None:
+            return None
+        self._known = known = Future()
+        watch = self._facts.model.until_known(
+            conditions, self._node.now(), lambda result: settle(known, result),
+            names=self.request.parameters)
+        self._facts.changed()
+        result: WatchResult | None = await known
+        watch.cancel()
+        return result
+
+    async def _until_is_known(self, index: int) -> bool:
+        """Wait until the condition that ends a publication is known; nothing is sent before."""
+        work = self._works[index]
+        if not (isinstance(work, PublishSpec) and work.until):
+            return True
+        judged = await self._until_known([dataclasses.replace(
+            work.until_condition(), hold=0.0, within=work.server_timeout)])
+        if judged is None:
+            return False
+        if any(entry.verdict is TruthValue.UNKNOWN for entry in judged.evidence):
+            self._fail(ErrorCode.UNTIL_TIMEOUT, 'nothing was sent: '
+                       + unmet_text(judged.evidence, self._facts.names))
+            return False
+        return True
 
     def _violated(self, result: WatchResult) -> None:
         broken = [entry for entry in result.evidence if entry.verdict is not TruthValue.TRUE]

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 import dataclasses
+import functools
 from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteMotion
 
+from .check import full_name
 from .facts import Facts
 from .motion import BridgeMotion, MotionProgress
 from .safety_guard import SafetyGuard
+from .step_goals import name_fault_of
 from ..shared.heartbeat import GoalFeedback
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import MotionRequest, WorkResult
@@ -23,6 +26,8 @@ from ...ros.conversions.motion import motion_request_from, motion_result_to
 from ...ros.interfaces.message_fields import LATER, resolve
 from ...ros.node.diagnostics import Health, OK
 from ...ros.node.lifecycle_node import ManagedNode
+from ...work.bridge_work import work_of_step
+from ...work.publish import PublishSpec
 from ...world.condition import compile_over, condition_faults
 from ...world.expressions.constant_values import ConditionParameters
 from ...world.facts.facts import FactSet
@@ -94,6 +99,13 @@ class MotionServer:
 
     async def _run(self, handle: Any, goal: ExecuteMotion.Goal) -> WorkResult:
         request = checked_request(goal, self._facts.model.facts)
+        for index, step in enumerate(request.steps):
+            work = work_of_step(step)
+            fault = work.has_id or request.resume or name_fault_of(
+                work, full_name(self._node, step.server), self._facts.model.facts,
+                functools.partial(full_name, self._node), [self._node.get_fully_qualified_name()])
+            if isinstance(fault, str) and fault:
+                raise LifecycleError(f'steps.{index}.server: {fault}')
         topics = self._topics(request)
         motion = BridgeMotion(self._node, self._facts, self._guard, request)
         self._motions[request.goal_id] = motion
@@ -146,11 +158,15 @@ class MotionServer:
             needed.update(compile_over(text, model.facts, parameters).names)
             return LATER
 
+        watched = [*request.maintain, *request.confirm]
         for step in request.steps:
             resolve(step.goal, note)
-        stopped = [request.stopped] if request.stopped else []
+            work = work_of_step(step)
+            if isinstance(work, PublishSpec) and work.until:
+                watched.append(work.until_condition())
+        watched += [request.stopped] if request.stopped else []
         return model.facts.topics(needed.intersection(model.facts)) | model.topics(
-            [*request.maintain, *request.confirm, *stopped], parameters)
+            watched, parameters)
 
 
 def _feedback_of(progress: MotionProgress) -> ExecuteMotion.Feedback:

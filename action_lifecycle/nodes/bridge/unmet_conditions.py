@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from ...lifecycle.ports import CONFIRM_CODES, Confirmation
+from ...lifecycle.states import ErrorCode
 from ...lifecycle.text_format import value_in_words
+from ...world.condition import WatchOutcome, WatchResult
 from ...world.evidence import Evidence, FactValue, TruthValue, Validity
 
 
@@ -21,6 +24,15 @@ class Topics(dict[str, str]):
 
 _IS = {TruthValue.TRUE: 'is true', TruthValue.FALSE: 'is false',
        TruthValue.UNKNOWN: 'is not known'}
+
+
+def confirmation(result: WatchResult, topics: Topics) -> Confirmation:
+    """Return the result of a watch for the lifecycle."""
+    verdict = result.outcome.name.lower()
+    return Confirmation(
+        verdict, [entry.as_dict() for entry in result.evidence],
+        CONFIRM_CODES.get(verdict, ErrorCode.NONE),
+        '' if result.outcome is WatchOutcome.CONFIRMED else unmet_text(result.evidence, topics))
 
 
 def unmet_text(evidence: Iterable[Evidence], topics: Topics) -> str:

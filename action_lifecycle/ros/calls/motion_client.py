@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 import uuid
 
@@ -17,6 +16,7 @@ from unique_identifier_msgs.msg import UUID
 from .duplicate_responses import Answers
 from .goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from .goal_client import GoalClient
+from .goal_end import GoalEnd
 from ..interfaces.qos import state_qos
 from ..interfaces.types import action_class, constants_of
 from ..node.lifecycle_node import ManagedNode
@@ -38,24 +38,6 @@ _CODES = {
     GoalStatus.STATUS_SUCCEEDED: ErrorCode.NONE,
     GoalStatus.STATUS_CANCELED: ErrorCode.MOTION_CANCELED,
     GoalStatus.STATUS_ABORTED: ErrorCode.MOTION_ABORTED}
-
-
-@dataclass(frozen=True)
-class GoalEnd:
-    """
-    The end of a goal.
-
-    `said`: the status from the server (succeeded, canceled, aborted), '' if there is none.
-    `stopped`: nothing moves, because the server has ended the goal or nothing was started.
-    """
-
-    said: str
-    code: ErrorCode
-    message: str
-    stopped: bool
-    ended: float  #: ROS time in s
-    result: Any = None
-    sent: bool = True
 
 
 class MotionClient(GoalClient):

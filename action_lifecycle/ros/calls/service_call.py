@@ -29,6 +29,14 @@ class NoServer(NoAnswer):
     """A service is not there, and the request was not sent before."""
 
 
+class WentAway(NoAnswer):
+    """A service is not there any more, after the request was sent."""
+
+
+class InvalidResponse(NoAnswer):
+    """A service has responded, and a field of the response is too large."""
+
+
 @dataclass(frozen=True)
 class RetryPolicy:
     """
@@ -103,7 +111,7 @@ class ServiceCall:
             self._forget()
             self._absent_since, self._pause = now, policy.repeat
             if policy.repeat == math.inf:
-                self._fail(NoAnswer(f'{self._name} went away'))
+                self._fail(WentAway(f'{self._name} went away'))
         if self._over:
             return
         if now >= self._limit:
@@ -139,7 +147,7 @@ class ServiceCall:
             return
         response = call.result()
         if fault := message_fault(response):
-            self._fail(NoAnswer(f'{self._name}: invalid response: {fault}'))
+            self._fail(InvalidResponse(f'{self._name}: invalid response: {fault}'))
             return
         self._sent.remove(call)
         self.cancel()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import json
 import math
 from typing import Any
@@ -54,8 +55,9 @@ def to_code(number: int) -> ErrorCode:
 
 
 def to_json(message: Any) -> str:
-    """Return a message as JSON."""
-    return json.dumps(message_to_ordereddict(message))
+    """Return a message, or a mapping, as JSON."""
+    return json.dumps(
+        message if isinstance(message, Mapping) else message_to_ordereddict(message))
 
 
 def json_or_text(text: str) -> Any:

@@ -56,8 +56,9 @@ def parameters_from(text: str) -> ConditionParameters:
 def step_to(step: MotionStep) -> msg.Motion:
     """Return the message of one step of a motion."""
     return msg.Motion(
-        server=step.server, type=step.type, goal_json=json.dumps(step.goal),
-        server_timeout=step.server_timeout, timeout=step.timeout)
+        kind=step.kind, server=step.server, type=step.type, goal_json=json.dumps(step.goal),
+        server_timeout=step.server_timeout, timeout=step.timeout,
+        options_json=json.dumps(step.options) if step.options else '')
 
 
 def steps_from(messages: Iterable[msg.Motion]) -> list[MotionStep]:
@@ -69,7 +70,13 @@ def steps_from(messages: Iterable[msg.Motion]) -> list[MotionStep]:
             if not (math.isfinite(value) and value >= 0):
                 raise LifecycleError(f'steps.{index}.{name}: {value}: expected seconds, 0 or more')
         goal = read_object(step.goal_json, f'steps.{index}.goal_json')
-        steps.append(MotionStep(step.server, step.type, goal, step.server_timeout, step.timeout))
+        options = read_object(step.options_json or '{}', f'steps.{index}.options_json')
+        kind = step.kind or msg.Motion.MOTION
+        if kind not in (msg.Motion.MOTION, msg.Motion.CALL, msg.Motion.PUBLISH):
+            raise LifecycleError(
+                f"steps.{index}.kind: '{kind}': expected motion, call or publish")
+        steps.append(MotionStep(step.server, step.type, goal, step.server_timeout, step.timeout,
+                                kind, options))
     return steps
 
 
@@ -102,6 +109,7 @@ def motion_result_to(
     return ExecuteMotion.Result(
         outcome=result.outcome, controller_said=result.controller_said,
         result_json='' if result.result is None else json.dumps(result.result),
+        results_json=[json.dumps(one) for one in result.results],
         steps_done=result.steps_done, ended=to_time(result.ended), stopped=result.stopped,
         error_code=int(result.error_code), error_msg=result.error_msg,
         evidence=[evidence_to(item, topics) for item in result.evidence])
@@ -115,7 +123,7 @@ def motion_result_from(
         message.outcome or 'failed', to_seconds(message.ended), message.controller_said,
         message.stopped, to_code(message.error_code), message.error_msg,
         list(map(evidence_from, message.evidence)), json_or_text(message.result_json or 'null'),
-        message.steps_done, goals, note)
+        message.steps_done, goals, note, list(map(json_or_text, message.results_json)))
 
 
 def confirm_request_to(request: ConfirmRequest) -> ConfirmOutcome.Goal:

@@ -15,7 +15,7 @@ from rosidl_parser.definition import (
     NamespacedType,
 )
 
-from .types import action_class, class_of, constants_of, fields_of, message_class
+from .types import class_of, constants_of, fields_of, KIND_OF_TYPE, message_class, sent_class
 from ...documents.suggestions import nearest
 from ...world.expressions.field_paths import (
     ConvertStep,
@@ -37,7 +37,7 @@ class _FieldKinds(FieldKind):
 
     def __call__(self, type_name: str, path: str) -> Kind:
         """
-        Return the kind of the field at `path` of a message type, or of an action's goal.
+        Return the kind of the field at `path` of a message, an action's goal or a request.
 
         Raises PathError for a path that the type does not have, UnknownType for the type.
         """
@@ -58,7 +58,13 @@ field_kind = _FieldKinds()
 
 
 def _class(type_name: str) -> Any:
-    return action_class(type_name).Goal if '/action/' in type_name else message_class(type_name)
+    kind = KIND_OF_TYPE.get('/'.join(type_name.split('/')[1:2]))
+    return message_class(type_name) if kind is None else sent_class(kind, type_name)
+
+
+def kind_in(cls: Any, path: str) -> Kind:
+    """Return the kind of the field at `path` of a message class; raises PathError."""
+    return _PathWalk(cls, path).kind()
 
 
 def _is_described(type_name: str, path: str) -> bool:

@@ -37,6 +37,17 @@ def action_class(name: str) -> Any:
     return _load(name, 'action', 'control_msgs/action/GripperCommand')
 
 
+KIND_OF_TYPE = {'action': 'motion', 'srv': 'call', 'msg': 'publish'}
+"""The kind of work by the middle part of the name of its type."""
+
+
+def sent_class(kind: str, name: str) -> Any:
+    """Return the class of what a kind of work sends: a goal, a request or a message."""
+    if kind == 'publish':
+        return message_class(name)
+    return service_class(name).Request if kind == 'call' else action_class(name).Goal
+
+
 @functools.lru_cache(maxsize=1000)
 def _load(name: str, kind: str, example: str) -> Any:
     parts = name.split('/')

@@ -74,12 +74,26 @@ class Part(NamedTuple):
     kind: Kind = Kind.ANY
 
 
+class _Paths(ast.NodeTransformer):
+    """Turns each path of fields, such as status.code or items[0].id, into one name."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802
+        inner: ast.expr = node
+        while isinstance(inner, ast.Attribute) or (
+                isinstance(inner, ast.Subscript) and isinstance(_number(inner.slice), int)):
+            inner = inner.value
+        if not isinstance(inner, ast.Name):
+            return node
+        return ast.copy_location(ast.Name(ast.unparse(node), ast.Load()), node)
+
+
 class Compiler:
     """Checks the syntax tree and rewrites it to the code that is executed."""
 
     def __init__(self, text: str, names: Collection[str] | None, source: str,
-                 kinds: Mapping[str, Kind]) -> None:
+                 kinds: Mapping[str, Kind], dotted: bool = False) -> None:
         self.text = text
+        self.dotted = dotted  #: names may be paths, such as status.code
         self.known_names = names
         self.source = source
         self.kinds = kinds
@@ -119,7 +133,8 @@ class Compiler:
         stripped = line.lstrip()
         self.offset = len(line) - len(stripped) + 1
         try:
-            return ast.parse(stripped, mode='eval').body
+            tree = ast.parse(stripped, mode='eval').body
+            return _Paths().visit(tree) if self.dotted else tree
         except SyntaxError as error:
             column = (error.offset or len(stripped)) + self.offset - 1
             self.give_up(min(column, max(1, len(line))), syntax_hint(stripped) or error.msg)

@@ -93,15 +93,17 @@ class Expression:
 
 def compile_expression(
     text: str, names: Collection[str] | None, *, condition: bool = False,
-    source: str = 'expression', kinds: Mapping[str, Kind] | None = None,
+    source: str = 'expression', kinds: Mapping[str, Kind] | None = None, dotted: bool = False,
 ) -> Expression:
     """
     Compile an expression over `names` (None: any); `condition`: it must be boolean.
 
-    `kinds`: the known kinds of the values of names; operands that do not fit are faults. Raises
-    DocumentError with all faults; their file is `source`, their columns count in `text`.
+    `kinds`: the known kinds of the values of names; operands that do not fit are faults.
+    `dotted`: names may be paths of fields, such as status.code. Raises DocumentError with all
+    faults; their file is `source`, their columns count in `text`.
     """
     if not text.strip() and condition:
         return Expression(
             text, (), Kind.TRUTH, lambda: (lambda: True, Leaf(lambda: True, ())))
-    return Expression(text, *Compiler(text, names, source, kinds or {}).compile(condition))
+    return Expression(text, *Compiler(
+        text, names, source, kinds or {}, dotted).compile(condition))

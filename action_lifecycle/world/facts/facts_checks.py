@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .facts_file import FactsFile, SafetySpec, TF_TOPICS, TF_TYPE, TOPIC
+from .facts_file import FactsFile, is_type, SafetySpec, TF_TOPICS, TF_TYPE, TOPIC
 from .message_constants import TypeConstants
 from ..expressions.field_paths import ConvertStep, parse_path, PathError
 from ..expressions.value_types import Kind
@@ -25,7 +25,7 @@ class FieldKind:
 
     def __call__(self, type_name: str, path: str) -> Kind:
         """
-        Return the kind of the field at `path` of a message type, or of an action's goal.
+        Return the kind of the field at `path` of a message, an action's goal or a request.
 
         An empty path only checks the type. Raises PathError for the path, LifecycleError for the
         type.
@@ -79,9 +79,10 @@ def clashes(document: Document, file: FactsFile) -> Iterator[Fault]:
 def limits_faults(document: Document, file: FactsFile, field_kind: FieldKind) -> Iterator[Fault]:
     """Yield the faults of limits: empty ranges, unknown fields, fields without numbers."""
     for goal, fields in file.limits.items():
-        if '/action/' not in goal and not TOPIC.match(goal):
+        if not (is_type(goal) or TOPIC.match(goal)):
             yield document.fault(
-                ('limits', goal), f"'{goal}' is neither the type of an action nor a server's name")
+                ('limits', goal), f"'{goal}' is neither the type of an action nor a server's "
+                'name, nor type or name of a service or topic')
         for path, (low, high) in fields.items():
             where = ('limits', goal, path)
             if not low <= high:
@@ -89,7 +90,7 @@ def limits_faults(document: Document, file: FactsFile, field_kind: FieldKind) ->
             try:
                 if any(isinstance(step, ConvertStep) for step in parse_path(path)):
                     yield document.fault(where, f"'{path}': limits are of numbers of a goal")
-                if '/action/' in goal:
+                if is_type(goal):
                     kind = field_kind(goal, path)
                     if kind not in (Kind.NUMBER, Kind.VECTOR, Kind.NUMBERS, Kind.ANY):
                         yield document.fault(where, f"'{path}' is {kind.value}: no limits")

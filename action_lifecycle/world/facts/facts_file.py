@@ -13,6 +13,7 @@ The model of the facts file.
       gap_mm: {expression: finger_gap * 1000, unit: mm}
     limits:
       control_msgs/action/GripperCommand: {command.max_effort: [0, 40]}
+      geometry_msgs/msg/Twist: {linear.x: [-0.3, 0.3]}
 """
 
 from __future__ import annotations
@@ -27,6 +28,14 @@ from ...documents.models import StrictModel
 TF_TYPE = 'tf2_msgs/msg/TFMessage'
 TF_TOPICS = ('/tf', '/tf_static')
 TOPIC = re.compile(r'(~?/)?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*\Z')
+
+
+_TYPE = re.compile(r'[A-Za-z]\w*/(action|srv|msg)/[A-Za-z]\w*\Z')
+
+
+def is_type(name: str) -> bool:
+    """Whether a key of `limits` is a type, not the name of a server, service or topic."""
+    return _TYPE.match(name) is not None
 
 
 class QosSpec(StrictModel):
@@ -100,4 +109,5 @@ class FactsFile(StrictModel):
     safety: list[SafetySpec] = Field([], description='Further topics that motions need.')
     facts: dict[str, FactSpec] = {}
     limits: dict[str, dict[str, tuple[float, float]]] = Field(
-        {}, description='By action type or server: least and greatest value of goal fields.')
+        {}, description='By type or name of an action, service or topic: least and greatest value '
+        'of fields of goals, requests and messages.')

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from inspect import isawaitable
+from typing import Any
 
 from action_lifecycle_msgs.msg import CheckFault
 from action_lifecycle_msgs.srv import Check
-from rclpy.action import get_action_names_and_types
 
 from ..check_request import check_request
 from ....dialogue.hooks import find_hooks
@@ -25,6 +25,8 @@ from ....lifecycle.states import ErrorCode
 from ....lifecycle.work import WorkHost
 from ....ros.calls.service_call import NoAnswer, RetryPolicy, ServiceCall
 from ....ros.conversions.basic import to_code
+from ....ros.interfaces.control_names import control_fault
+from ....ros.interfaces.graph import names_seen
 from ....ros.interfaces.names import name_fault
 from ....ros.node.lifecycle_node import ManagedNode
 from ....ros.node.timers import sleep
@@ -56,16 +58,22 @@ class _Round:
 
 
 class FlowCheck:
-    """Checks flows with the bridge's service; `wait`: time (s) for the bridge to appear."""
+    """
+    Checks flows with the bridge's service; `wait`: time (s) for the bridge to appear.
+
+    `own`: names of the other nodes of this package, whose services no flow may call.
+    """
 
     def __init__(
-        self, node: ManagedNode, bridge: str, wait: float, verifier: Verifier, host: WorkHost
+        self, node: ManagedNode, bridge: str, wait: float, verifier: Verifier, host: WorkHost,
+        own: Sequence[str] = (),
     ) -> None:
         self._node = node
         self._verifier = verifier
         self._host = host
         self._wait = wait
         self._client = node.add_client(Check, f'{bridge}/check')
+        self._own = [node.get_fully_qualified_name(), *map(node.resolve_service_name, own)]
         self.recipes: Recipes = no_recipes
 
     async def check(self, flow: Flow, told: Callable[[str], None] = lambda text: None) -> None:
@@ -78,7 +86,7 @@ class FlowCheck:
         round_ = _Round(self._node.steady())
         missing, wait = self._missing(flow)
         if missing:
-            told(f'waiting for up to {wait:g} s for action servers that are not there: '
+            told(f'waiting for up to {wait:g} s for servers that are not there: '
                  + ', '.join(missing))
         elif not self._client.service_is_ready():
             told(f'waiting for up to {self._wait:g} s for {self._client.srv_name}')
@@ -139,20 +147,20 @@ class FlowCheck:
 
     def _missing(self, flow: Flow) -> tuple[list[str], float]:
         """Return the servers that are not visible, and the time (s) to wait for them."""
-        there = {name for name, _ in get_action_names_and_types(self._node)}
-        steps = {step.server: step.server_timeout for one in with_nested(flow)
-                 for action in one.actions.values() for step in action.motion}
-        missing = [server for server in steps if not name_fault(server)
-                   and self._node.resolve_topic_name(server) not in there]
-        return missing, max((steps[server] for server in missing), default=0.0)
+        steps = {(step.kind, step.name): step.server_timeout for one in with_nested(flow)
+                 for action in one.actions.values() for step in action.checked_steps}
+        there = {kind: names_seen(self._node, kind) for kind in {kind for kind, _ in steps}}
+        missing = [(kind, name) for kind, name in steps if not name_fault(name)
+                   and self._node.resolve_topic_name(name) not in there[kind]]
+        return [name for _, name in missing], max(map(steps.get, missing), default=0.0)
 
     async def _work_faults(
         self, flow: Flow, path: Path, action: ActionSpec
     ) -> list[Fault]:
-        """Return the faults of the steps that the bridge does not do."""
+        """Return the faults of the steps that the bridge does not check."""
         found: list[Fault] = []
         for step in action.steps:
-            if step.at_bridge and step.is_physical():
+            if step.at_bridge:
                 continue
             try:
                 faults = step.faults_in_node(action.parameters, self._host)
@@ -165,15 +173,23 @@ class FlowCheck:
                     f"action '{path[1]}', {step.kind}: {message}") for key, message in faults]
         return found
 
+    def _name_fault(self, step: Any) -> str:
+        """Return the fault of the name of an action, service or topic; '' if there is none."""
+        fault = name_fault(step.name)
+        if fault or step.has_id:
+            return fault
+        return control_fault(self._node.resolve_service_name(step.name), step.type, self._own)
+
     async def _faults(
         self, flow: Flow, path: Path, action: ActionSpec, round_: _Round
     ) -> list[Fault]:
-        wrong = [flow.document.fault((*path, *step.path, 'server'),
-                                     f"action '{path[1]}', server: {name_fault(step.server)}")
-                 for step in action.motion if name_fault(step.server)]
+        wrong = [flow.document.fault((*path, *step.path, step.name_field),
+                                     f"action '{path[1]}', {step.name_field}: {fault}")
+                 for step in action.checked_steps if (fault := self._name_fault(step))]
         if wrong:
             return wrong
-        request, places = check_request(flow, str(path[1]), action)
+        request, places = check_request(
+            flow, str(path[1]), action, self._node.resolve_service_name)
         question = repr(request)
         if question in round_.sound:  # common in large flows
             round_.same += 1
@@ -181,7 +197,7 @@ class FlowCheck:
                 await sleep(self._node, 0.001)
             return []
         # All actions share the wait: time spent for one action is subtracted for the next.
-        declared = max((step.server_timeout for step in action.motion), default=0.0)
+        declared = max((step.server_timeout for step in action.checked_steps), default=0.0)
         wait = max(0.0, min(declared, LONGEST, round_.started + declared - self._node.steady()))
         try:
             response = await self._ask(request, wait)
@@ -194,7 +210,7 @@ class FlowCheck:
         faults = []
         for fault in response.faults:
             if fault.kind == CheckFault.MOTION:
-                where: Path = (*action.bridge_steps[fault.index].path,
+                where: Path = (*action.checked_steps[fault.index].path,
                                *map(_key, fault.path.split('.')))
                 message = f'{fault.path}: {fault.message}' if fault.path else fault.message
             else:

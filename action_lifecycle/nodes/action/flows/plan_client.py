@@ -53,7 +53,8 @@ class PlanClient:
 
     The request has all facts of the bridge, with values for those it reads now, and one line for
     each action server, `SERVER TYPE resources: …; confirm: …`. Resources and conditions are those
-    with which the flows in `flow_folders` use the server.
+    with which the flows in `flow_folders` use the server. Of services and topics, only those that
+    these flows use are listed.
     """
 
     def __init__(self, node: ManagedNode, apart: Apart, facts: KnownFacts) -> None:
@@ -61,7 +62,7 @@ class PlanClient:
         self.name = str(node.parameter('planner'))
         self.timeout = float(node.parameter('planner_timeout'))
         self._facts = facts
-        self._uses: dict[str, str] | None = None  #: not known yet
+        self._uses: dict[tuple[str, str], str] | None = None  #: not known yet
         self._declared: msg.WorldState | None = None
         if self.name:
             if self.name.startswith(PREFIX):
@@ -78,7 +79,7 @@ class PlanClient:
     def _heard_declared(self, message: msg.WorldState) -> None:
         self._declared = message
 
-    def _known(self, uses: dict[str, str] | None, error: Exception | None) -> None:
+    def _known(self, uses: dict[tuple[str, str], str] | None, error: Exception | None) -> None:
         self._uses = uses or {}
 
     def ask(self, request: str, errors: Sequence[str], reply: Reply) -> Handle:
@@ -137,27 +138,30 @@ class PlanClient:
             self._declared is not None or waited >= DECLARED)
 
     def _capabilities(self) -> list[str]:
-        uses = self._uses or {}
         own = self.node.get_namespace().rstrip('/') + '/'
-        return sorted(
-            f'{name.removeprefix(own)} {types[0]}{uses.get(name.removeprefix(own), "")}'
-            for name, types in get_action_names_and_types(self.node)
-            if not name.endswith(OWN))
+        lines = {(name.removeprefix(own), types[0]): ''
+                 for name, types in get_action_names_and_types(self.node)
+                 if not name.endswith(OWN)}
+        for (name, kind), text in (self._uses or {}).items():
+            if '/action/' not in kind or (name, kind) in lines:
+                lines[name, kind] = text
+        return sorted(f'{name} {kind}{text}' for (name, kind), text in lines.items())
 
 
-def _uses(folders: Iterable[str]) -> dict[str, str]:
-    """Return the resources and conditions with which the flows use each server, as a string."""
-    resources: dict[str, dict[str, None]] = {}
-    conditions: dict[str, dict[str, None]] = {}
+def _uses(folders: Iterable[str]) -> dict[tuple[str, str], str]:
+    """Return resources and conditions of the flows, by name and type of what they use."""
+    resources: dict[tuple[str, str], dict[str, None]] = {}
+    conditions: dict[tuple[str, str], dict[str, None]] = {}
     for path in sorted(path for folder in folders for path in Path(folder).glob('*.yaml')):
         try:
             flow = load_flow(path)
         except LifecycleError:
             continue  # it needs parameters, or is not valid
         for action in flow.actions.values():
-            for step in action.motion:
-                resources.setdefault(step.server, {}).update(dict.fromkeys(action.resources))
-                conditions.setdefault(step.server, {}).update(
+            for step in action.checked_steps:
+                used = step.name, step.type
+                resources.setdefault(used, {}).update(dict.fromkeys(action.resources))
+                conditions.setdefault(used, {}).update(
                     dict.fromkeys(item.condition for item in action.confirm))
-    return {server: ' resources: ' + ', '.join(held) + '; confirm: ' + ' | '.join(
-        list(conditions[server])[:SHOWN]) for server, held in resources.items()}
+    return {used: ' resources: ' + ', '.join(held) + '; confirm: ' + ' | '.join(
+        list(conditions[used])[:SHOWN]) for used, held in resources.items()}
