@@ -197,6 +197,65 @@ def sensors() -> None:
     serve(executor, lambda count: print(count, flush=True))
 
 
+def switch() -> None:
+    """Serve a service."""
+    from action_lifecycle.ros.node.executor import make_executor
+    import rclpy
+    from std_srvs.srv import Trigger
+    rclpy.init()
+    node = rclpy.create_node('switch')
+
+    def answer(request: Any, response: Any) -> Any:
+        response.success = True
+        return response
+
+    node.create_service(Trigger, 'switch', answer)
+    executor = make_executor()
+    executor.add_node(node)
+    serve(executor, lambda count: print(count, flush=True))
+
+
+def calling(folder: str, action_id: str) -> None:
+    """
+    Call the service as often as asked for, and print the time (s).
+
+    After each call the rows of that action are written to a journal, up to the power barrier.
+    """
+    from action_lifecycle.journal import Entry, Journal, JournalReader
+    from action_lifecycle.ros.node.executor import make_executor
+    import rclpy
+    from rclpy.task import Future
+    from std_srvs.srv import Trigger
+    with JournalReader(f'{folder}/ready.journal') as reader:
+        entries = [Entry(*(getattr(row, name) for name in Entry._fields))
+                   for row in reader.rows(flow_id='calls_0', action_id=action_id)]
+    journal = Journal(f'{folder}/bare.journal')
+    rclpy.init()
+    node = rclpy.create_node('calling')
+    client = node.create_client(Trigger, 'switch')
+    executor = make_executor()
+    executor.add_node(node)
+    while not client.service_is_ready():
+        executor.spin_once(timeout_sec=0.05)
+    settled = time.monotonic() + 1.0  # Fast DDS loses responses during discovery
+    while time.monotonic() < settled:
+        executor.spin_once(timeout_sec=0.05)
+
+    async def run(count: int) -> None:
+        began = time.monotonic()
+        for _ in range(count):
+            await client.call_async(Trigger.Request())
+            for entry in entries:
+                journal.append(entry)
+            durable = Future()
+            journal.barrier(lambda done, durable=durable: executor.create_task(
+                durable.set_result, None))
+            await durable
+        print(time.monotonic() - began, flush=True)
+
+    serve(executor, run)  # type: ignore[arg-type]
+
+
 def bare(modules: str) -> None:
     """Run a node that only imports the same messages and subscribes to the same e-stop."""
     from action_lifecycle.ros.node.executor import make_executor
@@ -215,4 +274,5 @@ def bare(modules: str) -> None:
 if __name__ == '__main__':
     name, *values = sys.argv[1:]
     {'changing': changing, 'publishing': publishing, 'listening': listening, 'bare': bare,
+     'switch': switch, 'calling': calling,
      'robot': robot, 'sensors': sensors}[name](*values)

@@ -16,6 +16,9 @@ missed_deadlines_500: of 500 concurrent actions of one flow, the number that mis
     heartbeat of the bridge 2 s); a single action meets them in the same run.
 action_s, motion_s: the maximum duration of an action, and of its motion, among the 500.
     single_action_s, single_motion_s: the same of the single action.
+call_vs_service: duration of an action of the kind call, one after the other in a flow, against a
+    bare rclpy call of the same service and the same rows in a journal, up to the power barrier.
+    call_ms, bare_call_ms: both, in ms.
 rss_ratio: memory of that process divided by that of the bare node, which imports the same
     messages.
 
@@ -36,6 +39,7 @@ import tempfile
 import time
 from typing import Any
 
+from _calls import call_vs_service
 from _process import Process, ros_environment
 from _report import parser, report
 
@@ -265,6 +269,9 @@ def main() -> None:
         found |= ready_s(pair, asker)
         found |= idle(pair, asker)
         found |= concurrent(environment, folder, pair)
+        found |= call_vs_service(
+            environment, folder, Path(pair.commands['ours'][0]).with_name('action_lifecycle'),
+            lambda: pair.start('ours'))
     report(found, arguments.json)
 
 

@@ -18,7 +18,7 @@ from ..lifecycle.ports import has_gaps
 from ..lifecycle.work import register_work
 from ..world.expressions.expression import compile_expression
 
-NO_GAPS = ("{fact: …} and {expr: …} are for physical work; write a template, such as "
+NO_GAPS = ('{fact: …} and {expr: …} are for physical work; write a template, such as '
            "'{{ facts.NAME }}'")
 
 

@@ -79,7 +79,7 @@ class PublishSpec(BridgeWork):
             yield 'until', "'until' needs a 'rate' greater than 0"
         for field, data in (('message', self.message), ('finally', self.last)):
             if has_gaps(data) and field == 'finally':
-                yield field, ("{fact: …} and {expr: …} have no value after a crash, when "
+                yield field, ('{fact: …} and {expr: …} have no value after a crash, when '
                               "'finally' is sent before anything else")
             elif has_gaps(data) and not self.physical:
                 yield field, NO_GAPS

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import json
 from pathlib import Path
+import re
 import signal
 import time
 from typing import Any
@@ -32,6 +33,7 @@ from .system import System
 from .vacuum import Conveyor, FACTS, Vacuum
 from .waiting import until_answered
 
+PAGE = Path(__file__).parents[2] / 'docs' / 'work.md'
 NODE, BRIDGE = 'action_lifecycle_node', 'world_model_bridge'
 FACTS_FILE = f"""\
 estop: {{topic: estop, type: std_msgs/msg/Bool, field: data, mode: heartbeat, max_age: 10.0}}
@@ -144,6 +146,22 @@ def rig(shared: CallsRig) -> CallsRig:
 
 def new_id() -> str:
     return f'f{time.monotonic_ns()}'
+
+
+@pytest.mark.parametrize('name', ['hold', 'advance'])
+def test_the_examples_of_the_page_run(rig: CallsRig, name: str) -> None:
+    text = next(block for block in re.findall(r'```yaml\n(.*?)```', PAGE.read_text('utf-8'), re.S)
+                if f'flow: {name}\n' in block)
+    rig.conveyor.position = 0.0
+    sent = rig.flows.send_goal_async(ExecuteFlow.Goal(
+        flow=text, kind='yaml', flow_id=new_id(), requester='anna'))
+    rig.until(sent.done, 20.0, 'the goal is answered')
+    ended = sent.result().get_result_async()
+    rig.until(ended.done, 40.0, 'the flow ends')
+    result = ended.result().result
+    assert (result.error_code, result.error_msg) == (0, ''), rig.logs()
+    assert rig.vacuum.requests == ([True] if name == 'hold' else [])
+    assert rig.conveyor.speed == 0.0 and bool(rig.conveyor.heard) is (name == 'advance')
 
 
 def test_a_gripper_that_lies_is_refuted_and_a_fallback_recovers(rig: CallsRig) -> None:

@@ -27,6 +27,7 @@ DELIVERY = 2.0  #: maximum time (s) for all subscribers to acknowledge a message
 GRACE = 2.0
 """Time (s) after `within` at which a publication ends without a verdict on its condition."""
 
+UNACKNOWLEDGED = "'finally' was not acknowledged"
 Watch = Callable[[Condition, Callable[[Confirmation], None]], Handle]
 """Watches a condition over facts; calls back once, which may be at once."""
 
@@ -173,8 +174,8 @@ class PublishGoal:
         self._publisher.publish(self._last)
         self._when_delivered(
             lambda: self._end(said, code, message, stopped=True, **fields),
-            lambda: self._end('', code or ErrorCode.SERVER_VANISHED, f"{message}; {self._name}: "
-                              "'finally' was not acknowledged", stopped=False, **fields))
+            lambda: self._end('', code or ErrorCode.SERVER_VANISHED, f'{message}; {self._name}: '
+                              + UNACKNOWLEDGED, stopped=False, **fields))
 
     def _end(self, said: str, code: ErrorCode, message: str, **fields: Any) -> None:
         if self.done.done():
