@@ -87,7 +87,8 @@ def test_a_flow_is_held_in_mid_motion_and_goes_on(system: System, tmp_path: Path
     out = shown['actions']['out']
     assert (out['state'], out['blocked_reason']) == (
         'executing_motion', 'approval_required: stopped: the flow is held by ann')
-    assert 'flow move-1: paused by ann, breakpoints: never' in shell(system, 'list')
+    system.until(lambda: 'flow move-1: paused by ann, breakpoints: never' in shell(system, 'list'),
+                 30.0, 'list shows the pause')
     assert 'it is paused already, by ann' in shell(system, 'pause', 'move-1', '--actor', 'ben')
 
     # The sensors do not show the outcome: `on_resume` repeats the motion.

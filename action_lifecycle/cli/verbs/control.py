@@ -34,7 +34,6 @@ def pause(options: argparse.Namespace) -> int | None:
 
 def _until_stopped(client: Client, flow_id: str, received: list[Any]) -> int | None:
     """Wait until each motion of a held flow has stopped; returns the exit code."""
-    received.clear()
     client.wait += STOPPING
 
     def actions() -> list[Any] | None:

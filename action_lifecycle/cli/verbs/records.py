@@ -28,8 +28,10 @@ SHOWN = {'flow': 'flow_id', 'action': 'action_id', 'state': 'state', 'outcome': 
 """Columns of the table of actions, and their keys in the data."""
 ON_THE_WAY = ('in_progress', 'executing_motion', 'sensor_confirm',
               'status_verification_requested', 'pending', 'completed')
-LATCHED = 1.0
-"""Maximum time (s) to wait for the flows of an action node that is there."""
+LATCHED = 3.0
+"""Maximum time (s) to wait for the flows of an action node, which may be inactive."""
+DISCOVERY = 1.0
+"""Time (s) after which an action node that was not discovered is taken to be absent."""
 KNOWN = 500
 """Maximum number of actions whose names are compared with a mistyped name."""
 
@@ -92,7 +94,8 @@ def _from_nodes(options: argparse.Namespace) -> tuple[list[dict[str, Any]], list
                 limit=1))
             found.append(_with_reason(
                 action_data(action), last.changes[0].cause if last.changes else ''))
-        client.spin(LATCHED, lambda: status or not client.node.count_publishers(f'{NODE}/flow'))
+        if client.spin(DISCOVERY, lambda: client.node.count_publishers(f'{NODE}/flow')):
+            client.spin(LATCHED, lambda: status)
     return found, [f"flow {flow.flow_id}: {', '.join(control_words(flow))}"
                    for flow in (status[-1].flows if status else [])
                    if options.flow in ('', flow.flow_id) and control_words(flow)]

@@ -136,6 +136,7 @@ class RunnerBase:
         """Call `begin`, which begins an attempt or a motion; if paused, when it is resumed."""
         if self.paused():
             self._postponed = self._unless_changed(begin)
+            self.progressed()
         else:
             begin()
 

@@ -263,7 +263,11 @@ def test_hold_stops_what_moves_and_resume_asks_the_sensors_first(
     process, run = held(start, clock, robot)
     action = run.runners['a'].action
     assert 'is being stopped: the flow is held by ann' in process.orchestrator.blocked_for(action)
+    shown: list[str] = []
+    process.orchestrator.flow_changed = \
+        lambda run: shown.append(process.orchestrator.blocked_for(action))
     robot.motions[0].end('canceled')
+    assert shown == ['approval_required: stopped: the flow is held by ann']
     clock.run(100.0)
     assert action.state is ActionState.EXECUTING_MOTION and not run.ended
     assert 'stopped: the flow is held by ann' in process.orchestrator.blocked_for(action)
