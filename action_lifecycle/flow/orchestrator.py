@@ -134,9 +134,9 @@ class Orchestrator(FlowRunner):
                 and runner.action.sensors_said != 'confirmed':
             raise TransitionNotAllowed(event, runner.action.state.value, (),
                                        'the sensors have not confirmed it')
-        if event in BEGINNING and run.control.paused:
+        if event in BEGINNING and run.paused:
             raise TransitionNotAllowed(event, runner.action.state.value, (),
-                                       f'the flow is paused by {run.control.paused_by}')
+                                       f'the flow is paused by {run.paused_by}')
         if event == 'cancel':
             actor, cause = str(data.get('actor', '')), str(data.get('cause', 'canceled'))
             self.recorder.note(flow_id, 'cancel_action', {'action': action_id}, actor, cause)

@@ -85,11 +85,9 @@ def set_breakpoint(options: argparse.Namespace) -> None:
 
 def _give(options: argparse.Namespace, done: str, **more: Any) -> None:
     """Give an order about the flow or action that the arguments name."""
-    flow_id, _, action_id = options.target.partition('/')
-    if action_id and options.action:
-        raise LifecycleError(f"'{options.target} {options.action}': expected FLOW_ID ACTION or "
-                             'FLOW_ID/ACTION')
-    action_id = action_id or options.action
+    flow_id, action_id = options.target, options.action
+    if not action_id:
+        flow_id, _, action_id = options.target.partition('/')
     if options.verb != 'resume' and not action_id:
         raise LifecycleError(f'{options.verb}: expected an action, as FLOW_ID ACTION or '
                              'FLOW_ID/ACTION')

@@ -65,7 +65,7 @@ class Control(Extension):
 
     def is_blocking(self, run: FlowRun) -> bool:
         """Return whether the flow is paused: its actions may be retried before it ends."""
-        return run.control.paused and not run.starts_nothing
+        return run.paused and not run.starts_nothing
 
     def assign_again(self, run: FlowRun, runner: ActionRunner) -> bool:
         """Return whether a person has ordered a retry of an action that has just ended."""
@@ -129,7 +129,10 @@ class Control(Extension):
         return self._done(run, row)
 
     def _pass(self, run: FlowRun, name: str, actor: str, reason: str) -> Ordered:
-        """Resume an action at its breakpoint."""
+        """Resume an action at its breakpoint, or the flow that an action runs."""
+        for part in self._parts(run):
+            if part.parent is run and part.origin['action'] == name:
+                return self.resume(part.flow_id, actor, reason)
         self._refuse_if(run.progress(name) != 'waiting', 'resume', run, name, 'it has begun')
         self._refuse_if(name not in run.control.breakpoints, 'resume', run, name,
                         'it has no breakpoint')
@@ -137,9 +140,7 @@ class Control(Extension):
                         'it has not come to its breakpoint; clear it instead')
         row = self._record(run, RESUMED, {'action': name}, actor, reason)
         self._flows.due(run.flow_id, name)
-        paused = f'the flow is paused by {run.control.paused_by}: the action starts when the ' \
-            'flow is resumed' if run.control.paused else ''
-        return self._done(run, row, paused)
+        return self._done(run, row, self._if_paused(run))
 
     def set_breakpoint(
         self, flow_id: str, action_id: str, actor: str, reason: str = ''
@@ -260,8 +261,8 @@ class Control(Extension):
 
     @staticmethod
     def _if_paused(run: FlowRun) -> str:
-        return f'it starts when the flow is resumed; paused by {run.control.paused_by}' \
-            if run.control.paused else ''
+        return f'it starts when the flow is resumed; paused by {run.paused_by}' \
+            if run.paused else ''
 
     def _waive(self, run: FlowRun, name: str) -> None:
         actor, reason = run.control.skipped[name]

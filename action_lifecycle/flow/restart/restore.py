@@ -93,9 +93,7 @@ class Restored:
     def _control(self, row: Row) -> None:
         control = self.run.control
         if row.event == RESUMED and control.hold and 'action' not in row.data:
-            for runner in self.run.runners.made():  # the limit of a held attempt starts again
-                if runner.action.action_id in self._began:
-                    self._began[runner.action.action_id] = row
+            control.went_on = row
         elif row.event == RETRIED:
             control.retries.update(dict.fromkeys(
                 row.data.get('actions', [row.data['action']]), (row.actor, row.cause)))
@@ -177,7 +175,7 @@ class Restored:
             row = self._last[runner.action.action_id]
             runner.resume(
                 journal.elapsed_since(row),
-                journal.elapsed_since(self._began.get(runner.action.action_id, row)),
+                journal.elapsed_since(self._limited_from(runner.action.action_id)),
                 hold=run.hold)
         for runner in ended:
             if runner.action.action_id not in run.control.retries \
@@ -197,6 +195,12 @@ class Restored:
             flows.dispatcher.cancel(run, ORCHESTRATOR, run.broken)
         elif run.ending is not None:
             flows.dispatcher.end_waiting(run)
+
+    def _limited_from(self, name: str) -> Row:
+        """Return the row from which the time limit of an attempt counts."""
+        began = self._began.get(name, self._last[name])
+        held = [run.control.went_on for run in self.run.lineage if run.control.went_on]
+        return max([began, *held], key=lambda row: row.seq)
 
     def leave(self) -> None:
         """Stop the resumed actions and drop the flow, to set it aside."""

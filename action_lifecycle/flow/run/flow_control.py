@@ -14,6 +14,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...journal.row import Row
+
 PAUSED = 'paused'  #: data: `hold`
 RESUMED = 'resumed'  #: data: `action`, if it is resumed at its breakpoint
 SKIPPED = 'skipped'  #: data: `action`
@@ -38,6 +40,7 @@ class FlowControl:
     again: set[str] = field(default_factory=set)  #: retried after their end, not started since
     retries: dict[str, tuple[str, str]] = field(default_factory=dict)
     #: after a restart: actor and reason of retries of actions that have no row since
+    went_on: Row | None = None  #: after a restart: the resume after the last hold
 
     def apply(
         self, event: str, data: Mapping[str, Any], actor: str, cause: str, seq: int

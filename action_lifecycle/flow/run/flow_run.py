@@ -128,6 +128,11 @@ class FlowRun:
         return any(run.control.paused for run in self.lineage)
 
     @property
+    def paused_by(self) -> str:
+        """Return who has paused the flow, or one that it nests in; '' if nobody."""
+        return next((run.control.paused_by for run in self.lineage if run.control.paused), '')
+
+    @property
     def hold(self) -> bool:
         """Return whether a pause also stops what moves."""
         return any(run.control.hold for run in self.lineage)
@@ -218,14 +223,13 @@ class FlowRun:
         name = action.action_id
         if self.ended:
             return ''
-        pauses = [run.control for run in self.lineage if run.control.paused]
-        by = f'by {pauses[0].paused_by}' if pauses else ''
+        by = f'by {self.paused_by}'
         if action.state is ActionState.ASSIGNED:
             if self.progress(name) != 'waiting' or not self.dependencies.is_ready(name):
                 return ''
             if name in self.control.breakpoints:
                 return f'breakpoint, set by {self.control.breakpoints[name]}'
-            return f'the flow is paused {by}' if pauses else ''
+            return f'the flow is paused {by}' if self.paused else ''
         runner = self.runners.one_made(name)
         held = '' if runner is None else runner.held
         if held == 'stopping':

@@ -508,3 +508,44 @@ def test_a_hold_stops_the_motion_inside(
     process.orchestrator.control.resume('f', 'anna')
     clock.run()
     assert run.state == 'FINISH' and robot.executed('grip') == 1
+
+
+@pytest.mark.parametrize('kill', [False, True])
+def test_a_failed_action_of_an_inner_flow_is_retried_while_the_outer_one_is_paused(
+    start: Start, clock: Clock, robot: Robot, folder: Path, kill: bool
+) -> None:
+    robot.verdicts['grip', 'confirm'] = ['refuted']
+    process = start()
+    run = submit(process, folder)
+    clock.run(0.5)
+    process.orchestrator.control.pause('f', 'ann')
+    clock.run(10.0)
+    if kill:
+        process.kill()
+        process = start()
+        run = process.orchestrator.restore()[0]
+        clock.run(10.0)
+    control = process.orchestrator.control
+    inner = process.orchestrator.runs['f/pick']
+    assert not inner.ended and inner.outcomes['skipped'] == 1
+    assert control.retry('f/pick', 'grip', 'ann').note.endswith('paused by ann')
+    clock.run(10.0)
+    assert robot.executed('grip') == 1
+    control.resume('f', 'ann')
+    clock.run()
+    assert run.state == 'FINISH' and robot.executed('grip') == 2
+
+
+def test_an_inner_flow_is_paused_and_resumed_by_its_action(
+    start: Start, clock: Clock, robot: Robot, folder: Path
+) -> None:
+    process = start()
+    run = submit(process, folder)
+    clock.run(0.5)
+    control = process.orchestrator.control
+    control.pause('f/pick', 'ann')
+    clock.run(10.0)
+    assert robot.executed('lift') == 0 and not run.control.paused
+    control.resume('f', 'ben', action_id='pick')
+    clock.run()
+    assert run.state == 'FINISH' and robot.executed('lift') == 1
