@@ -103,12 +103,13 @@ class Control(Extension):
         if control.paused and (control.hold or not hold):
             return Ordered(control.paused_seq, f'it is paused already, by {control.paused_by}')
         row = self._record(run, PAUSED, {'hold': hold}, actor, reason)
-        for part in self._parts(run):
-            self._flows.dispatcher.withdraw_all(part)
-            part.ready_at.clear()  # the pause is no wait for resources
-            if hold:
-                for name in list(part.at_work):
-                    part.runners[name].hold()
+        with self._flows.dispatcher.guard(run):
+            for part in self._parts(run):
+                self._flows.dispatcher.withdraw_all(part)
+                part.ready_at.clear()  # the pause is no wait for resources
+                if hold:
+                    for name in list(part.at_work):
+                        part.runners[name].hold()
         return self._done(run, row)
 
     def resume(
@@ -121,11 +122,12 @@ class Control(Extension):
         if not run.control.paused:
             return Ordered(0, 'it is not paused')
         row = self._record(run, RESUMED, {}, actor, reason)
-        for part in self._parts(run):
-            if not part.paused:
-                for runner in part.runners.made():
-                    runner.go_on()
-                self._flows.release(part)
+        with self._flows.dispatcher.guard(run):
+            for part in self._parts(run):
+                if not part.paused:
+                    for runner in part.runners.made():
+                        runner.go_on()
+                    self._flows.release(part)
         return self._done(run, row)
 
     def _pass(self, run: FlowRun, name: str, actor: str, reason: str) -> Ordered:
@@ -182,7 +184,8 @@ class Control(Extension):
         self._refuse_if(not runner.waivable, 'skip', run, action_id,
                         'it is at work; cancel it, or pause the flow with hold, first')
         row = self._record(run, SKIPPED, {'action': action_id}, actor, reason)
-        self._waive(run, action_id)
+        with self._flows.dispatcher.guard(run):
+            self._waive(run, action_id)
         return self._done(run, row)
 
     def retry(self, flow_id: str, action_id: str, actor: str, reason: str = '') -> Ordered:
@@ -216,7 +219,8 @@ class Control(Extension):
                         'its deadline has passed')
         names = self._retries.assigned_with(run, action_id)
         row = self._record(run, RETRIED, {'action': action_id, 'actions': names}, actor, reason)
-        self._retries.reopen(run, names, actor, reason)
+        with self._flows.dispatcher.guard(run):
+            self._retries.reopen(run, names, actor, reason)
         return self._done(run, row, self._if_paused(run))
 
     # Helpers
