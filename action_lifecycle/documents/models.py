@@ -135,12 +135,14 @@ def validate(
     path: typing.Sequence[Key] = (),
     below: typing.Sequence[Key] = (),
     error: type[DocumentError] = DocumentError,
+    more: typing.Collection[str] = (),
 ) -> ModelT:
     """
     Validate a document by a pydantic model; raises `error` with all faults and their positions.
 
     `data` and `path`: validate only this part of the document, which is at `path`, or at `below`
-    of the part at `path`; then messages name fields with `below`.
+    of the part at `path`; then messages name fields with `below`. `more`: further fields that the
+    document may have there, for hints about unknown ones.
     """
     subject = document.data if data is None else data
     if not isinstance(subject, dict):
@@ -152,7 +154,7 @@ def validate(
     except pydantic.ValidationError as failed:
         entries = failed.errors()
         raise error(_faults(document, model, tuple(path), tuple(below), subject,
-                            entries[:MAX_FAULTS + 1])) from failed
+                            entries[:MAX_FAULTS + 1], more)) from failed
     return result
 
 
@@ -185,7 +187,7 @@ def seconds(
 
 def _faults(
     document: Document, model: type[Any], base: tuple[Key, ...], below: tuple[Key, ...],
-    data: Any, entries: Any,
+    data: Any, entries: Any, more: typing.Collection[str],
 ) -> list[Fault]:
     """Convert pydantic's errors to faults; those of the members of a union become one."""
     faults: list[Fault] = []
@@ -197,7 +199,7 @@ def _faults(
         field = location[-1] if location else ''  # '': a key is not a valid string
         if kind in ('extra', 'extra_forbidden'):
             place = _place(data, location[:-1])
-            known = _fields_at(model, place, data)
+            known = _fields_at(model, place, data) | (set() if place else set(more))
             message = f"unknown field '{field}'" + nearest(field, known)
             if not _NAME.match(str(field)) and functools.reduce(
                     _entry, (*place, field), data) is None:

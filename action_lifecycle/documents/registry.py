@@ -72,8 +72,13 @@ class Registry(Mapping[str, T]):
         An entry point gives the object itself, or its module registers the object. Raises
         `LifecycleError` for an entry point that can't be loaded.
         """
+        if name not in self._all:
+            values = {entry.value for entry in _entry_points(self._group) if entry.name == name}
+            if len(values) > 1:
+                raise LifecycleError(f"entry point '{name}' of {self._group} is given twice: "
+                                     + ' and '.join(sorted(values)))
         for entry in () if name in self._all else _entry_points(self._group):
-            if entry.name == name:
+            if entry.name == name and name not in self._all:
                 try:
                     thing = entry.load()
                 except Exception as error:

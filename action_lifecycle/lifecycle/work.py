@@ -21,12 +21,15 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, field
+import sys
 from typing import Any, ClassVar, Protocol, TypeVar, Union
 
 import pydantic
 
 from .question import Evidence, Handle
 from .states import ErrorCode
+from .work_names import kind_fault
+from ..documents.errors import LifecycleError
 from ..documents.models import as_written, StrictModel
 from ..documents.registry import Registry
 
@@ -50,6 +53,7 @@ class WorkRequest:
     parameters: Mapping[str, Any]
     told: Callable[[float, str], None] = lambda progress, text: None
     actor: str = ''  #: who has requested the flow
+    canceled: Callable[[], bool] = lambda: False  #: whether the work is to stop; from any thread
 
 
 @dataclass
@@ -108,6 +112,9 @@ class WorkHost(Protocol):
         done: Callable[[Any, Exception | None], None],
     ) -> Handle:
         """Call a blocking function in a thread of its own; `done` gets its result or error."""
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Call back in the thread of the lifecycle; may be called from any thread."""
 
     def worker(self, kind: str) -> Worker:
         """Return the worker of a kind; raises `LifecycleError` if there is none."""
@@ -227,8 +234,16 @@ class WorkKinds(Registry[type[WorkSpec]]):
     """The kinds of work by name; sets the `kind` of each."""
 
     _fields: frozenset[str] = frozenset()
+    _path: Sequence[str] = ()  #: sys.path at which `_fields` was made
 
     def add(self, name: str, thing: type[WorkSpec]) -> type[WorkSpec]:
+        """Register a kind; raises LifecycleError for a name that it can't have."""
+        known = self.get(name)
+        if known is not None and _origin(known) != _origin(thing):
+            raise LifecycleError(f"kind of work '{name}' of {_origin(thing)}: it is already "
+                                 f'registered by {_origin(known)}')
+        if fault := kind_fault(name):
+            raise LifecycleError(f'kind of work {name!r} of {_origin(thing)}: {fault}')
         thing.kind = name
         self._fields = frozenset()
         return super().add(name, thing)
@@ -236,8 +251,13 @@ class WorkKinds(Registry[type[WorkSpec]]):
     @property
     def fields(self) -> frozenset[str]:
         """Return the fields of an action that say what it does: all kinds, and `steps`."""
-        self._fields = self._fields or frozenset((*self.names(), STEPS))
+        if not self._fields or self._path != sys.path:
+            self._fields, self._path = frozenset((*self.names(), STEPS)), list(sys.path)
         return self._fields
+
+
+def _origin(kind: type[WorkSpec]) -> str:
+    return f'{kind.__module__}.{kind.__qualname__}'
 
 
 WORK = WorkKinds(

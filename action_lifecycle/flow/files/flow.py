@@ -242,7 +242,7 @@ class Flow:
         if fields or body is not None:
             rest['steps'] = steps
         try:
-            spec = validate(self.document, ActionSpec, data=rest, path=path)
+            spec = validate(self.document, ActionSpec, data=rest, path=path, more=WORK.fields)
         except DocumentError as error:
             raise DocumentError([*error.faults, *faults]) from error
         if faults:

@@ -35,10 +35,11 @@ def flow_schema() -> dict[str, Any]:
         models.update(models[kind.__name__].pop(definitions, {}))
         models[kind.__name__]['properties']['by'] = {'const': name}
     work = {name: WORK.find(name) for name in WORK.names()}
-    for kind_of_work in work.values():
-        models[kind_of_work.__name__] = json_schema(kind_of_work)
-        models.update(models[kind_of_work.__name__].pop(definitions, {}))
-    reference = {name: {'$ref': f'#/{definitions}/{kind.__name__}'} for name, kind in work.items()}
+    for name, kind_of_work in work.items():
+        key = f'{name}Work'  # classes of other packages may have the same name
+        models[key] = json_schema(kind_of_work)
+        models.update(models[key].pop(definitions, {}))
+    reference = {name: {'$ref': f'#/{definitions}/{name}Work'} for name in work}
     for model in (*models.values(), action):
         model['properties'] = {
             name: _written(name, field) for name, field in model.get('properties', {}).items()}

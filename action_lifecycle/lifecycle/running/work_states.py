@@ -101,7 +101,7 @@ class Working(Stopping):
     def _ended_once(self, request: int, number: int, result: WorkResult) -> None:
         if request == self._request and self._open_request:
             self._ended_request = request
-            self._step_ended(number, result)
+            self._step_ended(number, _checked(result))
 
     def _execute(
         self, index: int, steps: Sequence[WorkSpec], resume: bool,
@@ -313,6 +313,16 @@ def _unanswered(result: WorkResult) -> dict[str, str]:
     if result.outcome != 'not_running' or not result.error_code:
         return {}
     return {'error_code': result.error_code.name, 'error_msg': result.error_msg}
+
+
+def _checked(result: WorkResult) -> WorkResult:
+    """Return a result that is JSON; otherwise a failure."""
+    try:
+        json.dumps([result.result, *result.results])
+    except (TypeError, ValueError, RecursionError) as error:
+        return WorkResult('failed', result.ended, result.controller_said, result.stopped,
+                          ErrorCode.INTERNAL, f'its result is no JSON: {error}')
+    return result
 
 
 def _bounded(result: Any) -> Any:

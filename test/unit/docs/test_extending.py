@@ -35,6 +35,7 @@ from action_lifecycle.graphs.state_types import REGISTRY
 from action_lifecycle.journal import Entry, Journal
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.lifecycle.verifiers import VERIFIERS
+from action_lifecycle.lifecycle.work import WORK
 from action_lifecycle.world import parse_facts
 from action_lifecycle.world.expressions.expression import compile_expression
 from action_lifecycle.world.expressions.functions import FUNCTIONS
@@ -47,7 +48,7 @@ from .pages import blocks, ROOT
 from ..flow.robot import Clock, Process, Robot
 
 PAGE = ROOT / 'docs' / 'extending.md'
-REGISTRIES = (REDUCERS, FUNCTIONS, VERIFIERS, REGISTRY, LEDGERS, PLANNERS)
+REGISTRIES = (REDUCERS, FUNCTIONS, VERIFIERS, REGISTRY, LEDGERS, PLANNERS, WORK)
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +56,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget afterwards what an example registers."""
     for registry in REGISTRIES:
         monkeypatch.setattr(registry, '_things', dict(registry))
+    monkeypatch.setattr(WORK, '_fields', frozenset())
 
 
 def section(heading: str) -> Iterator[tuple[str, str]]:
@@ -85,7 +87,7 @@ def installed(folder: Path) -> None:
     lines, *_ = section('An entry point')
     for heading, module in (('A reducer', 'facts'), ('A function of conditions', 'facts'),
                             ('A verifier kind', 'verifiers'), ('A typed state', 'states'),
-                            ('A planner', 'planners'),
+                            ('A planner', 'planners'), ('A kind of work', 'work'),
                             ('A ledger backend', 'ledgers')):
         with (folder / 'my_robot' / f'{module}.py').open('a') as file:
             file.writelines(text for language, text in section(heading) if language == 'python')
@@ -106,12 +108,15 @@ def test_parts_of_a_package_are_found_by_their_entry_points(
     installed(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     fragments = {heading: [text for language, text in section(heading) if language != 'python'][0]
-                 for heading in ('A reducer', 'A verifier kind', 'A typed state')}
+                 for heading in ('A reducer', 'A verifier kind', 'A typed state',
+                                 'A kind of work')}
     parse_facts(fragments['A reducer'])
     assert compile_expression('wrap(7)', ()).evaluate([]) == pytest.approx(7 - 2 * math.pi)
     verifier = flow(fragments['A verifier kind'])
     assert parse_flow(verifier, 'f.yaml').actions['pick'].verify[0].by == 'weight'
     load_graph(fragments['A typed state'])
+    work = parse_flow('flow: f\n' + fragments['A kind of work'], 'f.yaml')
+    assert [step.kind for step in work.actions['scale'].steps] == ['weigh']
     assert type(open_ledger('recorded://cell')).__name__ == 'RecordedLedger'
     assert find_planner('second_grasp').__self__.__class__.__name__ == 'SecondGrasp'
     with pytest.raises(LifecycleError, match=r"'first_grasp'.*known: odd, second_grasp"):
@@ -203,6 +208,54 @@ def flow(fields: str) -> str:
     """Return a flow of one action with these fields."""
     return ('flow: one\nactions:\n  pick:\n    motion: {server: arm, type: a/action/B}\n'
             '    confirm: z > 0\n' + textwrap.indent(fields, '    '))
+
+
+class Threads(Robot):
+    """Calls functions of work at once."""
+
+    def in_thread(self, name: str, check: Any, verdict: Any) -> None:
+        try:
+            found = check(), None
+        except Exception as error:
+            found = None, error
+        self.clock.call_later(0.1, lambda: verdict(*found))
+
+
+@pytest.mark.parametrize(('mass', 'code', 'said'), [
+    ('0.3', ErrorCode.NONE, '{"mass": 0.3}'),
+    ('0.1', ErrorCode.WORK_FAILED, 'ValueError: 0.1 kg, expected at least 0.25 kg'),
+    ('kg', ErrorCode.WORK_FAILED, 'could not convert string')])
+def test_a_kind_of_work(tmp_path: Path, mass: str, code: ErrorCode, said: str) -> None:
+    _, fragment = run('A kind of work')
+    scale = tmp_path / 'kg'
+    scale.write_text(mass)
+    clock = Clock()
+    process = Process(tmp_path / 'journal', clock, Threads(clock))
+    action = process.submit(
+        'flow: f\n' + fragment.replace('/run/scale/kg', str(scale))).actions[0]
+    clock.run()
+    assert action.error_code is code and said in (action.controller_said + action.error_msg)
+    assert action.result == (None if code else {'mass': 0.3})
+
+
+@pytest.mark.parametrize(('old', 'new', 'message'), [
+    ('weigh', 'wiegh', "unknown field 'wiegh'; did you mean 'weigh'?"),
+    ('least', 'lest', "f.yaml:4:34: unknown field 'lest'; did you mean 'least'?"),
+    ('/run', 'run', "f.yaml:4:13: action 'scale', weigh: expected an absolute path, got 'run/"),
+    ('0.25', 'heavy', "field 'weigh.least': expected a number, got 'heavy'")])
+def test_wrong_work_is_refused_with_its_place(old: str, new: str, message: str) -> None:
+    _, fragment = run('A kind of work')
+    with pytest.raises(DocumentError) as caught:
+        parse_flow('flow: f\n' + fragment.replace(old, new, 1), 'f.yaml')
+    assert message in str(caught.value)
+
+
+def test_the_schema_of_flows_has_the_fields_of_a_kind_of_work() -> None:
+    _, fragment = run('A kind of work')
+    validate(parse_document('flow: f\n' + fragment, 'f').data, flow_schema())
+    with pytest.raises(ValidationError):
+        validate(parse_document('flow: f\n' + fragment.replace('least', 'lest'), 'f').data,
+                 flow_schema())
 
 
 def test_a_typed_state() -> None:

@@ -177,6 +177,7 @@ class Robot:
         return self.confirm(request, result)
 
     now = property(lambda self: self.clock.now)
+    call_soon = property(lambda self: self.clock.call_soon)
 
     def worker(self, kind: str) -> Robot:
         return self

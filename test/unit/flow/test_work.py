@@ -69,6 +69,7 @@ def faults_of(text: str) -> str:
     ('steps: [{task: {name: x}, motion: {}}]',
      "f.yaml:3:15: action 'a': expected a mapping with one kind of work"),
     ('steps: [task]', 'expected a mapping with one kind of work'),
+    ('motoin: {}', "f.yaml:3:7: unknown field 'motoin'; did you mean 'motion'?"),
     ('task: {name: x, input: .nan}', "field 'input': expected a finite number, got nan"),
     ('steps: [{task: {name: x, input: {a: [.inf]}}}]',
      "f.yaml:3:44: field 'input.a.0': expected a finite number, got inf"),

@@ -39,6 +39,10 @@ class NodeHost:
 
         return InThread(name, call, lambda ended: done(*ended), self.node.call_soon)
 
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Call back in the executor's thread; may be called from any thread."""
+        self.node.call_soon(callback)
+
     def worker(self, kind: str) -> Worker:
         """Return the worker of a kind; raises `LifecycleError` if there is none."""
         try:
