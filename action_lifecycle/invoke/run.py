@@ -101,6 +101,7 @@ class Run:
         self._sent: set[str] = set()  #: paths of tasks that an earlier process has sent
         self._open: set[str] = set()  #: paths of the submitted tasks that have not ended
         self._jobs: list[Job] = []  #: whose results the engine keeps
+        self._recorded: dict[str, Job] = {}  #: the same until their outcomes are recorded
         self._over = False
         self._outcome: Outcome | None = None
         self._stopped: Callable[[], None] | None = None
@@ -233,8 +234,13 @@ class Run:
                 self._engine.submit(job)
 
     def _submit_recorded(self, path: str, job: Job, log: RunLog) -> None:
-        """Submit a job that is looked up by its id if an earlier process may have sent it."""
-        job = job._replace(id=f'{self.id}.{path}', sent=partial(log.sent, path))
+        """
+        Submit a job that is looked up by its id if an earlier process may have sent it.
+
+        The engine keeps its result until the outcome is recorded.
+        """
+        job = job._replace(id=f'{self.id}.{path}', sent=partial(log.sent, path), keep=True)
+        self._recorded[path] = job
         resume = getattr(self._engine, 'resume', None)
         if resume is None:  # an engine that knows no ids
             if path in self._sent:
@@ -256,6 +262,7 @@ class Run:
             try:
                 if self._log is not None:
                     self._log.ended(waiting.path, outcome)
+                    self._release_recorded(waiting.path)
             except Exception as error:  # what is not recorded must not be used
                 outcome = Outcome(None, f'its outcome is not recorded: {error}')
             self._use(waiting, outcome)
@@ -263,6 +270,12 @@ class Run:
                 self._submit_all()
             except Exception as error:
                 self._end(Outcome(None, str(error) or type(error).__name__))
+
+    def _release_recorded(self, path: str) -> None:
+        job = self._recorded.pop(path, None)
+        release = getattr(self._engine, 'release', None)
+        if job is not None and release is not None:
+            release([job])
 
     def _use(self, waiting: _Waiting, outcome: Outcome) -> None:
         """Go on with the outcome of a task."""

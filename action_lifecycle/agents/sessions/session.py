@@ -209,8 +209,17 @@ class HostedSession(Session):
     def refuse(self, error: Exception) -> None:
         """Close the session, as the journal refused a row; the host goes on with it later."""
         if not self.closed and self.record.end is None:
-            self.closed = self._driver.detach.is_set = True
-            self.host.refused(self, error)
+            self._refuse(error)
+
+    def refuse_soon(self, error: Exception) -> None:
+        """Do the same from any thread; nothing more is recorded from now on."""
+        if not self.closed:
+            self.closed = True
+            self._loop.call_soon_threadsafe(self._refuse, error)
+
+    def _refuse(self, error: Exception) -> None:
+        self.closed = self._driver.detach.is_set = True
+        self.host.refused(self, error)
 
     # -- hooks of the machine
 

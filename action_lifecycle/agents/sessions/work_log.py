@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...invoke import Outcome, Progress, RunLog, to_json_data
-from ...journal.row import EntryRefused
+from ...journal.row import EntryRefused, JournalError
 
 
 class SessionWorkLog:
@@ -35,7 +35,7 @@ class _TaskLog:
 
     def sent(self, path: str) -> None:
         """Record that a task is about to be given to a worker."""
-        self._session.write('task_sent', {'run': self._run_id, 'task': path})
+        self._write('task_sent', {'run': self._run_id, 'task': path})
 
     def ended(self, path: str, outcome: Outcome) -> None:
         """Record the outcome of a task before it is used."""
@@ -45,8 +45,22 @@ class _TaskLog:
         else:
             data['value'] = to_json_data(outcome.value)
         try:
-            self._session.write('task_ended', data)
+            self._write('task_ended', data)
         except EntryRefused:
-            self._session.write('task_ended', {
+            self._write('task_ended', {
                 'run': self._run_id, 'task': path, 'error': 'its output is too large to record'})
+            raise
+
+    def _write(self, event: str, data: dict[str, Any]) -> None:
+        """
+        Journal an event of the session, then apply it.
+
+        If the journal refuses it, the session is closed, and goes on later from its rows.
+        """
+        try:
+            self._session.write(event, data)
+        except EntryRefused:
+            raise
+        except JournalError as error:
+            self._session.refuse_soon(error)
             raise
