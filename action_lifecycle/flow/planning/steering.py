@@ -92,7 +92,7 @@ class Steering(Extension):
     def ended(self, batch: _Batch, edit: str, error: str) -> None:
         """Journal the end of a question and continue the flow."""
         run = batch.run
-        del self._asking[run.flow_id]
+        self._asking.pop(run.flow_id, None)
         run.planning = ''
         if error:
             self.flows.log.error(
