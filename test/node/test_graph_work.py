@@ -118,6 +118,8 @@ def test_a_graph_with_a_person_and_a_task_runs_to_its_end(rig: GraphRig, tmp_pat
     (inline(PAINT.replace('to: done', 'to: don')), "did you mean 'done'?"),
     (inline(PAINT.replace('type: tool', 'type: tol')), "unknown state type 'tol'"),
     (inline('initial: [\n'), 'graph'),
+    (inline(TALK.replace('tasks_of_tests:wait_for', 'os:system')), "state 'look', 'os:system': "
+     "functions of 'os' are not called by flows"),
     ("a: {graph: {graph: '{{ name }}'}}", 'the name of a graph file can not be a template'),
     ('a: {graph: {graph: talk, input: 2024-01-01, inptu: 3}}', "unknown field 'inptu'"),
 ])

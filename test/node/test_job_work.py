@@ -134,6 +134,9 @@ def test_a_cancel_kills_the_task_before_the_action_ends(rig: WorkRig, tmp_path: 
     ('invoke: {call: "m:f", tries: 3}', "unknown field 'tries'"),
     ('invoke: "m:f", time_limit: -1', "field 'job.time_limit': expected at least 0, got -1"),
     ('input: 3', "missing field 'invoke'"),
+    ('invoke: ["os:system"], input: "true"', "'os:system': functions of 'os' are not called by "
+     'flows, unless the parameter job_modules names it'),
+    ('invoke: {x: "action_lifecycle.cli:main"}', "functions of 'action_lifecycle' are not called"),
 ])
 def test_faults_are_found_before_anything_runs(local: WorkRig, fields: str, fault: str) -> None:
     result = local.result(local.new_id(), f'a:\n  job: {{{fields}}}')

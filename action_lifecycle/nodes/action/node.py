@@ -28,6 +28,7 @@ from .work.goals import GoalWorker
 from .work.graph_worker import GraphWorker
 from .work.host import NodeHost
 from .work.job_worker import JobWorker
+from .work.task_modules import ANY
 from .work.tool_worker import ToolWorker
 from ..shared.background_worker import Apart
 from ..shared.latched_publisher import Latched
@@ -107,7 +108,8 @@ class ActionLifecycleNode(ManagedNode):
     edits them, or `python:NAME`, a registered planner in Python; `planner_timeout` (double, s):
     maximum time for its response, and for a question about a running flow with all its tries;
     `engine` (local, celery), `workers` (int), `broker` (string), `task_time_limit`, `queue_limit`
-    (double, s): for tasks of jobs; `tools_file` (string): tools that actions may call;
+    (double, s): for tasks of jobs; `job_modules` (string list): modules whose functions jobs may
+    call; `tools_file` (string): tools that actions may call;
     `authorization_timeout` (double, s): time for a person to authorise a tool; `agent` (string):
     name of the agent node, which runs graphs of actions; `graph_folders` (string list),
     `states_folder` (string): folders of these graphs and of their state types.
@@ -132,6 +134,8 @@ class ActionLifecycleNode(ManagedNode):
                      limits=(0.1, 3600.0))
         declare_ledger(self)
         declare_engine(self)
+        self.declare('job_modules', [ANY], 'Modules and packages whose functions jobs may call; '
+                     '*: all but those of Python itself and of this package.')
         self.declare('agent', 'agent', 'Name of the agent node, which runs the graphs of actions.',
                      check=name_fault)
         self.declare('graph_folders', [str(config_file('graphs'))],
@@ -168,7 +172,8 @@ class ActionLifecycleNode(ManagedNode):
         self.defer(self.apart.close)
         self.recipes = recipe_folder(self, path)
         self.verifier = NodeVerifier(self, self.desk, self.facts)
-        jobs = JobWorker(self, path)
+        modules = list(self.parameter('job_modules'))
+        jobs = JobWorker(self, path, modules)
         self.defer(jobs.close)
         tools = ToolWorker(self, self.desk, str(self.parameter('tools_file')),
                            float(self.parameter('authorization_timeout')))
@@ -176,7 +181,7 @@ class ActionLifecycleNode(ManagedNode):
         if folder := str(self.parameter('states_folder')):
             REGISTRY.load_folder(folder)
         graphs = GraphWorker(self, self.apart, self.parameter('agent'),
-                             self.parameter('graph_folders'), wait)
+                             self.parameter('graph_folders'), wait, modules)
         self.defer(graphs.close)
         self.goals = GoalWorker(self, self.world)
         self.host = NodeHost(self, {

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import json
 from pathlib import Path
 import re
@@ -14,6 +15,7 @@ from action_lifecycle_msgs.action import RunGraph
 from action_lifecycle_msgs.msg import Session
 
 from .followed import Followed, FollowedWork, shown
+from .task_modules import graph_faults
 from ...shared.background_worker import Apart
 from ...shared.paths import find_file
 from ....agents.sessions.hosted_graph import check_graph
@@ -43,12 +45,15 @@ class GraphWorker(Followed):
     Runs graphs in the node `agent`; to be created in `configure`.
 
     `folders`: those of the graph files. `appear`: time (s) for the agent node to appear.
+    `modules`: see `module_faults`.
     """
 
     def __init__(
-        self, node: ManagedNode, apart: Apart, agent: str, folders: list[str], appear: float
+        self, node: ManagedNode, apart: Apart, agent: str, folders: list[str], appear: float,
+        modules: Sequence[str],
     ) -> None:
         super().__init__(node)
+        self._modules = modules
         self._apart = apart
         self._folders = folders
         self._appear = appear
@@ -60,7 +65,10 @@ class GraphWorker(Followed):
         """Return why the graph can't be loaded, or not be run as a session."""
         def check() -> None:
             text, source = self._read(spec)
-            check_graph(load_graph(text, name=source), _Hosted())
+            graph = load_graph(text, name=source)
+            check_graph(graph, _Hosted())
+            if '\n' in spec.graph and (faults := list(graph_faults(graph, self._modules))):
+                raise LifecycleError('; '.join(faults))
 
         try:
             await self._apart.do(check)

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 import importlib.util
 from pathlib import Path
 
 from .followed import Followed, FollowedWork, shown
+from .task_modules import module_faults
 from ...shared.task_engine import node_engine
+from ....documents.errors import LifecycleError
 from ....invoke import Engine, Outcome, Progress, to_json_data
 from ....invoke.local import LocalEngine
 from ....invoke.run import Run
@@ -33,15 +35,19 @@ class JobWorker(Followed):
     """
     Runs jobs on the engine of the node, whose processes start with the first job.
 
-    `journal`: path of the journal. Raises LifecycleError if the parameters of the node are wrong.
+    `journal`: path of the journal; `modules`: see `module_faults`. Raises LifecycleError if the
+    parameters of the node are wrong.
     """
 
-    def __init__(self, node: ManagedNode, journal: Path) -> None:
+    def __init__(self, node: ManagedNode, journal: Path, modules: Sequence[str]) -> None:
         super().__init__(node)
+        self._modules = modules
         self._engine: Engine = node_engine(node, journal)
 
     def faults(self, spec: JobSpec, parameters: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Yield the modules that a local worker can't import."""
+        """Yield modules that are not allowed, and those that a local worker can't import."""
+        for fault in module_faults(spec.work(), self._modules):
+            yield 'invoke', fault
         if not isinstance(self._engine, LocalEngine):
             return
         for package in sorted({task.call.split(':')[0].split('.')[0]
@@ -58,6 +64,8 @@ class JobWorker(Followed):
 
     def make(self, spec: JobSpec, request: WorkRequest) -> FollowedWork:
         """Start a job, or follow the one with this id at the engine."""
+        if faults := list(module_faults(spec.work(), self._modules)):
+            raise LifecycleError('; '.join(faults))
         return _Job(self.node, self._engine, spec, request)
 
     def close(self) -> None:
