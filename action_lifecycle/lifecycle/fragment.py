@@ -25,8 +25,10 @@ def fragment_of(action: Action) -> dict[str, Any]:
     fields = {**as_written(action.spec), 'parameters': dict(action.spec.parameters)}
     fields.pop('replaces', None)  # the replaced action is not in the recipe
     fields.pop('steps', None)
-    fields.update(as_fields(action.spec.steps, {
-        int(index): {'goal': goal} for index, goal in action.goals.items()}))
+    work = as_fields(action.spec.steps, {
+        int(index): {'goal': goal} for index, goal in action.goals.items()})
+    fields = {**fields, **work, 'parameters': {
+        **fields['parameters'], **work.get('parameters', {})}}
     return {
         'action': action.action_id, 'fields': fields, 'attempts': action.attempt,
         'evidence': ranges(action.evidence), 'required': ranges(action.required),

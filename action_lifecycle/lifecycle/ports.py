@@ -62,6 +62,11 @@ def conditions_of(specs: Iterable[ConditionSpec], name: str) -> list[Condition]:
             for spec in specs]
 
 
+def knows(fact: str) -> str:
+    """Return a condition that is true if a fact is known; its evidence contains the value."""
+    return f'all({fact} == {fact})'
+
+
 @dataclass(frozen=True)
 class MotionStep:
     """

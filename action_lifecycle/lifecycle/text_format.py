@@ -78,6 +78,9 @@ def value_of(fact: Mapping[str, Any]) -> Any:
     """Return the value of a fact of evidence: a number, list, string or object; None: unknown."""
     if fact.get('validity') == 'unknown':
         return None
-    if numbers := fact.get('numbers'):
-        return numbers[0] if len(numbers) == 1 else list(numbers)
-    return fact.get('value')
+    if 'value' in fact:
+        return fact['value']
+    numbers = fact.get('numbers')
+    if numbers is None:
+        return None
+    return numbers[0] if len(numbers) == 1 else list(numbers)

@@ -206,6 +206,10 @@ class NestingSpec(WorkSpec):
 
     stops_slowly = True
 
+    def action_fields(self) -> dict[str, Any]:
+        """Return the fields of an action that has only this work."""
+        return {self.kind: [as_written(self)]}
+
     def faults_in_node(
         self, parameters: Collection[str], host: WorkHost
     ) -> Iterator[tuple[str, str]]:
@@ -280,6 +284,8 @@ def as_fields(steps: Sequence[WorkSpec], changed: Mapping[int, Mapping[str, Any]
 
     Steps of one kind are a list in the field of this kind, others a list in `steps`.
     """
+    if len(steps) == 1 and isinstance(steps[0], NestingSpec):
+        return steps[0].action_fields()
     written = [{**as_written(step), **changed.get(index, {})} for index, step in enumerate(steps)]
     kinds = {step.kind for step in steps}
     if len(kinds) == 1:

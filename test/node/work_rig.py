@@ -37,12 +37,14 @@ class WorkRig(ProcessRig):
     `packages`: folders that are on the path of the nodes. They use UDP, see docs/crash.md.
     """
 
-    def __init__(self, folder: Path, *packages: Path, **parameters: Any) -> None:
+    def __init__(
+        self, folder: Path, *packages: Path, facts: str = FACTS, **parameters: Any
+    ) -> None:
         super().__init__(folder, redis=False)
         self.environment.update(UDP)
         self.environment['PYTHONPATH'] = ':'.join(
             [str(TASKS), *map(str, packages), self.environment.get('PYTHONPATH', '')])
-        self.facts.write_text(FACTS)
+        self.facts.write_text(facts)
         self.journal = folder / 'journal'
         self.parameters = parameters
         self.processes: dict[str, Forked] = {}

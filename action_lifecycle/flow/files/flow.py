@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from .edit_provenance import ActionSource, EditedDocument, Path
-from .loops import FOR_EACH, loop_body, loop_fault, loop_texts, LoopSpec
+from .loops import FOR_EACH, lists_of_facts, loop_body, loop_fault, loop_texts, LoopSpec
 from .shorthand import in_full, merged, render_late, render_work, without_late, work_of
 from .sources import Reference, Sources, to_rows
 from .spec import FlowSpec
@@ -197,6 +197,8 @@ class Flow:
                 filled[key] = render(value, names, where, later)
                 if not seen:
                     late += texts(filled[key], (key,))
+                elif key == FOR_EACH:
+                    filled[key] = lists_of_facts(value, filled[key])
             elif key in WORK.fields:
                 filled[key] = render_work(key, value, names, where, later)
                 if not seen:

@@ -209,8 +209,8 @@ def _used(
         fault[:3]: fault for fault in reversed(error.faults)}.values()
     for fault in found:
         yield fault if fault.file == flow.document.name else fault._replace(
-            message=f"{fault.message} (used in {flow.document.name}:{line}, action "
-                    f"'{action_id}')")
+            message=f'{fault.message} (used in {flow.document.name}:{line}, '
+                    f"action '{action_id}')")
 
 
 def nested_flow(

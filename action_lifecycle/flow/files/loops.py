@@ -16,7 +16,7 @@ from typing import Any
 from .edit_provenance import Path
 from .names import IDENTIFIER, NAME
 from ...documents.errors import Fault
-from ...documents.templates.template import has_template, names_read, texts
+from ...documents.templates.template import has_template, names_read, parts_read, texts
 from ...documents.yaml_document import Document, Key, Position
 from ...lifecycle.work import NestingSpec
 
@@ -35,6 +35,10 @@ class LoopSpec(NestingSpec):
     elements: Any
     in_order: bool = False
     action: dict[str, Any] = {}  #: the fields of each element's action, templates not filled in
+
+    def action_fields(self) -> dict[str, Any]:
+        """Return the fields of the elements' actions; `for_each` is a field of the spec."""
+        return dict(self.action)
 
 
 def loop_body(written: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -69,6 +73,16 @@ def loop_fault(given: Any) -> tuple[Path, str] | None:
             isinstance(elements, str) and has_template(elements)):
         return (name,), f'expected a list, or a template that reads one, got {_kind(elements)}'
     return None
+
+
+def lists_of_facts(written: Any, filled: Any) -> Any:
+    """Return the value of `for_each`; a number that is read from a fact is a list of one."""
+    if not isinstance(written, dict) or not isinstance(filled, dict):
+        return filled
+    return {
+        name: [value] if isinstance(value, (int, float)) and not isinstance(value, bool)
+        and isinstance(written[name], str) and parts_read(written[name], 'facts') else value
+        for name, value in filled.items()}
 
 
 def element_names(elements: Sequence[Any]) -> list[str]:

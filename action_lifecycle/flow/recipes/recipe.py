@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from .recipe_file import FactThen, read_recipe, recipe_path, RecipeAction, RecipeSpec, SourceSpec
-from .recipe_world import knows, world_differences
+from .recipe_world import world_differences
 from ..files.flow import Flow
 from ...documents.durable_file import replacing
 from ...documents.errors import LifecycleError
 from ...documents.models import as_written
 from ...documents.suggestions import nearest
 from ...lifecycle.fragment import widened
-from ...lifecycle.ports import Evidence
+from ...lifecycle.ports import Evidence, knows
 
 SHOWN = 12
 """Maximum number of lines shown of a difference."""

@@ -38,11 +38,6 @@ def _gaps(goal: Any) -> list[str]:
     return [text for value in goal for text in _gaps(value)] if isinstance(goal, list) else []
 
 
-def knows(fact: str) -> str:
-    """Return a condition that is true if a fact is known; its evidence contains the value."""
-    return f'all({fact} == {fact})'
-
-
 def world_then(evidence: Sequence[Evidence]) -> dict[str, Any]:
     """Return facts in the format of recipes, from evidence; unknown facts are left out."""
     return {

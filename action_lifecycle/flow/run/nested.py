@@ -18,7 +18,9 @@ from typing import Any
 from .flow_hooks import Extension
 from .flow_run import FlowRun
 from .flow_runner import FlowRunner
+from ..files.flow import Flow
 from ..files.loader import nested_flow
+from ..files.loops import LoopSpec
 from ...documents.errors import LifecycleError
 from ...journal.row import Entry
 from ...lifecycle.flow_ids import nested_id
@@ -28,8 +30,14 @@ from ...lifecycle.running.work_states import MAX_RESULT
 from ...lifecycle.states import ActionOutcome, ErrorCode
 from ...lifecycle.work import Ended, NESTED, NestingSpec, Worker
 
+LARGE = 100
+"""Number of elements from which the flow of a loop is made in another thread."""
 TAKEN = 'taken'
 """Event of the row that the result of a nested flow has been recorded by its action."""
+
+
+Apart = Callable[
+    [str, Callable[[], Any], Callable[[Any, 'Exception | None'], None]], Handle]
 
 
 class NestedFlows(Extension):
@@ -47,10 +55,13 @@ class NestedFlows(Extension):
         self.flows = flows
         self.submit = submit
         self.cancel = cancel
+        self.apart: Apart | None = None  #: calls a function in a thread; None: there is none
         self._works: dict[str, NestedWork] = {}  #: by id of the nested flow
 
     def host(self, host: WorkHost | None) -> WorkHost:
-        """Return a host that also has this worker."""
+        """Return a host that also has this worker; large flows are made in its threads."""
+        if host is not None and host.node is not None:
+            self.apart = host.in_thread
         return _Host(self, host)
 
     # Worker
@@ -203,12 +214,36 @@ class NestedWork:
         seen = run.runners[self.request.action_id].action.seen
         known, flow = run.flow.nested.get(self.request.action_id, {}).get(
             self.request.index, (None, None))
+        if flow is not None and known == self._spec and not (
+                flow.is_loop and seen.get('results')):
+            self._made(run, flow, None)
+            return
+        make = partial(nested_flow, run.flow, self.request.action_id, self._spec, seen)
+        elements = self._spec.elements if isinstance(self._spec, LoopSpec) else ()
+        if self._flows.apart is not None and len(elements) >= LARGE:
+            self._flows.apart(f'the flow of {run.flow_id}/{self.request.action_id}', make,
+                              partial(self._made_apart, run))
+            return
         try:
-            if flow is None or known != self._spec or flow.is_loop and seen.get('results'):
-                flow = nested_flow(run.flow, self.request.action_id, self._spec, seen)
+            flow = make()
         except LifecycleError as error:
-            self._end_soon(WorkResult('failed', flows.clock.now(), error_msg=str(error),
-                                      error_code=ErrorCode.GOAL_INVALID))
+            self._made(run, None, error)
+        else:
+            self._made(run, flow, None)
+
+    def _made_apart(self, run: FlowRun, flow: Flow | None, error: Exception | None) -> None:
+        if not self._flows.flows.dispatcher.halted:  # else a restart makes it again
+            self._made(run, flow, error)
+
+    def _made(self, run: FlowRun, flow: Flow | None, error: Exception | None) -> None:
+        """Start the flow that was made, or report why there is none."""
+        flows = self._flows.flows
+        if error is not None:
+            expected = isinstance(error, LifecycleError)
+            self._end_soon(WorkResult(
+                'failed', flows.clock.now(),
+                error_msg=str(error) if expected else f'{type(error).__name__}: {error}',
+                error_code=ErrorCode.GOAL_INVALID if expected else ErrorCode.INTERNAL))
             return
         assert flow is not None
         if not flow.actions:

@@ -18,6 +18,7 @@ from ...lifecycle.ports import (
     ConfirmRequest,
     Evidence,
     Handle,
+    knows,
     LifecycleClock,
     World,
 )
@@ -74,7 +75,7 @@ def fetch_seen(
 
     return world.evaluate(ConfirmRequest(
         run.flow_id, action.action_id, action.attempt,
-        [Condition('facts', f'{name} == {name}') for name in facts]), ASK_AGAIN, evaluated)
+        [Condition('facts', knows(name)) for name in facts]), ASK_AGAIN, evaluated)
 
 
 class Judged(NamedTuple):

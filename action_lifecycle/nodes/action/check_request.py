@@ -16,7 +16,7 @@ from ...documents.templates.template import has_template, parts_read
 from ...flow.files.checks import judged_conditions, RESULT_NAMES
 from ...flow.files.edit_provenance import Path
 from ...flow.files.flow import Flow
-from ...lifecycle.ports import Condition, conditions_of, MotionStep
+from ...lifecycle.ports import Condition, conditions_of, knows, MotionStep
 from ...lifecycle.spec import ActionSpec
 from ...ros.conversions.motion import condition_to, step_to
 
@@ -59,7 +59,7 @@ def _conditions(action: ActionSpec) -> Iterator[tuple[Path, Condition]]:
 def _facts_read(flow: Flow, action_id: str) -> Iterator[tuple[Path, Condition]]:
     for where, text in flow.late.get(action_id, ()):
         for name, _ in sorted(parts_read(text, 'facts')):
-            yield where, Condition(str(where[0]), f'{name} == {name}')
+            yield where, Condition(str(where[0]), knows(name))
 
 
 def _without_late(step: MotionStep) -> MotionStep:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
@@ -130,11 +131,22 @@ def test_the_elements_come_from_a_result_at_run_time(
 def test_what_is_no_list_at_run_time_fails_the_action(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
-    run = start().submit(loop("'{{ facts.z }}'"))
+    robot.by_hand.add('motion')
+    run = start().submit(loop("'{{ results.look.result }}'"))
+    clock.run(1.0)
+    robot.motions[0].end(result='nut')
     clock.run()
     action = run.runners['a'].action
     assert action.error_code is ErrorCode.GOAL_INVALID
-    assert 'for_each: expected a list' in action.error_msg and 'got 0.5' in action.error_msg
+    assert 'for_each: expected a list' in action.error_msg and "got 'nut'" in action.error_msg
+
+
+def test_a_fact_of_one_number_is_a_list_of_one(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    run = start().submit(loop("'{{ facts.z }}'"))
+    clock.run()
+    assert run.state == 'FINISH' and servers(robot)[1:] == ['arm/0.5']
 
 
 def test_an_element_that_does_not_fit_at_run_time_fails_the_action_before_any_starts(
@@ -242,3 +254,16 @@ def test_an_edit_may_change_the_flow_of_the_elements(
         motion.end()
     clock.run()
     assert runs['f'].state == 'FINISH' and robot.motions[-1].request.action_id == 'c'
+
+
+def test_a_recipe_keeps_the_loop(
+    start: Start, clock: Clock, robot: Robot, tmp_path: Any
+) -> None:
+    text = loop("'{{ [facts.z, 2] }}'", ', in_order: true, description: "x {{ part }}"')
+    run = start().submit(text, recipe='sort')
+    clock.run()
+    fields = run.runners['a'].action.fragment['fields']
+    assert fields['for_each'] == {'part': [0.5, 2]} and fields['in_order'] is True
+    text = json.dumps({'flow': 'f', 'actions': {'a': {**fields, 'after': []}}})
+    _, nested = parse_flow(text, 'f.yaml').nested['a'][0]
+    assert [action.motion[0].server for action in nested.actions.values()] == ['arm/0.5', 'arm/2']

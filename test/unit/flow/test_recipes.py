@@ -20,7 +20,8 @@ from action_lifecycle.flow.planning.asker import PlanReply
 from action_lifecycle.flow.recipes.recipe import Recipe, source_of, write_recipe
 from action_lifecycle.flow.recipes.recipe_file import recipe_path
 from action_lifecycle.flow.recipes.recipe_making import RecipeMaker
-from action_lifecycle.flow.recipes.recipe_world import facts_of_goals, knows, world_then
+from action_lifecycle.flow.recipes.recipe_world import facts_of_goals, world_then
+from action_lifecycle.lifecycle.ports import knows
 from action_lifecycle.lifecycle.states import ActionOutcome
 import pytest
 

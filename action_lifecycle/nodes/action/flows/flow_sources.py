@@ -20,8 +20,8 @@ from ....flow.files.flow import Flow
 from ....flow.files.loader import parse_flow
 from ....flow.files.sources import Sources
 from ....flow.recipes.recipe import Recipe
-from ....flow.recipes.recipe_world import facts_of_goals, knows, world_then
-from ....lifecycle.ports import Condition, ConfirmRequest, Evidence
+from ....flow.recipes.recipe_world import facts_of_goals, world_then
+from ....lifecycle.ports import Condition, ConfirmRequest, Evidence, knows
 from ....lifecycle.states import ErrorCode
 from ....ros.calls.service_call import NoAnswer
 from ....ros.conversions.motion import evaluation_from
