@@ -20,6 +20,7 @@ from unit.invoke.celery_rig import CeleryRig
 from unit.llm.endpoint import Endpoint
 
 from .agent_rig import AgentRig
+from .forked import Forked, ros_arguments
 
 FETCH = """\
 initial: ask
@@ -304,3 +305,18 @@ def test_the_command_runs_shows_and_answers_sessions(rig: AgentRig, tmp_path: Pa
     graph.write_text('initial: a\nstates:\n  a: {type: nothing}\n')
     refused = rig.shell('session', 'run', str(graph))
     assert refused.returncode == 2 and 'fetch.yaml:3:' in refused.stderr
+
+
+def test_the_agent_runs_composed_with_the_other_nodes(rig: AgentRig) -> None:
+    command = ['composed', '--agent', *ros_arguments({
+        'autostart': True, 'facts_file': rig.facts,
+        'agent:journal_path': rig.journal_path,
+        'action_lifecycle:journal_path': rig.folder / 'robot.journal',
+        'ledger:journal_path': rig.folder / 'robot.journal'})]
+    with open(rig.folder / 'composed.log', 'ab') as log:
+        rig.process = Forked(command, rig.environment, log)
+    result = rig.begin(FETCH, 'fetch')
+    rig.until_session('fetch', waiting, 'the greeting')
+    assert rig.send('fetch', 'leave').accepted
+    end = rig.until(lambda: result.result() if result.done() else None, 20.0, 'the result')
+    assert end.result.reason == Session.ENDED
