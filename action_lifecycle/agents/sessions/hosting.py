@@ -32,7 +32,7 @@ MAX_OPEN = 1000
 """Maximum number of open sessions."""
 KEPT = 10_000
 """Maximum number of ended sessions that are listed."""
-_SESSION_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_-]{0,79}\Z')
+_SESSION_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z')
 _LOG = logging.getLogger('action_lifecycle')
 
 
@@ -65,7 +65,7 @@ class Sessions:
     """
     The sessions of a host. All methods are called in the host's asyncio loop.
 
-    `compact_keep`: number of rows that compaction keeps, beside those of open sessions.
+    `compact_keep`: number of rows that compaction keeps, beside those of open sessions; 0: all.
     """
 
     def __init__(self, host: Host, compact_keep: int = 100_000) -> None:
@@ -74,7 +74,7 @@ class Sessions:
         self.ended: dict[str, SessionStatus] = {}
         self.aside: dict[str, str] = {}
         """Sessions whose rows can't be used, with the reason."""
-        self._compactor = Compactor(host.journal, compact_keep)
+        self._compactor = Compactor(host.journal, compact_keep) if compact_keep else None
         self._on_end: Callable[[HostedSession], None] = host.ended
         self._closed = False
         host.ended = self._ended
@@ -95,8 +95,8 @@ class Sessions:
         """Open a session; raises LifecycleError, JournalError. Nothing is half opened."""
         session_id = order.session_id or f'{order.name}-{uuid.uuid4().hex[:8]}'
         if not _SESSION_ID.match(session_id):
-            raise LifecycleError(f'session_id {session_id!r}: expected up to 80 letters, digits, '
-                                 '_ and -')
+            raise LifecycleError(f'session_id {session_id[:200]!r}: expected up to 100 letters, '
+                                 'digits, _, - and .')
         if session_id in self.open or session_id in self.aside or next(
                 self.host.journal.rows(flow_id=session_id, limit=1), None) is not None:
             raise LifecycleError(f"session_id '{session_id}' is in the journal already")
@@ -167,7 +167,8 @@ class Sessions:
         self._closed = True
         await asyncio.gather(*(session.detach() for session in self.open.values()))
         self.open.clear()
-        await asyncio.to_thread(self._compactor.join)
+        if self._compactor is not None:
+            await asyncio.to_thread(self._compactor.join)
 
     # -- callbacks of sessions
 
@@ -177,8 +178,9 @@ class Sessions:
             del self.open[session_id]
         self._keep(session.status())
         self._on_end(session)
-        seq = self.host.journal.last_seq()
-        self._compactor.update(seq, seq)
+        if self._compactor is not None:
+            seq = self.host.journal.last_seq()
+            self._compactor.update(seq, seq)
 
     def _refused(self, session: HostedSession, error: Exception) -> None:
         _LOG.error('session %s goes on in %g s, from its last row: %s',

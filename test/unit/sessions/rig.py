@@ -77,7 +77,9 @@ class Agent:
 class Rig:
     """One process: sessions on a journal."""
 
-    def __init__(self, path: Path, agent: Agent, last: int = 0, **options: Any) -> None:
+    def __init__(
+        self, path: Path, agent: Agent, last: int = 0, compact_keep: int = 0, **options: Any,
+    ) -> None:
         self.journal = DyingJournal(path)
         self.journal.last = last
         self.questions: list[Any] = []
@@ -85,7 +87,7 @@ class Rig:
         self.seen: list[SessionStatus] = []
         self.died = asyncio.Event()
         self.sessions = Sessions(Host(self.journal, agent, ask=self._ask, changed=lambda session: (
-            self.seen.append(session.status())), **options))
+            self.seen.append(session.status())), **options), compact_keep)
         self.sessions.host.refused = lambda session, error: self.died.set()
 
     async def _ask(self, question: Any) -> str:

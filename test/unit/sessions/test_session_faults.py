@@ -11,7 +11,7 @@ from typing import Any
 from action_lifecycle.agents.sessions import hosting
 from action_lifecycle.engine import State
 from action_lifecycle.graphs.state_types import REGISTRY
-from action_lifecycle.journal import JournalError, verify_journal
+from action_lifecycle.journal import compactor, JournalError, verify_journal
 from action_lifecycle.tools import AuthRequiredError
 import pytest
 
@@ -126,6 +126,34 @@ def test_a_session_goes_on_when_the_journal_takes_rows_again(
         end = await rig.end('one')
         assert end.status == 'ended' and refused == [2]
         assert len(agent.asked) == 1  # its answer was recorded before
+        await rig.close()
+        assert not verify_journal(tmp_path / 'journal')
+    run(main())
+
+
+@pytest.mark.parametrize('keep', [10, 0])
+def test_ended_sessions_are_compacted_and_open_ones_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: int
+) -> None:
+    monkeypatch.setattr(compactor, 'LEAST', 1)
+    agents = TOOL.replace('type: tool, tool: mail, arguments: {}', 'type: agent')
+    waits = 'initial: ask\nstates:\n  ask: {type: user, transition: {next: [bye]}}\n' \
+        '  bye: {type: terminal}\n'
+
+    async def main() -> None:
+        rig = Rig(tmp_path / 'journal', Agent(), compact_keep=keep)
+        rig.begin(waits, session_id='open', context_input='kept')
+        for number in range(10):
+            rig.begin(agents, session_id=f'old.{number}')
+            await rig.end(f'old.{number}')
+        await rig.close()
+        rig = Rig(tmp_path / 'journal', Agent())
+        rig.sessions.restore()
+        assert rig.sessions.view('open').context == ['kept']
+        kept = set(rig.sessions.ended)
+        assert 'old.9' in kept and (len(kept) < 6) is bool(keep)
+        await rig.sessions.send('open', 'bye')
+        await rig.end('open')
         await rig.close()
         assert not verify_journal(tmp_path / 'journal')
     run(main())
