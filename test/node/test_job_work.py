@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from action_lifecycle_msgs.msg import ErrorCode
+from lifecycle_msgs.msg import Transition
 import pytest
 from unit.invoke.celery_rig import CeleryRig
 from unit.invoke.test_engines import is_running
@@ -217,3 +218,18 @@ def test_the_output_from_while_the_node_was_away_arrives(
     (tmp_path / 'tries.go').touch()
     celery.start_node()
     assert celery.end_of('away').data['outcome'] == 'succeeded' and lines(path) == 1
+
+
+def test_a_job_that_ends_while_the_node_is_not_active_is_done_when_it_is(
+    local: WorkRig, tmp_path: Path
+) -> None:
+    name, path = local.new_id(), tmp_path / 'tries'
+    ended = tmp_path / 'ended'
+    local.send(name, job(f'[{task("note_and_wait_for")}, {task("note", input=str(ended))}]', '',
+                         str(path)))
+    local.until(path.exists, 30.0, 'the task runs')
+    local.transition(Transition.TRANSITION_DEACTIVATE)
+    (tmp_path / 'tries.go').touch()
+    local.until(ended.exists, 30.0, 'the job ends')
+    local.transition(Transition.TRANSITION_ACTIVATE)
+    assert local.end_of(name).data['outcome'] == 'succeeded' and lines(path) == 1

@@ -13,6 +13,8 @@ from action_lifecycle.journal import Row
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStatus, ActionStatusArray
 from isolation import UDP
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from rclpy.action import ActionClient
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Float64
@@ -75,6 +77,14 @@ class WorkRig(ProcessRig):
         process = self.processes.pop(name)
         process.kill()
         process.wait(10.0)
+
+    def transition(self, transition: int) -> None:
+        """Change the state of the action node; see lifecycle_msgs/msg/Transition."""
+        client = self.node.create_client(ChangeState, 'action_lifecycle/change_state')
+        self.until(client.service_is_ready, 30.0, 'change_state')
+        done = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
+        self.until(done.done, 30.0, 'the transition')
+        assert done.result().success
 
     def new_id(self) -> str:
         """Return an id for a flow."""
