@@ -16,9 +16,9 @@ missed_deadlines_500: of 500 concurrent actions of one flow, the number that mis
     heartbeat of the bridge 2 s); a single action meets them in the same run.
 action_s, motion_s: the maximum duration of an action, and of its motion, among the 500.
     single_action_s, single_motion_s: the same of the single action.
-call_vs_service: duration of an action of the kind call, one after the other in a flow, against a
-    bare rclpy call of the same service and the same rows in a journal, up to the power barrier.
-    call_ms, bare_call_ms: both, in ms.
+call_vs_service: a call as work of an action, from the row with which it begins to the row with
+    which it has ended, against a bare rclpy call of the same service and one such row.
+    call_ms, bare_call_ms: both, in ms; call_action_ms: from the start of the action to its end.
 rss_ratio: memory of that process divided by that of the bare node, which imports the same
     messages.
 

@@ -30,6 +30,7 @@ from ..graphs.graph_file import graph_schema
 from ..graphs.loader import load_graph
 from ..graphs.state_types import REGISTRY
 from ..lifecycle.spec import ActionSpec
+from ..lifecycle.work import WORK
 from ..world.facts.facts import any_field, FactSet, FieldKind, load_facts
 from ..world.facts.facts_file import FactsFile
 
@@ -98,7 +99,7 @@ def _check_edit(file: str, facts: FactSet | None, of: Flow | None) -> str:
 
 
 def _unknown_fields(edit: FlowEdit) -> Iterator[Fault]:
-    known = field_names(ActionSpec)
+    known = [*field_names(ActionSpec), *WORK.names()]
     for step in edit.steps:
         for name, fields in step.value.items() if step.verb in ('add', 'update', 'build') else ():
             for field in fields:

@@ -94,7 +94,8 @@ class ActionLifecycleNode(ManagedNode):
     | calls | `<agent>/run_graph` | action_lifecycle_msgs/action/RunGraph |
     | calls | the service that `planner` names | action_lifecycle_msgs/srv/Plan |
     | subscribes to | `<ledger>/sync` | action_lifecycle_msgs/msg/LedgerSync |
-    | calls | the services that `verify` names | of any type |
+    | calls | the services that `verify` and `call` name | of any type |
+    | publishes | on the topics that `publish` names | of any type |
     | reads | `<bridge>/facts` | action_lifecycle_msgs/msg/WorldState |
 
     Parameters: `journal_path` (string): file of the journal; `flow_folders` (string list):

@@ -50,8 +50,9 @@ class WorldModelBridge(ManagedNode):
     | ~/safety | topic SafetyState, latched | whether motions may run |
     | /diagnostics | topic DiagnosticArray | safety, facts without a value, motions |
 
-    The node sends goals to the action servers that requests name. It subscribes to the topics of
-    the facts file while they are needed, and to the safety topics from `configure` on.
+    The node sends goals to the action servers that requests name, calls the services and publishes
+    on the topics that they name. It subscribes to the topics of the facts file while they are
+    needed, and to the safety topics from `configure` on.
     """
 
     def __init__(self, **kwargs: Any) -> None:

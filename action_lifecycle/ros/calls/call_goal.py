@@ -73,12 +73,12 @@ class CallGoal:
             self._on_state('sent')
             return request
 
-        if not self._ready():
-            self._on_state('waiting_for_server')
         self._call = ServiceCall(
             self._node, self._client, message,
             RetryPolicy(self._spec.server_timeout, self._spec.timeout), ready=self._ready,
         ).on_done(self._answered)
+        if not self._sent:
+            self._on_state('waiting_for_server')
 
     def follow(self) -> None:
         """End: a service does not know the request of an earlier process."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+import functools
 import math
 import re
 from typing import Any
@@ -17,7 +18,7 @@ from .types import fields_of, service_class
 from ...documents.errors import DocumentError, Fault
 from ...world.evidence import Evidence, FactValue, TruthValue, Validity
 from ...world.expressions.constant_values import ConditionParameters
-from ...world.expressions.expression import compile_expression
+from ...world.expressions.expression import compile_expression, Expression
 from ...world.expressions.field_paths import PathError
 from ...world.expressions.functions import NoValue
 from ...world.expressions.value_types import Kind
@@ -36,45 +37,10 @@ class ResponseCondition:
     """
 
     def __init__(self, type_name: str, text: str, parameters: Mapping[str, Any]) -> None:
-        cls = service_class(type_name).Response
-        field = fields_of(cls).get(DEFAULT)
-        if not text and isinstance(field, BasicType) and field.typename == 'boolean':
-            text = DEFAULT
-        self.text = text
         self._parameters = ConditionParameters.of(parameters)
-        names = compile_expression(
-            text, None, condition=True, source='success', dotted=True).names
-        kinds: dict[str, Kind] = {}
-        faults = list(self._name_faults(cls, names, kinds))
-        if faults:
-            raise DocumentError(faults)
-        self._expression = compile_expression(
-            text, kinds, condition=True, source='success', kinds=kinds, dotted=True)
-        self._readers = {name: compile_path(name, '')[0] for name in self._expression.names
-                         if name not in self._parameters}
-
-    def _name_faults(
-        self, cls: Any, names: tuple[str, ...], kinds: dict[str, Kind]
-    ) -> Iterator[Fault]:
-        """Yield the faults of the names that the condition reads; adds their kinds."""
-        known = fields_of(cls)
-        for name in names:
-            root = re.split(r'[.\[]', name)[0]
-            found = re.search(rf'(?<![\w.]){re.escape(name)}', self.text)
-            column = found.start() + 1 if found else 1
-            if root not in known and name in self._parameters:
-                kinds[name] = self._parameters.kinds[name]
-            elif name in self._parameters.unusable and root not in known:
-                yield Fault('success', 1, column, f"parameter '{name}' has no value that a "
-                            f'condition can read: {self._parameters.unusable[name]}')
-            elif root in self._parameters or root in self._parameters.unusable:
-                yield Fault('success', 1, column,
-                            f"'{root}' is both a field of the response and a parameter")
-            else:
-                try:
-                    kinds[name] = kind_in(cls, name)
-                except PathError as error:
-                    yield Fault('success', 1, column, str(error))
+        self.text, self._expression, self._readers = _compiled(
+            type_name, text, tuple(self._parameters.kinds.items()),
+            tuple(self._parameters.unusable.items()))
 
     def judge(self, response: Any, service: str, stamp: float) -> Evidence:
         """Return the evidence of a response of `service` that came at `stamp` (ROS time, s)."""
@@ -93,6 +59,53 @@ class ResponseCondition:
             TruthValue.TRUE if found else TruthValue.FALSE
         return Evidence('success', self.text or 'any response', verdict, stamp, 0.0, tuple(facts),
                         '; '.join(notes) or self._expression.error)
+
+
+@functools.lru_cache(maxsize=1000)
+def _compiled(
+    type_name: str, text: str, parameters: tuple[tuple[str, Kind], ...],
+    unusable: tuple[tuple[str, str], ...],
+) -> tuple[str, Expression, Mapping[str, Any]]:
+    """Return the text of the condition, its expression, and the readers of its fields."""
+    cls = service_class(type_name).Response
+    field = fields_of(cls).get(DEFAULT)
+    if not text and isinstance(field, BasicType) and field.typename == 'boolean':
+        text = DEFAULT
+    names = compile_expression(text, None, condition=True, source='success', dotted=True).names
+    kinds: dict[str, Kind] = {}
+    faults = list(_name_faults(cls, text, names, dict(parameters), dict(unusable), kinds))
+    if faults:
+        raise DocumentError(faults)
+    expression = compile_expression(
+        text, kinds, condition=True, source='success', kinds=kinds, dotted=True)
+    known = dict(parameters)
+    return text, expression, {name: compile_path(name, '')[0] for name in expression.names
+                              if name not in known}
+
+
+def _name_faults(
+    cls: Any, text: str, names: tuple[str, ...], parameters: Mapping[str, Kind],
+    unusable: Mapping[str, str], kinds: dict[str, Kind],
+) -> Iterator[Fault]:
+    """Yield the faults of the names that a condition reads; adds their kinds to `kinds`."""
+    known = fields_of(cls)
+    for name in names:
+        root = re.split(r'[.\[]', name)[0]
+        found = re.search(rf'(?<![\w.]){re.escape(name)}', text)
+        column = found.start() + 1 if found else 1
+        if root not in known and name in parameters:
+            kinds[name] = parameters[name]
+        elif name in unusable and root not in known:
+            yield Fault('success', 1, column, f"parameter '{name}' has no value that a "
+                        f'condition can read: {unusable[name]}')
+        elif root in parameters or root in unusable:
+            yield Fault('success', 1, column,
+                        f"'{root}' is both a field of the response and a parameter")
+        else:
+            try:
+                kinds[name] = kind_in(cls, name)
+            except PathError as error:
+                yield Fault('success', 1, column, str(error))
 
 
 def _read(reader: Any, response: Any) -> tuple[Any, str]:

@@ -231,9 +231,36 @@ def test_without_its_flow_the_form_of_an_edit_is_checked(
     assert main(['validate', str(file)]) == 2
     assert f"{file}:2:16: action 'b': unknown field 'aftr'; did you mean 'after'?" in \
         capsys.readouterr().err
-    file.write_text('- remove: [c]\n- update: {b: {after: a}}\n')
+    file.write_text('- remove: [c]\n- update: {b: {after: a, motion: []}}\n'
+                    '- add: {d: {call: {service: s, type: std_srvs/srv/Trigger}}}\n')
     assert main(['validate', str(file)]) == 0
     assert 'ok (edit; form only, --flow FILE checks it with its flow)' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(('work', 'said'), [
+    ('call: {service: s, type: std_srvs/srv/SetBool, request: {data: true}}', ''),
+    ('call: {service: s, type: std_srvs/srv/SetBol}', "did you mean 'std_srvs/srv/SetBool'?"),
+    ('call: {service: s, type: std_srvs/srv/SetBool, request: {dat: true}}',
+     "request.dat: unknown field 'dat'"),
+    ('call: {service: s, type: std_srvs/srv/SetBool, success: succes}',
+     "success: 'succes', column 1: field path 'succes': "),
+    ('call: {service: s, type: std_srvs/srv/SetBool, success: "message == part"}', ''),
+    ('call: {service: s, type: std_srvs/srv/SetBool, success: "success == part"}',
+     'they are never equal'),
+    ('call: {service: x/clear_stop, type: action_lifecycle_msgs/srv/ClearStop}',
+     'with which people control'),
+    ('publish: {topic: s, type: std_msgs/msg/Float64, message: {data: 1}, finally: {data: x}}',
+     "finally.data: expected a number, got 'x'"),
+    ('publish: {topic: /rosout, type: rcl_interfaces/msg/Log}', 'a topic of ROS itself'),
+])
+def test_types_of_calls_and_publications_are_checked_without_a_robot(
+    work: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / 'flow.yaml'
+    file.write_text('flow: f\nparameters: {part: {default: nut}}\n'
+                    f'actions:\n  a: {{{work}}}\n')
+    assert main(['validate', str(file)]) == (2 if said else 0)
+    assert said in capsys.readouterr().err
 
 
 def test_a_graph_with_state_types_of_its_own_names_their_folder(

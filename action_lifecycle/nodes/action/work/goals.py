@@ -40,8 +40,13 @@ class _Open:
         self._work = work
         self._ended: Ended | None = ended
         self._last: GoalEnd | None = None
-        goal.done.add_done_callback(node.guarded(
-            lambda done: node.call_soon(partial(self._take, done.result())), what=work.name))
+        self._at_once = False  #: the end may be reported in the call that sets it
+        goal.done.add_done_callback(node.guarded(self._done, what=work.name))
+
+    def begin(self, send: Callable[[], None]) -> None:
+        """Call `send`; if it ends at once, the end is reported later."""
+        send()
+        self._at_once = True
 
     def attach(self, ended: Ended) -> None:
         """Report the end to another caller."""
@@ -51,10 +56,17 @@ class _Open:
             self._node.call_soon(lambda: self._take(end))
 
     def cancel(self) -> None:
-        """Stop it; its end is still reported."""
+        """Stop it; its end is still reported, but not before this returns."""
+        self._at_once = False
         self.goal.cancel()
         if isinstance(self._work, CallSpec):
             self.goal.give_up()  # nothing moves, so nobody has to wait for the response
+
+    def _done(self, done: Any) -> None:
+        if self._at_once:
+            self._take(done.result())
+        else:
+            self._node.call_soon(partial(self._take, done.result()))
 
     def _take(self, end: GoalEnd) -> None:
         self._last = end
@@ -124,15 +136,16 @@ class GoalWorker:
             if not other.goal.done.done():
                 break
             del self._goals[oldest]
-        send()
+        entry.begin(send)
         return entry
 
     def _goal(self, spec: BridgeWork, request: WorkRequest) -> Any:
         """Return the goal of a step; raises `LifecycleError` if its condition is not valid."""
         if isinstance(spec, CallSpec):
             try:
-                return CallGoal(self._node, spec, request.parameters,
-                                on_state=lambda state: request.told(-1.0, state))
+                return CallGoal(
+                    self._node, spec, request.parameters,
+                    on_state=lambda state: None if state == 'sent' else request.told(-1.0, state))
             except DocumentError as error:
                 raise LifecycleError('success: ' + '; '.join(
                     f'column {fault.column}: {fault.message}' for fault in error.faults
