@@ -35,7 +35,12 @@ def from_changes(flow_id: str, changes: Iterable[Any]) -> ExecuteFlow.Result | N
 
 
 def from_actions(flow_id: str, actions: list[Any]) -> ExecuteFlow.Result:
-    """Return the result of a flow from the outcomes of its actions in the journal."""
+    """
+    Return the result of a flow from the outcomes of its actions in the journal.
+
+    Actions of nested flows do not count.
+    """
+    actions = [action for action in actions if '/' not in action.action_id]
     outcomes = Counter(action.state.outcome for action in actions)
     if not actions or outcomes['']:
         raise NotThere(f'{NODE} does not go on with the flow {flow_id}; '

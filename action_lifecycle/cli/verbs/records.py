@@ -20,6 +20,7 @@ from ...journal.flow_rows import event_data, event_text, flow_event, history_of
 from ...journal.projection import Projection
 from ...journal.reader import JournalReader
 from ...journal.row import JournalError
+from ...lifecycle.flow_ids import shown, stored
 from ...lifecycle.states import ActionState, ErrorCode
 from ...lifecycle.text_format import printable
 
@@ -61,8 +62,9 @@ def _from_journal(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         flow_id=options.flow, states=options.state, open_only=options.open)
     for action in found[:options.limit]:
         last = next(reader.rows(after=action.seq - 1, limit=1), None)
+        flow_id, action_id = shown(action.flow_id, action.action_id)
         yield _with_reason({
-            'flow_id': action.flow_id, 'action_id': action.action_id,
+            'flow_id': flow_id, 'action_id': action_id,
             'state': action.state.value,
             'outcome': action.outcome.value if action.outcome else '', 'attempt': action.attempt,
             'error_code': action.error_code.name if action.error_code != ErrorCode.NONE else '',
@@ -110,8 +112,8 @@ def _with_reason(row: dict[str, Any], cause: str) -> dict[str, Any]:
 
 def show_history(options: argparse.Namespace) -> None:
     """Print every change of an action, or of all actions of a flow, in order."""
-    flow_id, _, name = options.name.rpartition('/')
-    flow_id = flow_id or options.flow
+    flow_id, name = stored(
+        '' if options.name.startswith(f'{options.flow}/') else options.flow, options.name)
     if not name and not flow_id:
         raise LifecycleError('history: expected ACTION, FLOW_ID/ACTION, FLOW_ID or --flow FLOW_ID')
     changes = list(_changes(options, flow_id, name))
@@ -194,9 +196,10 @@ def _changes_in(reader: JournalReader, flow_id: str, action_id: str) -> Iterator
             yield event_data(flow_event(row))
             continue
         code = row.data.get('error_code', '')
+        shown_flow, shown_action = shown(row.flow_id, row.action_id)
         yield {
-            'seq': row.seq, 'time': row.ros_time or row.wall_time, 'flow_id': row.flow_id,
-            'action_id': row.action_id, 'attempt': row.attempt, 'event': row.event,
+            'seq': row.seq, 'time': row.ros_time or row.wall_time, 'flow_id': shown_flow,
+            'action_id': shown_action, 'attempt': row.attempt, 'event': row.event,
             'from': row.from_state, 'to': row.to_state, 'outcome': row.data.get('outcome', ''),
             'error_code': '' if code == 'NONE' else code, 'cause': row.cause, 'actor': row.actor}
 

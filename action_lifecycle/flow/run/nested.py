@@ -168,7 +168,7 @@ class NestedFlows(Extension):
             return
         recorder = self.flows.recorder
         recorder.until_recorded(f'the end of flow {run.flow_id}', partial(
-            recorder.journal.append, Entry(
+            recorder.append, Entry(
                 kind='flow', flow_id=run.flow_id, event=TAKEN, from_state=run.state,
                 to_state=run.state, final=True, ros_time=recorder.clock.now())))
         recorder.call_soon(lambda: self._forget(run))

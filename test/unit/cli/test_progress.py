@@ -195,6 +195,14 @@ def test_a_flow_that_ended_unheard_is_summed_up_by_its_actions(
     assert summary['recovered'] == summary['unverified'] == outcomes.count('succeeded')
 
 
+def test_actions_of_nested_flows_do_not_count_in_the_sum() -> None:
+    inner = status('failed', attempt=1, error_msg='slipped')
+    inner.action_id = 'pick/grip'
+    result = summaries.from_actions('f', [status('succeeded', attempt=2), inner])
+    assert result.error_code == msg.ErrorCode.NONE
+    assert json.loads(result.summary_json)['total'] == 1
+
+
 def test_a_flow_that_is_open_and_not_gone_on_with_is_told() -> None:
     for actions in ([], [msg.ActionStatus()]):
         with pytest.raises(summaries.NotThere, match='does not go on with the flow f'):

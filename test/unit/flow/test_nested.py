@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+from action_lifecycle.cli import main
 from action_lifecycle.documents.errors import DocumentError
 from action_lifecycle.flow import load_flow, parse_flow
 from action_lifecycle.flow.files.edit import parse_edit
@@ -549,3 +551,46 @@ def test_an_inner_flow_is_paused_and_resumed_by_its_action(
     control.resume('f', 'ben', action_id='pick')
     clock.run()
     assert run.state == 'FINISH' and robot.executed('lift') == 1
+
+
+def test_a_fallback_may_be_a_flow(
+    start: Start, clock: Clock, robot: Robot, folder: Path
+) -> None:
+    (folder / 'outer.yaml').write_text(
+        f'flow: outer\nactions:\n  pick: {{{MOTION}, fallback: [{{flow: inner}}]}}\n')
+    robot.verdicts['pick', 'confirm'] = ['refuted']
+    process = start()
+    run = submit(process, folder)
+    clock.run(1.5)
+    process.kill()
+    for name in ('inner.yaml', 'outer.yaml'):
+        (folder / name).unlink()
+    process = start()
+    run, *_ = process.orchestrator.restore()
+    clock.run()
+    assert run.state == 'FINISH'
+    assert [m.request.action_id for m in robot.motions if not m.request.resume] == [
+        'pick', 'grip', 'lift']
+
+
+def test_history_and_list_show_and_take_the_paths_of_actions_inside(
+    start: Start, clock: Clock, robot: Robot, folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    process = start()
+    submit(process, folder)
+    clock.run()
+    process.kill()
+
+    def told(*arguments: str) -> list[dict[str, Any]]:
+        assert main([*arguments, '--json', '--journal', str(process.journal.path)]) == 0
+        found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+        return found
+
+    for arguments in (('f/pick/grip',), ('pick/grip', '--flow', 'f'), ('grip',)):
+        changes = told('history', *arguments)
+        assert {(one['flow_id'], one['action_id']) for one in changes} == {('f', 'pick/grip')}
+        assert changes[-1]['to'] == 'terminated'
+    assert {one['action_id'] for one in told('list', '--flow', 'f')} == {
+        'pick', 'pick/grip', 'pick/lift', 'home'}
+    assert 'pick/lift' in {one['action_id'] for one in told('history', 'f')}
