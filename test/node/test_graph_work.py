@@ -171,7 +171,9 @@ def test_a_session_that_a_person_cancels_fails_the_action(rig: GraphRig) -> None
     assert (failed['error_code'], failed['error_msg']) == ('WORK_FAILED', 'canceled by anna')
 
 
-@pytest.mark.parametrize('killed', [[NODE], ['agent'], [NODE, 'agent'], ['agent', NODE]])
+@pytest.mark.parametrize('killed', [
+    [NODE], ['agent'], pytest.param([NODE, 'agent'], marks=pytest.mark.long),
+    pytest.param(['agent', NODE], marks=pytest.mark.long)])
 @pytest.mark.parametrize('working', [False, True])
 def test_killed_in_mid_work_the_session_goes_on(
     rig: GraphRig, killed: list[str], working: bool, tmp_path: Path

@@ -229,11 +229,13 @@ def test_killed_while_it_waits_for_the_authorisation_the_same_question_is_open(
 
 @pytest.mark.parametrize('work, level, called, outcome', [
     (tool('look'), 0.0, 2, 'succeeded'),  # the tool says that it may be repeated
-    (tool('paint', ', idempotent: true', color='red'), 0.0, 2, 'succeeded'),
+    pytest.param(tool('paint', ', idempotent: true', color='red'), 0.0, 2, 'succeeded',
+                 marks=pytest.mark.long),
     (tool('paint', ', confirm: level > 0.5, on_resume: confirm', color='red'), 1.0, 1,
      'succeeded'),
-    (tool('paint', ', confirm: {condition: level > 0.5, within: 0.5}, on_resume: confirm',
-          color='red'), 0.0, 1, 'failed'),
+    pytest.param(tool(
+        'paint', ', confirm: {condition: level > 0.5, within: 0.5}, on_resume: confirm',
+        color='red'), 0.0, 1, 'failed', marks=pytest.mark.long),
 ])
 def test_killed_in_a_call_it_is_repeated_only_if_that_does_no_harm(
     rig: ToolRig, work: str, level: float, called: int, outcome: str
