@@ -72,7 +72,7 @@ def weigh(file: Path | str, more: str = '', least: float = 0.25) -> str:
 def test_its_result_is_read_by_later_actions(rig: WorkRig, tmp_path: Path) -> None:
     (tmp_path / 'kg').write_text('0.5')
     name = rig.new_id()
-    result = rig.result(name, weigh(tmp_path / 'kg') + "\nb: {after: a, job: {invoke: "
+    result = rig.result(name, weigh(tmp_path / 'kg') + '\nb: {after: a, job: {invoke: '
                         "'tasks_of_tests:echo', input: '{{ results.a.result.mass }}'}}")
     assert result.error_code == ErrorCode.NONE, result.error_msg
     assert rig.row(name, 'request_verification').data['result'] == 0.5

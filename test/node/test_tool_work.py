@@ -134,7 +134,7 @@ def test_the_result_of_each_kind_of_tool_is_read_by_later_actions(rig: ToolRig) 
     name = rig.new_id()
     result = rig.result(name, (
         'a: {tool: {name: paint, arguments: {color: red}}}\n'
-        "b: {after: a, tool: {name: light, "
+        'b: {after: a, tool: {name: light, '
         "arguments: {data: '{{ results.a.result.coats == 1 }}'}}}\n"
         "c: {after: b, tool: {name: switch, arguments: {on: '{{ results.b.result.success }}'}}}"))
     assert result.error_code == ErrorCode.NONE, result.error_msg

@@ -71,7 +71,7 @@ class ToolWorker(Followed):
         if action is not None:
             return 'name', (
                 f"tool '{spec.name}' is the ROS action {action.server}, which a flow uses "
-                f"directly: motion: {{server: {action.server}, type: {action.type}, goal: …}}")
+                f'directly: motion: {{server: {action.server}, type: {action.type}, goal: …}}')
         return None
 
     async def _faults(self, spec: ToolSpec) -> list[tuple[str, str]]:
