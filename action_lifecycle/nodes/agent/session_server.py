@@ -178,6 +178,8 @@ class SessionServer:
                 if not goal.graph or goal.session_id in sessions.aside:
                     raise
         order = await asyncio.to_thread(self._order, goal)
+        if goal.session_id in sessions.open:  # a repeated goal has opened it meanwhile
+            return sessions.status(goal.session_id)
         return sessions.begin(order).status()
 
     def _order(self, goal: Any) -> SessionOrder:
