@@ -114,6 +114,10 @@ class Repeats(Extension):
         self, run: FlowRun, runner: ActionRunner, why: str, code: ErrorCode | None = None
     ) -> None:
         """Assign an ended action again, to run or, with a code, to fail."""
+        left = self._flows.dispatcher.time_left(run, runner.action.action_id)
+        if code is None and left is not None and left <= 0:  # passed during the evaluation
+            code, why = ErrorCode.DEADLINE_EXCEEDED, f'its deadline has passed; {why}'
+
         def assign() -> None:
             failure = {} if code is None else {'give_up': [code.name, why]}
             runner.fire('reassign', actor=ACTOR, cause=why, runs=runner.action.runs + 1,

@@ -148,6 +148,18 @@ def test_a_deadline_ends_it_between_two_runs(start: Start, clock: Clock, robot: 
     assert action.error_code is ErrorCode.DEADLINE_EXCEEDED and robot.executed('wipe') == 3
 
 
+def test_a_deadline_that_passes_during_the_evaluation_ends_it(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.by_hand.add('until')
+    run = start().submit(flow(UNTIL, ', deadline: 5.0'))
+    clock.run(10.0)
+    robot.questions[-1].answer('refuted')
+    clock.run(10.0)
+    action = run.runners['wipe'].action
+    assert action.error_code is ErrorCode.DEADLINE_EXCEEDED and robot.executed('wipe') == 1
+
+
 def test_a_person_may_retry_what_was_exhausted(start: Start, clock: Clock, robot: Robot) -> None:
     robot.verdicts['wipe', 'until'] = ['refuted'] * 4 + ['refuted', 'confirmed']
     process = start()
