@@ -205,7 +205,7 @@ class Flows(Case):
         if self.motion_faults is not None:
             list(self.motion_faults(made, {'gripper': {'command.position': (0.0, 0.1)}}))
             for name, spec in made.actions.items():
-                self.check_request(made, name, spec)
+                self.check_request(made, name, spec, lambda topic: f'/{topic}')
         return True
 
 
