@@ -247,7 +247,7 @@ transitions:
         rig.until_session('work', lambda session: session.status == Session.ENDED, 'the end', 90.0)
         assert rig.context_of('work')[-1] == numbers
         shown = rig.progress['work']
-        assert shown == sorted(shown) and len(set(shown)) > 2
+        assert shown == sorted(shown) and len(set(shown)) > 1  # as often as they were published
         if workers:  # nothing is done twice
             assert sorted(ledger.read_text().split()) == sorted(numbers)
         assert len([row for row in rig.rows('moved') if row.data['by'] == 'work']) == 1

@@ -14,6 +14,7 @@ import os
 from pathlib import Path
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -22,6 +23,13 @@ import pytest
 import redis
 
 SERVER = os.environ.get('REDIS_SERVER', 'redis-server')
+
+
+def free_port():
+    """Return a TCP port that is free now."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        return probe.getsockname()[1]
 
 
 class RedisServer:
@@ -45,10 +53,12 @@ class RedisServer:
             self.until_ready()
 
     def start(self):
+        cluster = ['--cluster-enabled', 'yes', '--cluster-port', str(free_port())] \
+            if self.cluster else []  # else all clusters of the machine would use one port
         self.process = subprocess.Popen(
             [SERVER, '--port', '0', '--unixsocket', f'{self.folder}/s', '--dir',
              str(self.folder), '--save', '', '--appendonly', 'yes', '--appendfsync', 'no',
-             '--daemonize', 'no', '--cluster-enabled', 'yes' if self.cluster else 'no'],
+             '--daemonize', 'no', *cluster],
             stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         self.until_ready()
 

@@ -57,7 +57,7 @@ class GraphWorker(Followed):
         self._apart = apart
         self._folders = folders
         self._appear = appear
-        self._client = kept_goal_client(node, RunGraph, f'{agent}/run_graph')
+        self._server = f'{agent}/run_graph'
 
     async def faults(  # type: ignore[override]
         self, spec: GraphSpec, parameters: Any
@@ -70,11 +70,16 @@ class GraphWorker(Followed):
             if '\n' in spec.graph and (faults := list(graph_faults(graph, self._modules))):
                 raise LifecycleError('; '.join(faults))
 
+        self._client()  # so that discovery has time until the action starts
         try:
             await self._apart.do(check)
         except LifecycleError as error:
             return [('graph', str(error))]
         return []
+
+    def _client(self) -> GoalClient:
+        """Return the client of the agent node, made at the first call."""
+        return kept_goal_client(self.node, RunGraph, self._server)
 
     def _read(self, spec: GraphSpec) -> tuple[str, str]:
         """Return the text of the graph, and its name for messages."""
@@ -90,7 +95,7 @@ class GraphWorker(Followed):
             graph=text if '\n' in text else text + '\n', source=source, session_id=request.id,
             input_json='' if spec.input is None else json.dumps(spec.input),
             requester=re.sub(r'\s+', ' ', f'{request.flow_id}/{request.action_id}'))
-        return _FollowedSession(self.node, self._client, goal, self._appear, spec.time_limit)
+        return _FollowedSession(self.node, self._client(), goal, self._appear, spec.time_limit)
 
 
 class _Hosted:
