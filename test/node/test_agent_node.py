@@ -189,7 +189,8 @@ def test_a_tool_is_called_again_only_if_that_is_harmless(rig: AgentRig, tool: st
     rig.start(tools_file=str(folder / 'tools.yaml'))
     rig.begin(PAINT.replace('TOOL', tool).replace(
         'ARGUMENTS', '{color: red}' if tool == 'paint' else '{}'), 'paint')
-    rig.until((folder / 'calls').exists, 30.0, 'the call')
+    calls = folder / 'calls'
+    rig.until(lambda: calls.exists() and calls.read_text(), 30.0, 'the call')
     rig.kill_and_start()
     (folder / 'go').touch()
     if tool == 'paint':
