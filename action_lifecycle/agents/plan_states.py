@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Optional
 
-from pydantic import Field, StrictInt, StrictStr
+from pydantic import Field, StrictStr
 
 from .builtin_states import ReadyState
 from .chooser import awaited, ChoiceError, one_of
@@ -62,7 +62,7 @@ def asked(context: Any, prompt: str) -> list[Any]:
 class PlannerFields(StrictModel):
     """The fields of a planner; without next states here, the chooser decides."""
 
-    max_steps: StrictInt = Field(MAX_STEPS, ge=1, le=100, description='maximum number of steps')
+    max_steps: int = Field(MAX_STEPS, ge=1, le=100, description='maximum number of steps')
     planned: Optional[StrictStr] = Field(None, description='the next state')
     permission: Optional[StrictStr] = Field(
         None, description='the next state if the user has to be asked first')
