@@ -185,6 +185,12 @@ def seconds(
                           gt=0 if more else None, ge=None if more else 0)
 
 
+def listed(least: int, most: int) -> Any:
+    """Return a required field for a list of `least` to `most` elements."""
+    names = ('min_items', 'max_items') if _PYDANTIC_1 else ('min_length', 'max_length')
+    return pydantic.Field(..., **dict(zip(names, (least, most))))
+
+
 def _faults(
     document: Document, model: type[Any], base: tuple[Key, ...], below: tuple[Key, ...],
     data: Any, entries: Any, more: typing.Collection[str],

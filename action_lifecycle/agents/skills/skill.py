@@ -32,7 +32,7 @@ from ..tools.registry import Tool, ToolRegistry
 from ...documents.durable_file import replacing
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import object_schema, schema_faults
-from ...documents.models import StrictModel, validate
+from ...documents.models import listed, StrictModel, validate
 from ...documents.suggestions import nearest
 from ...documents.templates.template import render
 from ...documents.yaml_document import parse_document, read_document
@@ -67,7 +67,7 @@ class Skill(StrictModel):
     skill: str = Field(description='Name of the skill; letters a-z, digits and _.')
     description: str = Field(min_length=1, max_length=1000)
     parameters: dict[str, Parameter] = {}
-    steps: list[Call] = Field(min_length=1, max_length=MAX_CALLS)
+    steps: list[Call] = listed(1, MAX_CALLS)
 
     def text(self) -> str:
         """Return the content of the file."""
