@@ -188,7 +188,8 @@ def seconds(
 def listed(least: int, most: int) -> Any:
     """Return a required field for a list of `least` to `most` elements."""
     names = ('min_items', 'max_items') if _PYDANTIC_1 else ('min_length', 'max_length')
-    return pydantic.Field(..., **dict(zip(names, (least, most))))
+    bounds: dict[str, Any] = dict(zip(names, (least, most)))
+    return pydantic.Field(..., **bounds)
 
 
 def _faults(

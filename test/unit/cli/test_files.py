@@ -256,6 +256,7 @@ def test_without_its_flow_the_form_of_an_edit_is_checked(
 def test_types_of_calls_and_publications_are_checked_without_a_robot(
     work: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip('std_srvs')
     file = tmp_path / 'flow.yaml'
     file.write_text('flow: f\nparameters: {part: {default: nut}}\n'
                     f'actions:\n  a: {{{work}}}\n')

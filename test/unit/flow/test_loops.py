@@ -37,7 +37,7 @@ def faults_of(text: str) -> list[str]:
     ('7', "f.yaml:4:31: action 'a', for_each: expected a list, or a template that reads one, "
      'got 7'),
     ('{x: 1}', 'got a mapping'),
-    ('[a, 3]', "f.yaml:4:55: field 'motion.server'"),
+    ('[a, [3]]', "f.yaml:4:57: field 'motion.server'"),
     ('[a], of: [b]', 'expected one name with a list'),
     ("'{{ results.no.result }}'", "reads the result of 'no', which does not come before"),
     ("'{{ facts }}'", 'must say which fact'),
@@ -156,10 +156,10 @@ def test_an_element_that_does_not_fit_at_run_time_fails_the_action_before_any_st
     run = start().submit(loop("'{{ results.look.result }}'", fields=(
         'motion: {server: "{{ part }}", type: a/action/B}, confirm: z > 0')))
     clock.run(1.0)
-    robot.motions[0].end(result=['x', 3])
+    robot.motions[0].end(result=['x', [3]])
     clock.run()
     assert run.runners['a'].action.error_code is ErrorCode.GOAL_INVALID
-    assert 'expected a text, got 3' in run.runners['a'].action.error_msg
+    assert 'expected a text, got a list' in run.runners['a'].action.error_msg
     assert len(robot.motions) == 1
 
 

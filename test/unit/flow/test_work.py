@@ -60,7 +60,7 @@ def faults_of(text: str) -> str:
 
 @pytest.mark.parametrize('fields, fault', [
     ('task: {name: x, nmae: y}', "f.yaml:3:23: unknown field 'nmae'; did you mean 'name'?"),
-    ('task: [{name: 1}]', "f.yaml:3:15: field 'task.0.name': expected a text, got 1"),
+    ('task: [{name: [1]}]', "f.yaml:3:15: field 'task.0.name': expected a text, got a list"),
     ('task: 7', "f.yaml:3:7: field 'task': expected a mapping, got 7"),
     ('task: {name: bad}', "f.yaml:3:14: action 'a', task: 'bad' is no name of a task"),
     (ARM + ', task: {name: x}', "action 'a' has 'motion' and 'task': expected one of them, or "
