@@ -162,6 +162,9 @@ class Restored:
         at_work, ended = [], []
         for runner in run.runners.made():
             if runner.action.state is ActionState.TERMINATED:
+                last = self._last.get(runner.action.action_id)
+                if last is None or not last.final:
+                    continue  # canceled by its parent since the rows were read; its end follows
                 if run.starts_nothing or runner.action.action_id not in run.control.retries \
                         and runner.action.spec.repeat is None:
                     run.completions.append(runner)

@@ -121,6 +121,8 @@ class Stopping(RunnerBase):
             self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
             return
         if self._canceled_by is not None:
+            if code is ErrorCode.CANCELED:  # a person's cancel goes before a time limit
+                self._canceled_by = code, reason, actor
             return
         self._canceled_by = code, reason, actor
         if not self._sent:
@@ -150,12 +152,17 @@ class Stopping(RunnerBase):
         Then physical work counts as not stopped.
         """
         motion.cancel()
-        step = self._step
+        step, request = self._step, self._request
         if not step.stops_slowly:
             who = 'the bridge' if step.at_bridge and step.is_physical() else f'the {step.kind}'
-            self._later(self.action.spec.stop_timeout + TO_REQUEST, lambda: self._step_ended(
-                0, WorkResult('failed', self.clock.now(), stopped=not step.is_physical(),
+            self._later(self.action.spec.stop_timeout + TO_REQUEST, lambda: self._no_answer(
+                request, WorkResult('failed', self.clock.now(), stopped=not step.is_physical(),
                               error_msg=f'{who} gives no answer')))
+
+    def _no_answer(self, request: int, result: WorkResult) -> None:
+        if request == self._request and request != self._ended_request:
+            self._ended_request = request
+            self._step_ended(0, result)
 
 
 def _unstopped(reason: str, message: str, locked: Sequence[str]) -> str:

@@ -58,6 +58,9 @@ class Working(Stopping):
                 self._internal(error)
                 return
             self._recorded = True
+            if self._held and not self.paused():  # resumed while it was being stopped
+                self._held = False
+                self._watch_deadline(0.0)
             if self._held:
                 pass  # until `go_on`
             elif action.spec.physical:
