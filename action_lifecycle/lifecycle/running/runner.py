@@ -219,19 +219,3 @@ class ActionRunner(Working, Verifying, FallingBack):
     def _enter_terminated(self) -> None:
         self._cancel_deadline()
         self.action.recorder.barrier(self._unless_changed(lambda: self.ended(self)))
-
-    def _watch_deadline(self, elapsed: float) -> None:
-        self._cancel_deadline()
-        timeout = self.action.spec.timeout
-        if timeout > 0 and self.action.state in (
-                ActionState.IN_PROGRESS, ActionState.EXECUTING_MOTION, ActionState.SENSOR_CONFIRM,
-                ActionState.STATUS_VERIFICATION_REQUESTED, ActionState.PENDING):
-            attempt = self.action.attempt
-            self._deadline = self.clock.call_later(
-                max(0.0, timeout - elapsed), lambda: self._timed_out(attempt))
-
-    def _timed_out(self, attempt: int) -> None:
-        if self.action.attempt == attempt and 'fail' in self.action.machine.possible_events() \
-                and self.action.state is not ActionState.FALLBACK_REQUESTED:
-            self._stop(ErrorCode.DEADLINE_EXCEEDED,
-                       f'took longer than its limit of {self.action.spec.timeout:g} s', 'clock')

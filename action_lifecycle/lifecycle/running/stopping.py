@@ -157,12 +157,28 @@ class Stopping(RunnerBase):
             who = 'the bridge' if step.at_bridge and step.is_physical() else f'the {step.kind}'
             self._later(self.action.spec.stop_timeout + TO_REQUEST, lambda: self._no_answer(
                 request, WorkResult('failed', self.clock.now(), stopped=not step.is_physical(),
-                              error_msg=f'{who} gives no answer')))
+                                    error_msg=f'{who} gives no answer')))
 
     def _no_answer(self, request: int, result: WorkResult) -> None:
         if request == self._request and request != self._ended_request:
             self._ended_request = request
             self._step_ended(0, result)
+
+    def _watch_deadline(self, elapsed: float) -> None:
+        self._cancel_deadline()
+        timeout = self.action.spec.timeout
+        if timeout > 0 and self.action.state in (
+                ActionState.IN_PROGRESS, ActionState.EXECUTING_MOTION, ActionState.SENSOR_CONFIRM,
+                ActionState.STATUS_VERIFICATION_REQUESTED, ActionState.PENDING):
+            attempt = self.action.attempt
+            self._deadline = self.clock.call_later(
+                max(0.0, timeout - elapsed), lambda: self._timed_out(attempt))
+
+    def _timed_out(self, attempt: int) -> None:
+        if self.action.attempt == attempt and 'fail' in self.action.machine.possible_events() \
+                and self.action.state is not ActionState.FALLBACK_REQUESTED:
+            self._stop(ErrorCode.DEADLINE_EXCEEDED,
+                       f'took longer than its limit of {self.action.spec.timeout:g} s', 'clock')
 
 
 def _unstopped(reason: str, message: str, locked: Sequence[str]) -> str:
