@@ -49,6 +49,7 @@ class ActionRunner(Working, Verifying, FallingBack):
                 state is ActionState.RECIPE_REQUESTED and self.action.passed_completed):
             self._end(ActionOutcome.SUCCEEDED, actor, reason)
         elif state in (ActionState.ASSIGNED, ActionState.ERROR, ActionState.RECIPE_REQUESTED):
+            self._left()  # else a retry could come before a row that has to be repeated
             self._end(ActionOutcome.CANCELED, actor, reason)
         elif state is not ActionState.TERMINATED:
             self._stop(ErrorCode.CANCELED, reason, actor)
@@ -125,6 +126,7 @@ class ActionRunner(Working, Verifying, FallingBack):
             return
         self._last = True
         if state is ActionState.ERROR:
+            self._left()
             self._end(ActionOutcome.FAILED, actor, reason)
         else:
             self._stop(code, reason, actor)

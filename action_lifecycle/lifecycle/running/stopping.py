@@ -118,6 +118,7 @@ class Stopping(RunnerBase):
         """Fail the action; its work is stopped first, and the stop of a motion is confirmed."""
         if not self._works():
             self._held = False
+            self._left()  # else an answer could come before a row that has to be repeated
             self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
             return
         if self._canceled_by is not None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from action_lifecycle.journal import Entry
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 import pytest
 
@@ -71,6 +72,35 @@ def test_a_hold_that_is_resumed_before_its_step_succeeds_does_not_hang(
     robot.motions[0].end()
     clock.run(20.0)
     assert len(robot.motions) == 2 and action.error_code is ErrorCode.NONE
+
+
+@pytest.mark.parametrize('state, more, refused', [
+    (ActionState.ERROR, ', retry: {times: 1, delay: 2.0, jitter: 0}', 'terminate'),
+    (ActionState.FALLBACK_REQUESTED, ', fallback: ask', 'fail'),
+    (ActionState.SENSOR_CONFIRM, '', 'fail'),
+    (ActionState.IN_PROGRESS, ', require: z > 1', 'fail')])
+def test_a_cancel_whose_row_is_repeated_is_not_overtaken(
+    start: Start, clock: Clock, robot: Robot, state: ActionState, more: str, refused: str
+) -> None:
+    if state is not ActionState.SENSOR_CONFIRM:
+        robot.verdicts['pick', 'confirm'] = ['refuted']
+    process = start()
+    run = process.submit(one(more))
+    while run.actions[0].state is not state:
+        clock.run(0.01)
+    begun = len(robot.motions)
+    full = [True]
+
+    def once(entry: Entry) -> bool:
+        return entry.event == refused and full and full.pop()
+
+    with process.full_disk(once):
+        process.orchestrator.cancel('f', 'anna', 'enough')
+        for question in list(process.desk.open.values()):
+            process.desk.respond(question.id, 'retry', 'ben')
+        clock.run(100.0)
+    assert run.state == 'FAIL' and len(robot.motions) == begun
+    assert run.actions[0].outcome is ActionOutcome.CANCELED
 
 
 def test_a_cancel_while_the_time_limit_stops_a_motion_prevents_the_retry(
