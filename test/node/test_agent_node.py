@@ -13,9 +13,10 @@ from typing import Any
 
 from action_lifecycle.journal import verify_journal
 from action_lifecycle_msgs.msg import ErrorCode, Session
-from action_lifecycle_msgs.srv import ListSessions, Respond
+from action_lifecycle_msgs.srv import ChooseTransition, ListSessions, Respond
 from action_msgs.msg import GoalStatus
 import pytest
+from rclpy.task import Future
 from unit.invoke.celery_rig import CeleryRig
 from unit.llm.endpoint import Endpoint
 
@@ -177,6 +178,38 @@ def test_a_session_that_waits_for_the_user_or_a_model_goes_on_after_a_kill(
         'Hi', {'role': 'assistant', 'content': 'Hello 1.'}, 'How are you?',
         {'role': 'assistant', 'content': 'Hello 3.'}]
     assert not verify_journal(rig.journal_path)
+
+
+def test_a_service_chooses_and_is_asked_again_after_a_kill(rig: AgentRig) -> None:
+    asked: list[Any] = []
+    may_answer = Future()
+
+    async def choose(
+        request: ChooseTransition.Request, response: ChooseTransition.Response
+    ) -> ChooseTransition.Response:
+        asked.append(request)
+        await may_answer
+        response.transition = 'right'
+        return response
+
+    rig.node.create_service(ChooseTransition, 'chooser', choose)
+    rig.start(choose_transition='chooser')
+    result = rig.begin("""\
+initial: fork
+states:
+  fork: {type: decision, transition: {next: [left, right]}}
+  left: {type: terminal, description: to the left}
+  right: {type: terminal, description: to the right}
+""", 'fork')
+    rig.until(lambda: asked, 30.0, 'the question')
+    rig.kill_and_start()
+    may_answer.set_result(None)
+    rig.until(lambda: len(asked) > 1, 30.0, 'the question again')
+    session = rig.until_session(
+        'fork', lambda session: session.status == Session.ENDED, 'the end')
+    assert session.state == 'right' and not result.done()
+    assert list(asked[1].transitions) == ['left', 'right']
+    assert list(asked[1].descriptions) == ['to the left', 'to the right']
 
 
 @pytest.mark.parametrize('tool', ['look', 'paint'])
