@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from .nested_flows import INNER, OUTER
 from .robot import Clock, Process, Robot, Start
 from .scheduled import Life, Scheduled
 
@@ -35,6 +36,14 @@ def start(tmp_path: Path, clock: Clock, robot: Robot) -> Iterator[Callable[[], P
     yield one_more
     for process in processes:
         process.journal.close()
+
+
+@pytest.fixture
+def flow_folder(tmp_path: Path) -> Path:
+    """Return a folder with a flow, and with another that runs it."""
+    (tmp_path / 'inner.yaml').write_text(INNER)
+    (tmp_path / 'outer.yaml').write_text(OUTER)
+    return tmp_path
 
 
 @pytest.fixture
