@@ -12,9 +12,7 @@ from typing import Any
 from action_lifecycle.flow import parse_edit
 from action_lifecycle.flow.recipes.recipe_making import RecipeMaker
 from action_lifecycle.journal import Row
-from action_lifecycle.journal.flow_rows import (
-    is_flow_change,
-)
+from action_lifecycle.journal.flow_rows import is_flow_change
 
 from .robot import MOTION, Process
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from action_lifecycle.lifecycle.work import register_work, WORK
 import pytest
 
 from .nested_flows import INNER, OUTER
 from .robot import Clock, Process, Robot, Start
 from .scheduled import Life, Scheduled
+from .task_work import TaskSpec
 
 
 @pytest.fixture
@@ -44,6 +46,19 @@ def flow_folder(tmp_path: Path) -> Path:
     (tmp_path / 'inner.yaml').write_text(INNER)
     (tmp_path / 'outer.yaml').write_text(OUTER)
     return tmp_path
+
+
+@pytest.fixture
+def own_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget after the test the kinds of work that it registers."""
+    monkeypatch.setattr(WORK, '_things', dict(WORK))
+    monkeypatch.setattr(WORK, '_fields', frozenset())
+
+
+@pytest.fixture
+def task_kind(own_kinds: None) -> None:
+    """Register the kind of work `task`."""
+    register_work('task')(TaskSpec)
 
 
 @pytest.fixture

@@ -11,9 +11,7 @@ from typing import Any
 
 from action_lifecycle.flow.files.edit import EditRefused
 from action_lifecycle.journal import Row
-from action_lifecycle.journal.flow_rows import (
-    flow_event,
-)
+from action_lifecycle.journal.flow_rows import flow_event
 import pytest
 
 from .changes import events, FLOW, REBUILD, recorded, with_recipes

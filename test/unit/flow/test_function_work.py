@@ -19,13 +19,8 @@ import pytest
 
 from .robot import Clock, Process, Robot
 
+pytestmark = pytest.mark.usefixtures('own_kinds')
 KINDS = ('flow', 'graph', 'job', 'motion', 'tool')
-
-
-@pytest.fixture(autouse=True)
-def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(WORK, '_things', dict(WORK))
-    monkeypatch.setattr(WORK, '_fields', frozenset())
 
 
 class Threads(Robot):

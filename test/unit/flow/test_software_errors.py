@@ -14,9 +14,7 @@ from action_lifecycle.flow import FlowRun, parse_edit
 from action_lifecycle.flow.run import flow_run
 from action_lifecycle.flow.run.flow_hooks import Extension
 from action_lifecycle.graphs.packaged import config_file, packaged_graph
-from action_lifecycle.journal.flow_rows import (
-    flow_event,
-)
+from action_lifecycle.journal.flow_rows import flow_event
 from action_lifecycle.lifecycle.running.runner import ActionRunner
 from action_lifecycle.lifecycle.states import ActionOutcome, ErrorCode
 import pytest
