@@ -51,6 +51,7 @@ class JobRun:
     flow_id: str
     due: float  #: s of the job's clock
     order: Mapping[str, Any]  #: the `order` passed to `create`
+    is_open: Callable[[], bool]  #: whether its job still waits for it: it was not canceled
 
 
 class Jobs(Extension):
@@ -100,7 +101,11 @@ class Jobs(Extension):
         return job
 
     def cancel(self, job_id: str, actor: str, reason: str) -> None:
-        """Cancel a job and its waiting action; its running flows continue."""
+        """
+        Cancel a job and its waiting action; its running flows continue.
+
+        A run whose flow is still being checked does not start.
+        """
         if job_id in self.aside:
             self.aside.cancel(job_id, actor, reason)
             self._orders.pop(job_id, None)
@@ -295,8 +300,10 @@ class Jobs(Extension):
             run.runners[job.action_id].skip('job', f'{job.spec.in_words()} has passed')
 
     def _begin(self, job: ScheduledJob, flow_id: str) -> None:
-        self._start(JobRun(job.job_id, flow_id, job.last or 0.0, self._orders[job.job_id]),
-                    lambda why: self._refused(job, flow_id, why))
+        self._start(
+            JobRun(job.job_id, flow_id, job.last or 0.0, self._orders[job.job_id],
+                   lambda: self.jobs.get(job.job_id) is job and flow_id in job.running),
+            lambda why: self._refused(job, flow_id, why))
 
     def _refused(self, job: ScheduledJob, flow_id: str, why: str) -> None:
         self._log.error("job '%s': run %s does not start: %s", job.job_id, flow_id, why)

@@ -88,9 +88,20 @@ class Planner:
         if request is not None:
             request.end(ErrorCode.CANCELED, f'canceled by {actor}')
 
+    def is_open(self, order: PlanOrder) -> bool:
+        """Return whether a request still waits for its flow: it was not canceled or halted."""
+        request = self.open.get(order.flow_id)
+        return request is not None and request.order is order
+
     def submitted(self, flow_id: str) -> None:
-        """Close a request whose flow is journaled."""
-        self.open.pop(flow_id).append('planned', final=True)
+        """Close a request whose flow is journaled; a refused row is written later."""
+        request = self.open.pop(flow_id)
+
+        def record() -> None:
+            if not self.halted and flow_id not in self.open:  # else a restart does it
+                request.append('planned', final=True)
+
+        self.recorder.until_recorded(f'the end of request {flow_id}', record)
 
     def failed(self, flow_id: str, code: ErrorCode, why: str) -> None:
         """Close a request whose flow could not be started."""

@@ -161,11 +161,13 @@ class FlowServer:
                     asked.priority, asked.requester, asked.lease, asked.recipe)
                 checked = await self.sources.noted(planned.flow, order, {
                     'kind': 'request', 'request': asked.request, 'file': ''})
+                if not self.planner.is_open(asked):  # canceled or deactivated meanwhile
+                    return
                 begun = self._begin(checked, order, asked.flow_id)
             if begun is not None:
                 self.planner.submitted(asked.flow_id)
         except Exception as error:
-            if self.orchestrator is not None:  # else resumed after the restart
+            if self.planner.is_open(asked):
                 self.planner.failed(asked.flow_id, self._code(error), str(error))
             return
         if planned.flow is None:
@@ -182,11 +184,11 @@ class FlowServer:
             order = FlowOrder(**run.order)
             checked = await self.sources.load(order)
             checked.origin.update(kind='job', job=run.job_id)
-            if self.orchestrator is not None:
+            if run.is_open():
                 self._submit(checked, order, run.flow_id)
         except Exception as error:
             self._code(error)
-            if self.orchestrator is not None:
+            if run.is_open():
                 refused(str(error))
 
     # Goals
