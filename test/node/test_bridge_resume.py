@@ -16,12 +16,17 @@ import subprocess
 import sys
 import threading
 from typing import Any
+import uuid
 
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.msg import ErrorCode
+from control_msgs.action import GripperCommand
 import pytest
+from rclpy.action import ActionClient
+from std_msgs.msg import Bool
+from unique_identifier_msgs.msg import UUID
 
-from .bridge_rig import Rig
+from .bridge_rig import Gripper, Rig
 
 OPEN = {'command': {'position': 0.05, 'max_effort': 10.0}}
 CLOSE = {'command': {'position': 0.0, 'max_effort': 10.0}}
@@ -146,7 +151,6 @@ def test_killed_between_two_steps_the_second_is_not_sent(rig: KilledRig) -> None
 def test_killed_in_the_second_step_that_one_is_followed(rig: KilledRig) -> None:
     order = rig.order(OPEN, CLOSE)
     order.steps[1].server = 'other'
-    from .bridge_rig import Gripper
     other = Gripper(rig.robot, 'other')
     other.behaviour = 'wait'
     rig.send(order)
@@ -157,6 +161,56 @@ def test_killed_in_the_second_step_that_one_is_followed(rig: KilledRig) -> None:
     result = rig.result(handle)
     assert (result.outcome, result.steps_done) == ('executed', 2)
     assert len(rig.gripper.goals) == len(other.goals) == 1
+
+
+@pytest.mark.parametrize('how', ['cancel', 'estop'])
+def test_killed_in_the_first_step_a_stop_reaches_it_though_the_second_server_is_not_there(
+    rig: KilledRig, how: str
+) -> None:
+    rig.gripper.behaviour = 'wait'
+    order = rig.order(OPEN, CLOSE, stop_timeout=8.0)
+    order.steps[1].server = 'not_yet'
+    rig.send(order)
+    rig.until(lambda: rig.gripper.goals)
+    handle = rig.resumed(order)
+    rig.spin(0.3)
+    assert not rig.gripper.canceled
+    result = handle.get_result_async()
+    if how == 'cancel':
+        handle.cancel_goal_async()
+    else:
+        rig.beating = False
+        rig.estop.publish(Bool(data=True))
+    took = rig.until(result.done)
+    answer = result.result().result
+    assert (answer.error_code, answer.stopped, rig.gripper.canceled) == (
+        ErrorCode.CANCELED if how == 'cancel' else ErrorCode.ESTOP, True, 1)
+    assert took < 4.0  # the second step was never sent: nobody waits for its server
+    if how == 'estop':
+        rig.beating = True
+        rig.clear_when_possible(rig.clear_client)
+
+
+def test_killed_and_the_server_of_a_later_step_is_gone_it_may_still_move(rig: KilledRig) -> None:
+    later = Gripper(rig.robot, 'later')
+    later.behaviour = 'wait'
+    order = rig.order(OPEN, CLOSE)
+    order.steps[1].server, order.steps[1].server_timeout = 'later', 1.0
+    rig.send(order)
+    rig.until(lambda: later.goals)
+    rig.kill()
+    later.destroy()
+    result = rig.result(rig.resumed(order), 20.0)
+    later.let_go()
+    assert (result.outcome, result.steps_done, result.stopped) == ('not_running', 1, False)
+    assert result.error_msg.startswith("no action server 'later'; not seen to stop")
+    later = Gripper(rig.robot, 'later')  # as if it was not discovered in time
+    later.behaviour = 'wait'
+    client = ActionClient(rig.asker, GripperCommand, 'later')
+    rig.until(client.server_is_ready)
+    step_id = uuid.uuid5(uuid.UUID(bytes=bytes(order.goal_id.uuid)), '1')
+    client.send_goal_async(GripperCommand.Goal(), goal_uuid=UUID(uuid=list(step_id.bytes)))
+    rig.until(lambda: later.canceled)
 
 
 def test_killed_and_the_server_is_gone_too_nothing_is_known_to_stand(rig: KilledRig) -> None:

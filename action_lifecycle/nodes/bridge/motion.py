@@ -1,26 +1,21 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""
-The motion of one action: runs its steps in order, guards them, stops them and confirms the stop.
-
-The goal id of step n is uuid5(goal_id, str(n)), so the journaled goal_id stands for all steps.
-"""
+"""The motion of one action: does its steps in order, guards them, confirms their stop."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 from typing import Any
-import uuid
 
 from rclpy.task import Future
 
 from .check import beyond_limits
 from .facts import Facts
+from .motion_steps import MotionSteps
 from .safety_guard import SafetyGuard
-from .step_goals import step_goal, StepGoal
 from .unmet_conditions import unmet_text
 from ...documents.errors import DocumentError, LifecycleError
 from ...lifecycle.ports import Condition, MotionRequest, MotionStep, WorkResult
@@ -30,7 +25,7 @@ from ...ros.interfaces.message_fields import fill, LATER, resolve
 from ...ros.interfaces.types import sent_class
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.timers import settle, sleep, Timeout
-from ...work.bridge_work import BridgeWork, work_of_step
+from ...work.bridge_work import BridgeWork
 from ...work.call import CallSpec
 from ...work.publish import PublishSpec
 from ...world.condition import WatchOutcome, WatchResult
@@ -48,15 +43,6 @@ class _Stop:
     evidence: Sequence[Evidence] = ()
 
 
-@dataclass
-class MotionProgress:
-    """The current step of a motion, its state and its last feedback."""
-
-    step: int = 0
-    state: str = ''
-    feedback: Any = None
-
-
 class BridgeMotion:
     """A running motion; `done` is a future of its WorkResult."""
 
@@ -65,21 +51,16 @@ class BridgeMotion:
     ) -> None:
         self.request = request
         self.done: Any = Future()
-        self.progress = MotionProgress()
-        self.on_progress: list[Callable[..., None]] = []  #: called with at_once=True or False
+        self.steps = MotionSteps(node, facts, request, lambda message: self.stop(
+            ErrorCode.MOTION_TIMEOUT, message))
         self._node = node
         self._facts = facts
         self._guard = guard
-        self._goal: StepGoal | None = None
         self._stop: _Stop | None = None
-        self._sent = False
         self._too_late: Any = Future()
         self._known: Any = Future()
         self._deadline: Timeout | None = None
-        self._limit: Timeout | None = None
         self._unguarded: Timeout | None = None
-        self._goal_id = uuid.UUID(request.goal_id)
-        self._works = list(map(work_of_step, request.steps))
         self._result = WorkResult('failed', 0.0)
 
     # -- called by the node
@@ -88,10 +69,9 @@ class BridgeMotion:
         """Execute the motion, or follow the one already sent (`resume`), to its end."""
         maintain, resume = None, self.request.resume
         try:
-            ended = True
             if resume:
                 self._guard_resumed()
-                ended = await self._end_publications()
+                self.steps.follow()
             await self._until_known(self.request.maintain)
             if self._stop is None and self.request.maintain:
                 maintain = self._facts.model.maintain(
@@ -99,19 +79,18 @@ class BridgeMotion:
                     names=self.request.parameters)
                 self._facts.changed()
             if resume:
-                await self._follow(ended)
+                await self._follow()
             else:
-                await self._steps()
+                await self._run_steps()
             if self._stop is not None or not self._result.stopped:
                 await self._confirm_stop()
         except LifecycleError as error:
-            self._fail(ErrorCode.INVALID_REQUEST, str(error), stopped=not self._sent)
+            self._fail(ErrorCode.INVALID_REQUEST, str(error), stopped=not self.steps.sent)
         except Exception as error:
-            self._fail(ErrorCode.INTERNAL, repr(error), stopped=not self._sent)
+            self._fail(ErrorCode.INTERNAL, repr(error), stopped=not self.steps.sent)
             raise
         finally:
-            if self._goal is not None:
-                self._goal.cancel()
+            self.steps.cancel()
             if maintain is not None:
                 maintain.cancel()
             for timeout in (self._deadline, self._unguarded):
@@ -128,25 +107,24 @@ class BridgeMotion:
         self._stop = _Stop(code, message, self._node.now(), evidence)
         self._deadline = Timeout(self._node, self.request.stop_timeout, self._stop_time_is_up)
         settle(self._known)
-        if self._goal is not None:
-            self._goal.cancel()
+        self.steps.cancel()
 
     # -- the steps
 
-    async def _steps(self) -> None:
+    async def _run_steps(self) -> None:
         for index, step in enumerate(self.request.steps):
             limit = self._node.steady() + step.server_timeout
             goal = None
             while goal is None or self._guard.trouble() is not None:
                 if not await self._until_ready(index, limit):
                     return
-                self._set_progress(index, 'waiting_for_server')
-                goal = await self._filled(step, self._works[index])
+                self.steps.show(index, 'waiting_for_server')
+                goal = await self._filled(step, self.steps.works[index])
                 if goal is None or self._stop is not None \
                         or not await self._until_is_known(index):
                     return
             self._guard.note_motion(True)
-            if not self._record_end(await self._run_step(index, step, goal)):
+            if not self._record_end(await self.steps.run(index, goal)):
                 return
         self._result.outcome = 'executed'
 
@@ -161,36 +139,11 @@ class BridgeMotion:
                 self._fail(trouble.code, trouble.message)
                 return False
             waits = f'waits for READY: {trouble.reason}'
-            if self.progress.state != waits:
-                node.get_logger().info(f'motion {self._goal_id}: {waits}')
-                self._set_progress(index, waits)
+            if self.steps.progress.state != waits:
+                node.get_logger().info(f'motion {self.request.goal_id}: {waits}')
+                self.steps.show(index, waits)
             await sleep(node, POLL_PERIOD)
         return False
-
-    async def _run_step(self, index: int, step: MotionStep, goal: Any | None) -> GoalEnd:
-        """Send the goal of a step (None: follow the one already sent) and await its end."""
-        self._goal = doing = step_goal(
-            self._node, self._facts, self.request, uuid.uuid5(self._goal_id, str(index)),
-            self._works[index], goal, lambda state: self._entered(index, step, state, goal),
-            lambda feedback: self._set_progress(index, self.progress.state, feedback))
-        if self._stop is not None:
-            doing.cancel()
-        end: GoalEnd = await doing.done
-        if self._limit is not None:
-            self._limit.cancel()
-        self._goal = self._limit = None
-        self._sent = self._sent or end.sent
-        return end
-
-    def _entered(self, index: int, step: MotionStep, state: str, goal: Any | None) -> None:
-        """Publish a state of the step, with the goal when sent; starts the step's timeout."""
-        if self._limit is None and step.timeout > 0 and self._works[index].has_id \
-                and state in ('sent', 'executing'):
-            self._limit = Timeout(
-                self._node, step.timeout, lambda: self.stop(
-                    ErrorCode.MOTION_TIMEOUT, f"server '{step.server}' gave no result within "
-                    f'{step.timeout:g} s'), ros_time=True)
-        self._set_progress(index, state, goal if state == 'sent' else None)
 
     def _record_end(self, end: GoalEnd) -> bool:
         """Record the end of a step; returns whether the next step may follow."""
@@ -269,47 +222,37 @@ class BridgeMotion:
             patience = max(step.server_timeout for step in self.request.steps)
             self._unguarded = Timeout(self._node, patience, stop_unless_ready)
 
-    async def _end_publications(self) -> bool:
-        """End publications of an earlier process by `finally`; returns whether all have ended."""
-        ended = True
-        for index, work in enumerate(self._works):
-            if isinstance(work, PublishSpec):
-                end = await self._run_step(index, self.request.steps[index], None)
-                self._result.controller_said = end.message
-                ended = ended and end.stopped
-        return ended
-
-    async def _follow(self, ended: bool) -> None:
+    async def _follow(self) -> None:
         """
-        Find the last goal that a server knows and follow it; all goals before it have ended.
+        Await the end of the last step that was begun.
 
-        An earlier process may have sent it, so if a server is not there it is unknown whether the
-        robot moves. Nobody knows calls of an earlier process: the sensors are asked. `ended`:
-        whether its publications have ended.
+        A step is begun only when the one before it has succeeded. If it is not known whether a
+        step moves, since its server is not there or went away, it may have been begun, unless one
+        before it has not succeeded. Nobody knows calls and publications of an earlier process: the
+        sensors are asked.
         """
-        self._sent = True
-        steps = self.request.steps
-        all_asked = ended
-        for index in reversed(range(len(steps))):
-            if not self._works[index].has_id:
-                all_asked = all_asked and self.request.stopped is None
-                if isinstance(self._works[index], CallSpec):
-                    end = await self._run_step(index, steps[index], None)
-                    self._result.controller_said = end.message
-                continue
-            self._result.results = [None] * index
-            end = await self._run_step(index, steps[index], None)
-            if end.code in (ErrorCode.GOAL_UNKNOWN, ErrorCode.SERVER_MISSING):
-                all_asked = all_asked and end.code is ErrorCode.GOAL_UNKNOWN
-                self._result.controller_said = end.message
-                continue
-            if self._record_end(end):
-                self._result.steps_done = index + 1
-                self._result.outcome = 'executed' if index + 1 == len(steps) else 'not_running'
-            return
-        self._result.stopped = all_asked
-        if self._stop is None:
-            self._result.outcome = 'not_running'
+        result, sensors = self._result, self.request.stopped is not None
+        all_ended, unknown = True, None
+        for index, work in reversed(list(enumerate(self.steps.works))):
+            end = await self.steps.end_of(index)
+            if end.said:
+                result.results = [None] * index
+                result.steps_done = index
+                if not self._record_end(end):
+                    return
+                break
+            result.controller_said = end.message
+            if not work.has_id:
+                all_ended &= not sensors and (end.stopped or isinstance(work, CallSpec))
+            elif end.code is not ErrorCode.GOAL_UNKNOWN:
+                all_ended, unknown = False, unknown or end
+        result.outcome = 'executed' if result.steps_done == len(self.steps.works) \
+            else 'not_running'
+        result.stopped = all_ended
+        if unknown is not None and unknown.code is not ErrorCode.SERVER_MISSING:
+            self._fail(unknown.code, unknown.message, stopped=False)
+        elif unknown is not None:
+            result.error_msg = unknown.message
 
     # -- conditions
 
@@ -328,7 +271,7 @@ class BridgeMotion:
 
     async def _until_is_known(self, index: int) -> bool:
         """Wait until the condition that ends a publication is known; nothing is sent before."""
-        work = self._works[index]
+        work = self.steps.works[index]
         if not (isinstance(work, PublishSpec) and work.until):
             return True
         judged = await self._until_known([dataclasses.replace(
@@ -350,8 +293,7 @@ class BridgeMotion:
 
     def _stop_time_is_up(self) -> None:
         settle(self._too_late)
-        if self._goal is not None:
-            self._goal.give_up()
+        self.steps.give_up()
 
     async def _confirm_stop(self) -> None:
         """Confirm by the sensors that nothing moves; sets the end of a stopped motion."""
@@ -361,7 +303,7 @@ class BridgeMotion:
             result.outcome = 'canceled' if stop.code is ErrorCode.CANCELED else 'failed'
             result.error_code, result.error_msg = stop.code, stop.message
             result.evidence = [entry.as_dict() for entry in stop.evidence]
-        if not self._sent:
+        if not self.steps.sent:
             result.stopped = True
             return
         if self.request.stopped is not None and not self._too_late.done():
@@ -399,10 +341,3 @@ class BridgeMotion:
         result = self._result
         result.outcome = 'canceled' if code is ErrorCode.MOTION_CANCELED else 'failed'
         result.error_code, result.error_msg, result.stopped = code, message, stopped
-
-    def _set_progress(self, step: int, state: str, feedback: Any = None) -> None:
-        new = (step, state) != (self.progress.step, self.progress.state)
-        if new or feedback is not None:
-            self.progress = MotionProgress(step, state, feedback)
-            for publish in self.on_progress:
-                publish(at_once=new)

@@ -14,7 +14,8 @@ from action_lifecycle_msgs.action import ExecuteMotion
 
 from .check import full_name
 from .facts import Facts
-from .motion import BridgeMotion, MotionProgress
+from .motion import BridgeMotion
+from .motion_steps import MotionProgress
 from .safety_guard import SafetyGuard
 from .step_goals import name_fault_of
 from ..shared.heartbeat import GoalFeedback
@@ -58,11 +59,11 @@ class MotionServer:
 
     def health(self) -> Health:
         """Return the running motions for the diagnostics."""
-        running = self.running()
+        running = [motion.steps.progress for motion in self.running()]
         return Health(OK, f'{len(running)} under way' if running else 'none', {
             'under way': len(running),
-            **{f'motion {number}': f'step {motion.progress.step}, {motion.progress.state}'
-               for number, motion in enumerate(running, 1)}})
+            **{f'motion {number}': f'step {progress.step}, {progress.state}'
+               for number, progress in enumerate(running, 1)}})
 
     def stop_all(self, code: ErrorCode, message: str) -> None:
         """Stop every motion."""
@@ -139,8 +140,8 @@ class MotionServer:
         if handle.is_cancel_requested:
             motion.stop(ErrorCode.CANCELED, 'canceled')
         feedback = GoalFeedback(
-            self._node, handle, self._handles, lambda: _feedback_of(motion.progress))
-        motion.on_progress.append(feedback.changed)
+            self._node, handle, self._handles, lambda: _feedback_of(motion.steps.progress))
+        motion.steps.on_progress.append(feedback.changed)
         return feedback
 
     def _cancel(self, handle: Any) -> None:

@@ -67,7 +67,7 @@ class MotionClient(GoalClient):
         self._ends.forget(goal_id)
 
     def cancel_if_started(self, goal_id: UUID) -> None:
-        """Cancel an abandoned goal if the server starts it later."""
+        """Cancel an abandoned goal if the server executes it, now or later."""
         self._unwanted.add(bytes(goal_id.uuid))
         if self._status is None:
             self._status = self.node.create_subscription(
@@ -82,7 +82,7 @@ class MotionClient(GoalClient):
                     and bytes(goal_id.uuid) in self._unwanted:
                 self._unwanted.discard(bytes(goal_id.uuid))
                 self.node.get_logger().warning(
-                    f"server '{self.server}' has started a goal that was given up; it is canceled")
+                    f"server '{self.server}' executes a goal that was given up; it is canceled")
                 self.cancel(goal_id)
 
     def _second_goal_answer(self, key: bytes, first: Any, second: Any) -> None:
@@ -119,7 +119,7 @@ class MotionGoal(GoalCall):
             said = _WORDS[end.status]
             return GoalEnd(said, _CODES[end.status], describe(said, end.result), True, end.time,
                            end.result)
-        if end.how is Ending.UNKNOWN:
+        if self.sent_at and end.how in (Ending.ABSENT, Ending.UNKNOWN, Ending.VANISHED):
             self._motions.cancel_if_started(self._goal_id)
         code, message = {
             Ending.CANCELED: (ErrorCode.CANCELED, 'nothing was sent'),
@@ -136,6 +136,8 @@ class MotionGoal(GoalCall):
 
     def give_up(self) -> None:
         """Stop waiting for the server's result."""
+        if not (self._running or self.done.done()):
+            self._motions.cancel_if_started(self._goal_id)
         self._fail_with(ErrorCode.STOP_UNCONFIRMED, 'did not say that it stopped', stopped=False)
 
     def _answered_twice(self, how: str) -> None:

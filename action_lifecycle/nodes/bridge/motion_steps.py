@@ -1,0 +1,144 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The steps of a motion that are under way, their progress and their time limits.
+
+The goal id of step n is uuid5(goal_id, str(n)), so the journaled goal_id stands for all steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import functools
+from typing import Any
+import uuid
+
+from .facts import Facts
+from .step_goals import step_goal, StepGoal
+from ...lifecycle.ports import MotionRequest
+from ...ros.calls.goal_end import GoalEnd
+from ...ros.node.lifecycle_node import ManagedNode
+from ...ros.node.timers import Timeout
+from ...work.bridge_work import work_of_step
+
+
+@dataclass
+class MotionProgress:
+    """The current step of a motion, its state and its last feedback."""
+
+    step: int = 0
+    state: str = ''
+    feedback: Any = None
+
+
+class MotionSteps:
+    """
+    Starts steps, or follows those of an earlier process.
+
+    `timed_out` is called with a message when a step takes longer than its `timeout`.
+    """
+
+    def __init__(
+        self, node: ManagedNode, facts: Facts, request: MotionRequest,
+        timed_out: Callable[[str], None],
+    ) -> None:
+        self.works = list(map(work_of_step, request.steps))
+        self.progress = MotionProgress()
+        self.on_progress: list[Callable[..., None]] = []  #: called with at_once=True or False
+        self.sent = False  #: whether a goal may have been sent
+        self._node = node
+        self._facts = facts
+        self._request = request
+        self._timed_out = timed_out
+        self._goal_id = uuid.UUID(request.goal_id)
+        self._open: dict[int, StepGoal] = {}
+        self._states: dict[int, str] = {}
+        self._awaited = -1
+        self._limit: Timeout | None = None
+        self._canceled = False
+
+    async def run(self, index: int, goal: Any) -> GoalEnd:
+        """Send the goal of a step and await its end."""
+        self._awaited = index
+        self._start(index, goal)
+        return await self.end_of(index)
+
+    def follow(self) -> None:
+        """Ask the servers of all steps at once, so that a stop reaches the step that moves."""
+        self.sent = True
+        for index in range(len(self.works)):
+            self._start(index, None)
+        for index, goal in self._open.items():
+            goal.done.add_done_callback(functools.partial(self._rule_out_later, index))
+
+    async def end_of(self, index: int) -> GoalEnd:
+        """Await the end of a step that was started; only now its time limit counts."""
+        self._awaited = index
+        if index in self._states:
+            self._show()
+        end: GoalEnd = await self._open[index].done
+        del self._open[index]
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
+        self.sent = self.sent or end.sent
+        return end
+
+    def cancel(self) -> None:
+        """Cancel all steps that are under way, and those that are started later."""
+        self._canceled = True
+        for goal in self._open.values():
+            goal.cancel()
+
+    def give_up(self) -> None:
+        """Stop waiting for the ends of all steps."""
+        self._give_up_after(-1)
+
+    def show(self, step: int, state: str, feedback: Any = None) -> None:
+        """Publish the progress."""
+        new = (step, state) != (self.progress.step, self.progress.state)
+        if new or feedback is not None:
+            self.progress = MotionProgress(step, state, feedback)
+            for publish in self.on_progress:
+                publish(at_once=new)
+
+    def _start(self, index: int, goal: Any | None) -> None:
+        """Send the goal of a step; None: follow the one that an earlier process may have sent."""
+        doing = self._open[index] = step_goal(
+            self._node, self._facts, self._request, uuid.uuid5(self._goal_id, str(index)),
+            self.works[index], goal, lambda state: self._entered(index, state, goal),
+            lambda feedback: self._told(index, feedback))
+        if self._canceled:
+            doing.cancel()
+
+    def _rule_out_later(self, index: int, done: Any) -> None:
+        """Wait no longer for later steps if a step has not succeeded: none of them was sent."""
+        if done.result().said not in ('', 'succeeded'):
+            self._give_up_after(index)
+
+    def _give_up_after(self, index: int) -> None:
+        for other, goal in self._open.items():
+            if other > index:
+                goal.give_up()
+
+    def _entered(self, index: int, state: str, goal: Any | None) -> None:
+        """Note a state of a step; publish it, with the goal when sent, if the step is awaited."""
+        self._states[index] = state
+        if index == self._awaited:
+            self._show(goal if state == 'sent' else None)
+
+    def _told(self, index: int, feedback: Any) -> None:
+        if index == self._awaited:
+            self._show(feedback)
+
+    def _show(self, feedback: Any = None) -> None:
+        """Publish the progress of the awaited step; starts its timeout when it is executed."""
+        index = self._awaited
+        step, state = self._request.steps[index], self._states.get(index, '')
+        if self._limit is None and step.timeout > 0 and self.works[index].has_id \
+                and state in ('sent', 'executing'):
+            self._limit = Timeout(self._node, step.timeout, lambda: self._timed_out(
+                f"server '{step.server}' gave no result within {step.timeout:g} s"), ros_time=True)
+        self.show(index, state, feedback)
