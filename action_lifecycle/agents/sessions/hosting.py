@@ -194,23 +194,24 @@ class Sessions:
         async def restart() -> None:
             await session.detach()
             if not self._closed:
-                self._restore(session.record.session_id)
+                self._restore(session.record.session_id, session.canceling.actor)
         self._restarting = asyncio.ensure_future(restart())
 
     # -- helpers
 
-    def _start(self, record: SessionRecord) -> HostedSession:
+    def _start(self, record: SessionRecord, canceled_by: str | None = None) -> HostedSession:
         session = HostedSession(self.host, record)
         self.open[record.session_id] = session
-        session.proceed()
+        session.proceed(canceled_by)
         return session
 
-    def _restore(self, session_id: str) -> None:
+    def _restore(self, session_id: str, canceled_by: str | None = None) -> None:
+        """Go on with a session; `canceled_by`: of a cancel that is not recorded yet."""
         self.open.pop(session_id, None)
         try:
             record = read_session(session_id, self.host.journal.rows(
                 flow_id=session_id, action_id=ACTION), self.host.context_limit)
-            self._start(record)
+            self._start(record, canceled_by)
         except LifecycleError as error:  # a bad row must not affect other sessions
             self.aside[session_id] = str(error)
             _LOG.error('session %s is set aside: %s', session_id, error)

@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .cancel import Cancel
 from .driver import Driver
-from .effects import call_id_of
 from .host import (
     CANCEL,
     Host,
@@ -25,7 +25,6 @@ from .host import (
 from .hosted_graph import invoker_states, working_states
 from .record import (
     ACTION,
-    CANCELED,
     ENDED,
     entry_of_dialogue,
     FAILED,
@@ -88,7 +87,7 @@ class HostedSession(Session):
         self.people = any(state.type == 'user' for state in graph.states.values())
         self._entry: DialogueEntry | None = None
         self._driver = Driver(self)
-        self._canceling: asyncio.Task[None] | None = None
+        self.canceling = Cancel(self, self._driver)
 
     # -- from outside
 
@@ -116,7 +115,8 @@ class HostedSession(Session):
         if self.record.end is not None and event != POLL:
             raise TransitionNotAllowed(event, self.record.state, (), 'the session has ended')
         if event == CANCEL:
-            await self.cancel(actor)
+            self.canceling.begin(actor)
+            await self.canceling.wait()
         elif event == RETRY and RETRY in self._next_events() \
                 and RETRY not in self.machine.graph.events:
             self.write('again', {}, actor=actor)
@@ -128,26 +128,17 @@ class HostedSession(Session):
         self.wake()
         return Reply('', self._next_events(), None, '')
 
-    async def cancel(self, actor: str) -> None:
-        """Stop what runs, wait until it has stopped, and end the session."""
-        if self.record.end is None and self._canceling is None:
-            self.write('canceling', {}, actor=actor)
-            if self.invoker is not None:
-                self.invoker.give_up('the session is canceled')
-            self._canceling = asyncio.create_task(self._cancel())
-        if self._canceling is not None:
-            await asyncio.shield(self._canceling)
-
     async def detach(self) -> None:
         """Leave the session as it is; its record goes on later, in another object."""
         self._driver.detach.is_set = self.closed = True
+        await self.canceling.detach()
         await self._driver.end()
 
-    def proceed(self) -> None:
-        """Go on where the record ends."""
+    def proceed(self, canceled_by: str | None = None) -> None:
+        """Go on where the record ends; `canceled_by`: of a cancel that is not recorded yet."""
         try:
-            if self.record.canceled_by is not None:
-                self._canceling = asyncio.create_task(self._cancel(again=True))
+            if self.record.canceled_by is not None or canceled_by is not None:
+                self.canceling.begin(canceled_by or '')
                 return
             self._settle()
             if self.machine.graph.states[self.record.state].final:
@@ -304,19 +295,6 @@ class HostedSession(Session):
             before = Progress(*move.get('progress', ()))
             self.invoker.resume(self.machine, record.actor_input,
                                 record.work or EarlierWork('', before, ()))
-
-    # -- the end of what runs
-
-    async def _cancel(self, *, again: bool = False) -> None:
-        """Stop what runs; `again`: what ran before a restart. Then end the session."""
-        record = self.record
-        await self._driver.end()
-        stop = getattr(self.host.agent, 'stop_call', None)
-        for number, effect in record.begun.items() if again else ():
-            if stop and number not in record.done and effect['kind'] in ('motion', 'tool'):
-                await stop(call_id_of(record, number))
-        self.finish(CANCELED, ErrorCode.CANCELED,
-                    f'canceled by {record.canceled_by or "somebody"}')
 
     def _guarded(self, call: Callable[[], None]) -> None:
         """Call back with the end of work; the session then goes on."""

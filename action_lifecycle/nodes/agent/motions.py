@@ -60,7 +60,7 @@ class Motions:
         return False if ErrorCode.REFUTED in end.codes else None
 
     async def stop_call(self, call_id: str) -> None:
-        """Stop the motion of an earlier process."""
+        """Stop the motion of an earlier process, and wait until its flow has ended."""
         await self._flows.stop(call_id)
 
     async def _run(self, actions: Mapping[str, Any], flow_id: str, again: bool) -> FlowEnd:

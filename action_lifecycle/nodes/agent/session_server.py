@@ -134,7 +134,7 @@ class SessionServer:
         try:
             await self._in_network(cancel())
         except LifecycleError as error:
-            self._node.get_logger().error(f'session {session_id} is not canceled: {error}')
+            self._node.get_logger().error(f'cancel of session {session_id}: {error}')
 
     async def _execute(self, handle: Any) -> RunGraph.Result:
         try:

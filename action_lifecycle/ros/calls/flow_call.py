@@ -32,11 +32,12 @@ from ...lifecycle.states import ErrorCode
 ANSWER = 10.0
 """Maximum time (s) for the action node to accept a flow."""
 STOP_LIMIT = 10.0
-"""Maximum time (s) for a canceled flow to stop."""
+"""Maximum time (s) for a canceled flow to stop; then a warning is logged."""
 PAUSE = 1.0
 """Delay (s) before a flow is looked for again."""
 _POLICY = GoalPolicy(accept=ANSWER)
 _FOLLOWED = GoalPolicy(accept=ANSWER, repeat=5.0, watch=1.0)  # of flows with an id
+_NOT_NOW = (ErrorCode.INTERRUPTED, ErrorCode.NOT_READY)
 
 
 @dataclass(frozen=True)
@@ -71,16 +72,31 @@ class FlowCalls:
         Run a flow (YAML text) and return its end; raises ToolError without one.
 
         `again`: an earlier process may have sent the flow with this id. At the time limit, or if
-        this task is cancelled, the flow is canceled; but it is left alone if the session of the
-        task is detached, see `agents.sessions.detach`.
+        this task is cancelled, the flow is canceled; a cancelled task ends when the flow with an
+        id has ended. But the flow is left alone if the session of the task is detached, see
+        `agents.sessions.detach`.
         """
         new = ExecuteFlow.Goal(
             flow=flow, kind='yaml', source=source, requester=user, flow_id=flow_id)
-        known = ExecuteFlow.Goal(flow_id=flow_id, requester=user)
+        calls: list[GoalCall] = []
+        try:
+            return await self._run(new, time_limit, again, calls)
+        except asyncio.CancelledError:
+            if flow_id and not is_detached() and (again or any(call.sent_at for call in calls)):
+                await self.stop(flow_id)
+            raise
+
+    async def _run(
+        self, new: ExecuteFlow.Goal, time_limit: float, sent: bool, calls: list[GoalCall]
+    ) -> FlowEnd:
+        """Do the same; `calls` gets the calls of goals that were not rejected."""
+        flow_id = new.flow_id
+        known = ExecuteFlow.Goal(flow_id=flow_id, requester=new.requester)
         deadline = time.monotonic() + time_limit
-        sent = again
         while True:
-            end = await self._call(known if sent else new, deadline, time_limit)
+            end = await self._call(known if sent else new, deadline, time_limit, calls)
+            if end.how is Ending.REJECTED:
+                calls.pop()
             result = end.result
             if not flow_id:
                 return _end(end)
@@ -95,7 +111,7 @@ class FlowCalls:
                 if not sent and code == ErrorCode.FLOW_RUNNING:
                     sent = True
                     continue
-                if code not in (ErrorCode.INTERRUPTED, ErrorCode.NOT_READY):
+                if code not in _NOT_NOW:
                     return _end(end)
             sent = sent or end.how is not Ending.REJECTED
             if time.monotonic() + PAUSE > deadline:
@@ -103,7 +119,21 @@ class FlowCalls:
             await asyncio.sleep(PAUSE)
 
     async def stop(self, flow_id: str) -> None:
-        """Cancel a flow that an earlier process may have sent, and wait until it has stopped."""
+        """
+        Cancel a flow that may have been sent, and wait until it has ended or is not known.
+
+        While the action node is away, this goes on, because that node would resume the flow.
+        """
+        while True:
+            end = await self._stop(flow_id)
+            if end.how is Ending.RESULT and end.result.error_code not in _NOT_NOW:
+                break
+            await asyncio.sleep(PAUSE)
+        if ErrorCode.STOP_UNCONFIRMED in _end(end).codes:
+            self._node.get_logger().error(f'flow {flow_id} is canceled: {end.result.error_msg}')
+
+    async def _stop(self, flow_id: str) -> CallEnd:
+        """Follow a flow and cancel it; returns the end of the call."""
         calls: list[GoalCall] = []
 
         def on_state(state: str) -> None:
@@ -114,15 +144,26 @@ class FlowCalls:
             calls.append(GoalCall(self._node, self._client, None, _FOLLOWED, on_state=on_state))
             return calls[0].send(ExecuteFlow.Goal(flow_id=flow_id))
 
-        _, ended = start_call(self._node, make)
-        await asyncio.wait([ended], timeout=STOP_LIMIT)
+        cancel, ended = start_call(self._node, make)
+        try:
+            if not (await asyncio.wait([ended], timeout=STOP_LIMIT))[0]:
+                self._node.get_logger().warning(
+                    f'flow {flow_id} is canceled, and has not stopped after {STOP_LIMIT:g} s, or '
+                    'the action node is not there; waiting for its end')
+            return await ended
+        finally:
+            cancel()
 
     async def _call(
-        self, goal: ExecuteFlow.Goal, deadline: float, time_limit: float
+        self, goal: ExecuteFlow.Goal, deadline: float, time_limit: float, calls: list[GoalCall]
     ) -> CallEnd:
         policy = _FOLLOWED if goal.flow_id else _POLICY
-        cancel, ended = start_call(
-            self._node, lambda: GoalCall(self._node, self._client, None, policy).send(goal))
+
+        def make() -> GoalCall:
+            calls.append(GoalCall(self._node, self._client, None, policy))
+            return calls[-1].send(goal)
+
+        cancel, ended = start_call(self._node, make)
         try:
             left = max(0.0, deadline - time.monotonic())
             end: CallEnd = await asyncio.wait_for(asyncio.shield(ended), left)
