@@ -36,8 +36,8 @@ AGAIN = 3.0  # s after which a request is sent again: rclpy may lose what a new 
 class AgentRig(ProcessRig):
     """The node `agent`; `system` has the other nodes, if a test needs them."""
 
-    def __init__(self, folder: Path, **environment: str) -> None:
-        super().__init__(folder, redis=False)
+    def __init__(self, folder: Path, redis: bool = False, **environment: str) -> None:
+        super().__init__(folder, redis=redis)
         self.environment.update(
             {'PYTHONPATH': os.pathsep.join([str(TASKS), os.environ.get('PYTHONPATH', '')]),
              'OPENAI_BASE_URL': '', 'OPENAI_MODEL': '', **environment})

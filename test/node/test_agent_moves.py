@@ -52,8 +52,8 @@ def graph(target: float = 0.05, seconds: int = 4) -> str:
 class MovingRig(AgentRig):
     """The agent, the nodes that move for it, and a robot that outlives them."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, **UDP)
+    def __init__(self, folder: Path, redis: bool = False) -> None:
+        super().__init__(folder, redis, **UDP)
         self.others: dict[str, Forked] = {}
         self.safety = 0
         self.facts.write_text(FACTS)
