@@ -18,14 +18,6 @@ def outcomes(run: FlowRun) -> dict[str, str]:
     return {action.action_id: action.outcome.value for action in run.actions if action.outcome}
 
 
-def again(start: Start, process: Process) -> tuple[Process, FlowRun]:
-    """Kill the process and start the next one."""
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
-    return process, run
-
-
 def orders(process: Process) -> list[tuple[str, str, str]]:
     return [(row.event, row.actor, row.cause) for row in process.journal.rows(kind='note')
             if row.event in CONTROL_EVENTS]

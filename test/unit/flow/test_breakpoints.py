@@ -9,7 +9,8 @@ from action_lifecycle.flow import parse_edit
 from action_lifecycle.flow.control.orders import OrderRefused
 import pytest
 
-from .controlled import again, CHAIN, outcomes
+from .controlled import CHAIN, outcomes
+from .kills import restart
 from .robot import Clock, MOTION, Robot, Start
 
 
@@ -29,7 +30,7 @@ def test_nothing_of_an_action_starts_at_its_breakpoint(
     assert robot.executed('b') == 0 and not process.orchestrator.resources.holders
     assert process.orchestrator.blocked_for(run.actions[1]) == \
         'approval_required: breakpoint, set by ann'
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     clock.run(10.0)
     assert robot.executed('b') == 0 and run.control.breakpoints == {'b': 'ann'}
     control = process.orchestrator.control
@@ -51,7 +52,7 @@ def test_a_breakpoint_is_cleared(start: Start, clock: Clock, robot: Robot) -> No
     control.set_breakpoint('f', 'c', 'ann')
     clock.run(10.0)
     control.clear_breakpoint('f', 'b', 'ann')
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     robot.motions[-1].end()
     clock.run(10.0)
     assert outcomes(run) == {'a': 'succeeded', 'b': 'succeeded'}

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from .robot import Clock, Killed, Robot, Start
+from .kills import restart
+from .robot import Clock, Killed, Process, Robot, Start
 
 SWITCH = 'call: {service: vacuum/switch, type: std_srvs/srv/SetBool, request: {data: true}, ' \
          'physical: true}'
@@ -151,9 +152,7 @@ def test_a_lost_answer_survives_a_restart_while_the_sensors_are_asked(
     process = start()
     process.submit(flow(f'{SWITCH}, confirm: z > 1, retry: {{times: 3}}'))
     lost(robot, clock)
-    process.kill()
-    process = start()
-    run, = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run(1.0)
     robot.questions[-1].answer('refuted')
     clock.run()
@@ -170,9 +169,7 @@ def test_after_a_crash_the_sensors_are_asked_and_nothing_is_sent_again(
     process = start()
     process.submit(flow(f'{work}, confirm: z > 1'))
     clock.run(1.0)
-    process.kill()
-    process = start()
-    run, = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run(1.0)
     (robot.motions or robot.works)[-1].end('not_running')
     clock.run()
@@ -186,11 +183,14 @@ def test_after_a_crash_the_sensors_are_asked_and_nothing_is_sent_again(
 def test_killed_at_any_row_nothing_is_sent_twice(
     tmp_path_factory: pytest.TempPathFactory, rows: int, policy: str, order: list[str]
 ) -> None:
-    from .robot import Process
     clock = Clock()
     robot = Robot(clock)
     path = tmp_path_factory.mktemp('journal') / 'journal'
-    process = Process(path, clock, robot)
+
+    def start() -> Process:
+        return Process(path, clock, robot)
+
+    process = start()
     process.die_after(rows)
     steps = ', '.join(f'{{{step}}}' for step in order)
     try:
@@ -198,9 +198,7 @@ def test_killed_at_any_row_nothing_is_sent_twice(
         clock.run()
     except Killed:
         pass
-    process.kill()
-    process = Process(path, clock, robot)
-    process.orchestrator.restore()
+    process, _ = restart(start, process)
     clock.run()
     sent = [motion.request.goal_id for motion in robot.motions if not motion.request.resume] + [
         work.request.id for work in robot.works if not work.resumed]

@@ -9,6 +9,7 @@ from action_lifecycle.journal import JournalError
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 import pytest
 
+from .kills import restart
 from .robot import Clock, Killed, MOTION, one, Process, Robot, Start
 
 
@@ -18,9 +19,7 @@ def crash_in_motion(start: Start, clock: Clock, robot: Robot, extra: str = '') -
     process.submit(one(extra))
     clock.run(1.0)
     assert len(robot.motions) == 1
-    process.kill()
-    process = start()
-    process.orchestrator.restore()
+    process, _ = restart(start, process)
     clock.run(0.0)
     return process
 
@@ -55,9 +54,7 @@ def test_without_its_outcome_a_motion_is_repeated_only_when_a_person_says_so(
     assert robot.executed('pick') == 1
     (request,) = process.desk.open.values()
     assert request.question.kind == 'resume'
-    process.kill()
-    process = start()
-    process.orchestrator.restore()
+    process, _ = restart(start, process)
     clock.run(100.0)
     (request,) = process.desk.open.values()
     robot.by_hand.clear()
@@ -106,9 +103,7 @@ def test_killed_after_any_row_a_flow_ends_as_it_would_have(
     with pytest.raises(Killed):
         process.submit(text)
         clock.run()
-    process.kill()
-    process = start()
-    process.orchestrator.restore()
+    process, _ = restart(start, process)
     for _ in range(20):
         for motion in robot.motions:
             if motion.request.resume:
@@ -128,9 +123,7 @@ def test_retry_delays_go_on_across_a_restart(start: Start, clock: Clock, robot: 
     process = start()
     process.submit(one(', retry: {times: 1, delay: 3600, max_delay: 3600, jitter: 0}'))
     clock.run(100.0)
-    process.kill()
-    process = start()
-    process.orchestrator.restore()
+    process, _ = restart(start, process)
     clock.run(3490.0)
     assert robot.executed('pick') == 1
     clock.run(20.0)  # 3610 s since the error, of which 3510 s in this life of the process
@@ -175,9 +168,8 @@ def test_a_flow_that_the_journal_refuses_is_not_there_after_a_restart_either(
     with process.full_disk(), pytest.raises(JournalError, match='disk full'):
         process.submit(one())
     assert not process.orchestrator.runs
-    process.kill()
-    process = start()
-    assert not process.orchestrator.restore()
+    process, runs = restart(start, process)
+    assert not runs
 
 
 @pytest.mark.parametrize('seconds', [0.0, 0.5, 1.05, 1.15, 1.2, 1.3, 2.5])
@@ -231,9 +223,7 @@ def crash_after_cancel(start: Start, clock: Clock, robot: Robot, whole: bool) ->
         process.orchestrator.cancel('f', 'ann', 'enough')
     else:
         process.orchestrator.fire('f', 'pick', 'cancel', actor='ann', cause='enough')
-    process.kill()
-    process = start()
-    process.orchestrator.restore()
+    process, _ = restart(start, process)
     return process
 
 
@@ -279,7 +269,5 @@ def test_the_cancel_of_an_attempt_that_has_ended_does_not_cancel_the_next_one(
     runner = process.orchestrator.runs['f'].runners['pick']
     assert runner.action.outcome is ActionOutcome.CANCELED
     runner.fire('reassign')
-    process.kill()
-    process = start()
-    run = process.orchestrator.restore()[0]
+    process, (run, *_) = restart(start, process)
     assert not run.canceled_actions

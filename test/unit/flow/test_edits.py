@@ -11,6 +11,7 @@ from action_lifecycle.flow.run.flow_run import FlowRun
 from action_lifecycle.journal import JournalError
 import pytest
 
+from .kills import restart
 from .robot import Clock, MOTION, Process, Robot, Start
 
 
@@ -123,9 +124,7 @@ def test_a_flow_that_could_not_be_recorded_as_started_anew_goes_on_all_the_same(
         if not crash:
             clock.run(5.0)
     if crash:
-        process.kill()
-        process = start()
-        (run,) = process.orchestrator.restore()
+        process, (run,) = restart(start, process)
         robot.motions[-1].end()
     clock.run()
     assert outcomes(run) == {'a': 'succeeded', 'c': 'succeeded'}
@@ -224,9 +223,7 @@ def test_edits_survive_a_crash(
                   '- update: {b: {description: changed}}\n')
     edit(process, f'- build:\n    b: {{{MOTION}, after: a}}\n    e: {{{MOTION}, after: b}}')
     clock.run(seconds)
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     assert sorted(run.flow.actions) == ['a', 'b', 'e']
     for motion in robot.motions:
         if motion.request.resume:

@@ -14,6 +14,7 @@ from action_lifecycle.lifecycle.ports import Confirmation, ConfirmRequest
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 import pytest
 
+from .kills import restart
 from .robot import Clock, Killed, Process, Question, Robot, Start
 
 
@@ -248,9 +249,7 @@ def test_killed_after_any_row_it_goes_on_as_if_nothing_had_been(
                     request.id, 'softer' if request.question.kind == 'fallback' else 'completed',
                     'anna')
         except Killed:
-            process.kill()
-            process = start()
-            process.orchestrator.restore()
+            process, _ = restart(start, process)
     assert not process.desk.open
     last = list(process.journal.rows(flow_id='f'))[-1]
     assert last.to_state == 'FINISH'

@@ -10,6 +10,7 @@ from action_lifecycle.flow.files.edit import parse_edit
 from action_lifecycle.lifecycle.states import ErrorCode
 import pytest
 
+from .kills import restart
 from .robot import Clock, Killed, MOTION, Robot, Start
 from .test_steering import steered
 from .test_weaving import FLOW, GRASP, outcomes, refuse, yes
@@ -94,9 +95,7 @@ def test_an_end_survives_a_kill_after_any_row(
     with pytest.raises(Killed):
         process.orchestrator.edit('f', parse_edit(f'- {verb}: enough'), 'ann', '')
         clock.run()
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     assert run.ending is not None and run.ending.reason == 'enough'
     clock.run(0.2)
     assert outcomes(run)['tidy'] == 'skipped'

@@ -14,6 +14,7 @@ from action_lifecycle.lifecycle.ports import Confirmation
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 import pytest
 
+from .kills import restart
 from .robot import Clock, Robot, Start
 
 
@@ -68,9 +69,7 @@ def test_a_cancel_survives_a_crash(start: Start, clock: Clock, robot: Robot) -> 
     process.submit(flow('a;, idempotent: true'))
     clock.run(1.0)
     process.orchestrator.fire('f', 'a', 'cancel', actor='ann', cause='enough')
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     assert robot.motions[-1].request.resume and robot.motions[-1].canceled
     robot.motions[-1].end('canceled')
     clock.run(60.0)
@@ -125,9 +124,7 @@ def test_a_time_limit_counts_from_the_start_of_the_attempt_across_a_restart(
     clock.run(60.0)
     robot.motions[0].end()
     clock.run(10.0)
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run(31.0)
     assert run.actions[0].error_code is ErrorCode.DEADLINE_EXCEEDED
 

@@ -9,7 +9,8 @@ from action_lifecycle.flow import parse_edit
 from action_lifecycle.lifecycle.states import ActionState, ErrorCode
 import pytest
 
-from .controlled import again, held, outcomes
+from .controlled import held, outcomes
+from .kills import restart
 from .robot import Clock, Killed, MOTION, Robot, Start
 
 
@@ -115,7 +116,7 @@ def test_a_hold_while_the_required_is_checked_checks_it_again(
     process.orchestrator.control.pause('f', 'ann', hold=True)
     clock.run(10.0)
     assert run.runners['a'].action.state is ActionState.IN_PROGRESS and not robot.motions
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     clock.run(10.0)
     assert run.runners['a'].action.state is ActionState.IN_PROGRESS and not robot.motions
     process.orchestrator.control.resume('f', 'ann')
@@ -134,7 +135,7 @@ def test_killed_after_the_row_of_a_hold_the_motion_is_followed_and_stopped(
     with pytest.raises(Killed):
         process.orchestrator.control.pause('f', 'ann', hold=True)
     assert not robot.motions[0].canceled
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     followed = robot.motions[1]
     assert followed.request.resume and followed.canceled
     followed.end('canceled')
@@ -155,7 +156,7 @@ def test_the_limit_of_a_held_attempt_starts_again(
     clock.run(100.0)
     process.orchestrator.control.resume('f', 'ann')
     clock.run(8.0)
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     clock.run(1.0)
     assert not robot.motions[-1].canceled
     clock.run(2.0)
@@ -186,7 +187,7 @@ def test_a_held_flow_is_shut_down_and_goes_on(start: Start, clock: Clock, robot:
     robot.motions[0].end('canceled')
     clock.run(1.0)
     assert halted == [True]
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     robot.motions[1].end('not_running')
     clock.run(10.0)
     assert run.runners['a'].action.state is ActionState.EXECUTING_MOTION

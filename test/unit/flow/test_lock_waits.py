@@ -10,6 +10,7 @@ from action_lifecycle.graphs.packaged import packaged_graph
 from action_lifecycle.journal.projection import Projection
 import pytest
 
+from .kills import restart
 from .robot import Clock, Killed, MOTION, one, Process, Robot, Start
 
 TOLD = "'arm' is locked: f/pick was not seen to stop"
@@ -52,9 +53,7 @@ def test_wait_is_noted_until_the_start_and_once_only(
     assert notes(locked) == [('blocked', TOLD)] and notes(locked, 'h') == []
     assert reason(locked) == f'dependency: {TOLD}'
     for _ in range(2):
-        locked.kill()
-        locked = start()
-        locked.orchestrator.restore()
+        locked, _ = restart(start, locked)
         clock.run(1.0)
     assert notes(locked) == [('blocked', TOLD)]
     locked.orchestrator.clear_locks(['arm'], 'ann', 'looked')
@@ -153,9 +152,7 @@ def test_killed_after_any_row_the_journal_tells_what_waits(
         killed = False
     except Killed:
         killed = True
-        locked.kill()
-        locked = start()
-        locked.orchestrator.restore()
+        locked, _ = restart(start, locked)
         clock.run(1.0)
     assert killed == (rows < 4)
     action = locked.orchestrator.runs['g'].actions[0]

@@ -13,7 +13,8 @@ from action_lifecycle.flow import parse_flow
 from action_lifecycle.lifecycle.states import ActionOutcome, ErrorCode
 import pytest
 
-from .robot import Clock, Killed, MOTION, Robot, Start
+from .kills import killed_at_every_row, restart
+from .robot import Clock, MOTION, Process, Robot, Start
 
 BIN = 'motion: {server: "arm/{{ part }}", type: a/action/B}, confirm: z > 0'
 
@@ -185,32 +186,20 @@ def test_the_journal_has_the_fields_once(start: Start, clock: Clock, robot: Robo
 def test_killed_at_every_row_each_element_is_done_once(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
-    for rows in range(1, 60):
+    def work(process: Process, flow_id: str) -> None:
         robot.motions.clear()
-        process = start()
-        process.die_after(rows)
-        flow_id = f'f{rows}'
-        try:
-            process.submit(loop("'{{ [facts.z, 2] }}'", fields=f'{MOTION}, '
-                                'parameters: {q: "{{ part }}"}'), flow_id)
-            clock.run()
-        except Killed:
-            pass
-        else:
-            assert rows > 20
-            break
-        process.kill()
-        process = start()
-        runs = process.orchestrator.restore()
+        process.submit(loop("'{{ [facts.z, 2] }}'", fields=f'{MOTION}, '
+                            'parameters: {q: "{{ part }}"}'), flow_id)
+        clock.run()
+
+    for flow_id, process, runs in killed_at_every_row(start, work, fewest=20, most=60):
         clock.run()
         goals = [m.request.goal_id for m in robot.motions if not m.request.resume]
-        assert len(goals) == len(set(goals)), rows
+        assert len(goals) == len(set(goals)), flow_id
         if runs:
-            assert sorted({m.request.action_id for m in robot.motions}) == ['1', '2', 'look'], rows
-        assert not [row for row, _ in process.journal.checked_open_rows('flow')], rows
-        process.journal.close()
-    else:
-        raise AssertionError('the flow never ended')
+            assert sorted({m.request.action_id for m in robot.motions}) == [
+                '1', '2', 'look'], flow_id
+        assert not [row for row, _ in process.journal.checked_open_rows('flow')], flow_id
 
 
 def test_thousands_of_elements_are_as_fast_as_actions_written_out() -> None:
@@ -245,9 +234,8 @@ def test_an_edit_may_change_the_flow_of_the_elements(
     clock.run(1.0)
     process.orchestrator.edit('f/a', parse_edit(
         f'- remove: b\n- add: {{c: {{{MOTION}, after: a}}}}'), 'planner', '')
-    process.kill()
-    process = start()
-    runs: dict[str, Any] = {run.flow_id: run for run in process.orchestrator.restore()}
+    process, restored = restart(start, process)
+    runs: dict[str, Any] = {run.flow_id: run for run in restored}
     assert list(runs['f/a'].flow.actions) == ['a', 'c']
     robot.by_hand.clear()
     for motion in robot.motions[-2:]:

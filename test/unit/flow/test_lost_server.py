@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from action_lifecycle.lifecycle.states import ErrorCode
 
+from .kills import restart
 from .robot import Clock, Process, Robot
 
 FLOW = """flow: f
@@ -24,9 +25,7 @@ def test_a_server_that_is_away_after_a_restart_keeps_the_resources_locked(
     process = start()
     process.submit(FLOW)
     clock.run(1.0)
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     assert robot.motions[-1].request.resume
     robot.motions[-1].end('not_running', stopped=False, error_msg="no action server 'arm'")
     clock.run(1.0)

@@ -10,8 +10,9 @@ from pathlib import Path
 from action_lifecycle.lifecycle.states import ActionState
 from action_lifecycle.lifecycle.work import WORK
 
+from .kills import killed_at_every_row, restart
 from .nested_flows import submit
-from .robot import Clock, Killed, Process, Robot, Start
+from .robot import Clock, Process, Robot, Start
 
 
 def compact(process: Process) -> None:
@@ -21,73 +22,51 @@ def compact(process: Process) -> None:
 def test_killed_at_every_row_no_action_is_done_twice_and_none_is_lost(
     start: Start, clock: Clock, robot: Robot, flow_folder: Path
 ) -> None:
-    for rows in range(1, 60):
+    def work(process: Process, flow_id: str) -> None:
         robot.motions.clear()
-        process = start()
-        process.die_after(rows)
-        flow_id = f'f{rows}'
-        try:
-            submit(process, flow_folder, flow_id)
-            clock.run()
-        except Killed:
-            pass
-        else:
-            assert rows > 25
-            break
-        process.kill()
-        process = start()
-        process.orchestrator.restore()
+        submit(process, flow_folder, flow_id)
+        clock.run()
+
+    for flow_id, process, _ in killed_at_every_row(start, work, fewest=25, most=60):
         clock.run()
         goals = [m.request.goal_id for m in robot.motions if not m.request.resume]
-        assert len(goals) == len(set(goals)), rows
+        assert len(goals) == len(set(goals)), flow_id
         found = {row.flow_id: row.to_state for row in process.journal.rows(kind='flow')
                  if row.flow_id.partition('/')[0] == flow_id}
         if flow_id in found:  # accepted before the kill
-            assert found == {flow_id: 'FINISH', f'{flow_id}/pick': 'FINISH'}, rows
+            assert found == {flow_id: 'FINISH', f'{flow_id}/pick': 'FINISH'}
             assert list(dict.fromkeys(m.request.action_id for m in robot.motions)) == [
-                'grip', 'lift', 'home'], rows
-        assert not [row for row, _ in process.journal.checked_open_rows('flow')], rows
+                'grip', 'lift', 'home'], flow_id
+        assert not [row for row, _ in process.journal.checked_open_rows('flow')], flow_id
         assert not process.orchestrator.resources.holders
-        process.journal.close()
-    else:
-        raise AssertionError('the flow never ended')
 
 
 def test_an_order_to_cancel_survives_a_kill_at_every_row(
     start: Start, clock: Clock, robot: Robot, flow_folder: Path
 ) -> None:
-    for rows in range(1, 20):
+    def prepare(process: Process, flow_id: str) -> None:
         robot.motions.clear()
         robot.by_hand.add('motion')
-        process = start()
-        flow_id = f'f{rows}'
         submit(process, flow_folder, flow_id)
         clock.run(1.0)
-        process.die_after(rows)
-        try:
-            process.orchestrator.cancel(flow_id, 'anna', 'enough')
-            robot.motions[0].end('canceled')
-            clock.run()
-        except Killed:
-            pass
-        else:
-            assert rows > 5
-            break
-        process.kill()
-        process = start()
-        runs = {run.flow_id: run for run in process.orchestrator.restore()}
+
+    def work(process: Process, flow_id: str) -> None:
+        process.orchestrator.cancel(flow_id, 'anna', 'enough')
+        robot.motions[0].end('canceled')
+        clock.run()
+
+    for flow_id, process, restored in killed_at_every_row(
+            start, work, prepare=prepare, fewest=5, most=20):
+        runs = {run.flow_id: run for run in restored}
         clock.run(1.0)
         for motion in robot.motions:
             if motion.request.resume and motion.canceled:
                 motion.end('canceled')
         clock.run()
-        assert len([m for m in robot.motions if not m.request.resume]) == 1, rows
+        assert len([m for m in robot.motions if not m.request.resume]) == 1, flow_id
         if flow_id in runs:
-            assert runs[flow_id].outcomes['canceled'] == 2, rows
-        assert not [row for row, _ in process.journal.checked_open_rows('flow')], rows
-        process.journal.close()
-    else:
-        raise AssertionError('the flow never ended')
+            assert runs[flow_id].outcomes['canceled'] == 2
+        assert not [row for row, _ in process.journal.checked_open_rows('flow')], flow_id
 
 
 def test_rows_of_a_nested_flow_are_removed_when_its_result_is_taken(
@@ -102,9 +81,7 @@ def test_rows_of_a_nested_flow_are_removed_when_its_result_is_taken(
     compact(process)
     assert list(process.journal.rows(flow_id='f')) and 'f' in process.orchestrator.runs
     assert not list(process.journal.rows(flow_id='f/pick'))
-    process.kill()
-    process = start()
-    run, = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run()
     assert run.runners['home'].action.state in (
         ActionState.TERMINATED, ActionState.FALLBACK_REQUESTED)

@@ -10,6 +10,7 @@ from pathlib import Path
 from action_lifecycle.lifecycle.states import ActionOutcome, ErrorCode
 import pytest
 
+from .kills import restart
 from .nested_flows import submit
 from .robot import Clock, MOTION, Robot, Start
 
@@ -108,9 +109,7 @@ def test_a_pause_also_holds_the_flow_inside(
     robot.motions[0].end()
     clock.run(5.0)
     assert len(robot.motions) == 1 and not run.ended
-    process.kill()
-    process = start()
-    run = process.orchestrator.restore()[0]
+    process, (run, *_) = restart(start, process)
     clock.run(5.0)
     assert len(robot.motions) == 1
     robot.by_hand.clear()
@@ -147,9 +146,7 @@ def test_a_failed_action_of_an_inner_flow_is_retried_while_the_outer_one_is_paus
     process.orchestrator.control.pause('f', 'ann')
     clock.run(10.0)
     if kill:
-        process.kill()
-        process = start()
-        run = process.orchestrator.restore()[0]
+        process, (run, *_) = restart(start, process)
         clock.run(10.0)
     control = process.orchestrator.control
     inner = process.orchestrator.runs['f/pick']

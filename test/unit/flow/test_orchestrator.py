@@ -14,6 +14,7 @@ from action_lifecycle.lifecycle.states import (
 )
 import pytest
 
+from .kills import restart
 from .robot import Clock, MOTION, one, Robot, Start
 
 
@@ -226,9 +227,7 @@ def test_a_motion_that_is_not_seen_to_stop_keeps_its_resources_until_they_are_cl
         assert f'{flow_id}/pick waits: {told}' in caplog.text
     process.orchestrator.cancel('before', 'ann', 'enough')
     clock.run(1.0)
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run(1.0)
     assert process.orchestrator.locked_for(run.actions[0]) == told
     assert len(robot.motions) == 1

@@ -14,7 +14,8 @@ from action_lifecycle.journal import JournalError
 from action_lifecycle.lifecycle.states import ActionState
 import pytest
 
-from .controlled import again, CHAIN, orders, outcomes
+from .controlled import CHAIN, orders, outcomes
+from .kills import restart
 from .robot import Clock, MOTION, Robot, Start
 
 
@@ -41,13 +42,13 @@ def test_a_flow_is_paused_after_a_kill(start: Start, clock: Clock, robot: Robot)
     process.submit(CHAIN)
     clock.run(0.5)
     process.orchestrator.control.pause('f', 'ann')
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     robot.motions[-1].end()
     clock.run(100.0)
     assert run.control.paused and run.control.paused_by == 'ann'
     assert outcomes(run) == {'a': 'succeeded'} and robot.executed('b') == 0
     process.orchestrator.control.resume('f', 'ben')
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     assert not run.control.paused
     for motion in robot.motions:
         if motion.request.resume and motion.request.action_id == 'b':
@@ -94,7 +95,7 @@ def test_no_retry_and_no_fallback_begins_in_a_paused_flow(
     clock.run(100.0)
     assert run.runners['a'].action.state is ActionState.ERROR
     assert 'paused by ann' in process.orchestrator.blocked_for(run.actions[0])
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     clock.run(100.0)
     assert run.runners['a'].action.state is ActionState.ERROR and robot.executed('a') == 1
     process.orchestrator.control.resume('f', 'ann')
@@ -132,7 +133,7 @@ def test_an_answer_during_a_pause_takes_effect_after_it(
     process.desk.respond(request, 'retry', 'ben')
     clock.run(10.0)
     assert run.runners['a'].action.state is ActionState.FALLBACK_RECEIVED
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     clock.run(10.0)
     assert run.runners['a'].action.state is ActionState.FALLBACK_RECEIVED
     process.orchestrator.control.resume('f', 'ann')
@@ -229,7 +230,7 @@ def test_a_pause_without_hold_repeats_no_interrupted_motion(
     process.submit(f'flow: f\nactions:\n  a: {{{MOTION}, idempotent: true}}\n')
     clock.run(0.5)
     process.orchestrator.control.pause('f', 'ann')
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     robot.verdicts['a', 'confirm'] = ['refuted', 'refuted']
     robot.motions[1].end('not_running')
     clock.run(100.0)

@@ -14,7 +14,8 @@ from action_lifecycle.flow.files.edit import parse_edit
 from action_lifecycle.lifecycle.states import ActionOutcome, ErrorCode
 import pytest
 
-from .robot import Clock, Killed, MOTION, Robot, Start
+from .kills import killed_at_every_row, restart
+from .robot import Clock, MOTION, Process, Robot, Start
 
 
 def flow(repeat: str, more: str = '') -> str:
@@ -190,9 +191,7 @@ def test_an_edit_between_two_runs_keeps_the_count(
     clock.run(30.0)
     process.orchestrator.edit('f', parse_edit(
         '- update: {wipe: {motion: {server: other, type: a/action/B}}}'), 'planner', '')
-    process.kill()
-    process = start()
-    run, = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run()
     assert [m.request.steps[0].server for m in robot.motions] == [
         'arm', 'other', 'other', 'arm'] and run.state == 'FINISH'
@@ -211,32 +210,20 @@ def test_a_loop_is_repeated_as_a_whole(start: Start, clock: Clock, robot: Robot)
 def test_killed_at_every_row_it_runs_as_often_as_it_should(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
-    for rows in range(1, 80):
+    def work(process: Process, flow_id: str) -> None:
         robot.motions.clear()
         robot.verdicts['wipe', 'until'] = ['refuted'] * 50
-        process = start()
-        process.die_after(rows)
-        flow_id = f'f{rows}'
-        try:
-            process.submit(flow('{until: z > 1, times: 3, delay: 2}'), flow_id)
-            clock.run()
-        except Killed:
-            pass
-        else:
-            assert rows > 20
-            break
-        process.kill()
-        process = start()
-        runs = process.orchestrator.restore()
+        process.submit(flow('{until: z > 1, times: 3, delay: 2}'), flow_id)
+        clock.run()
+
+    for flow_id, _, runs in killed_at_every_row(start, work, fewest=20):
         clock.run()
         goals = {m.request.goal_id for m in robot.motions}
-        assert len([m for m in robot.motions if not m.request.resume]) <= len(goals) <= 3, rows
+        assert len([m for m in robot.motions if not m.request.resume]) <= len(goals) <= 3, \
+            flow_id
         if runs:
             action = runs[0].runners['wipe'].action
-            assert (len(goals), action.error_code) == (3, ErrorCode.REPEAT_EXHAUSTED), rows
-        process.journal.close()
-    else:
-        raise AssertionError('the flow never ended')
+            assert (len(goals), action.error_code) == (3, ErrorCode.REPEAT_EXHAUSTED), flow_id
 
 
 def test_what_has_ended_is_not_judged_again_after_a_restart(

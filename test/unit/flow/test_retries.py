@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from action_lifecycle.flow import parse_edit
+from action_lifecycle.flow import FlowRun, parse_edit
 from action_lifecycle.flow.control.orders import OrderRefused
 from action_lifecycle.journal import verify_journal
 from action_lifecycle.lifecycle.states import ActionState
 import pytest
 
-from .controlled import again, CHAIN, outcomes
-from .robot import Clock, Killed, MOTION, Robot, Start
+from .controlled import CHAIN, outcomes
+from .kills import killed_at_every_row, restart
+from .robot import Clock, Killed, MOTION, Process, Robot, Start
 
 
 @pytest.mark.parametrize('kill', [False, True])
@@ -33,7 +34,7 @@ def test_a_retry_of_a_failed_action_revives_its_dependents(
         process.die_after(2)
         with pytest.raises(Killed):
             process.orchestrator.control.retry('f', 'b', 'ann', 'dry now')
-        process, run = again(start, process)
+        process, (run,) = restart(start, process)
     else:
         process.orchestrator.control.retry('f', 'b', 'ann', 'dry now')
     (row,) = (row for row in process.journal.rows(kind='note') if row.event == 'retried')
@@ -108,7 +109,7 @@ def test_a_retry_in_error_does_not_wait_for_its_delay(
     assert robot.executed('a') == 2
     process.orchestrator.control.pause('f', 'ann')
     process.orchestrator.control.retry('f', 'a', 'ben')
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     clock.run(10.0)
     assert robot.executed('a') == 2
     process.orchestrator.control.resume('f', 'ann')
@@ -214,7 +215,7 @@ def test_a_skipped_action_is_retried_and_a_failed_one_skipped_after_a_retry(
     control.skip('f', 'b', 'ann')
     clock.run(1.0)
     control.retry('f', 'b', 'ann')
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     clock.run(1.0)
     process.orchestrator.control.resume('f', 'ann')
     clock.run()
@@ -233,7 +234,7 @@ def test_attempts_of_a_retried_action_are_counted_on_after_an_edit(
     clock.run(10.0)
     control.retry('f', 'a', 'ann')
     process.orchestrator.edit('f', parse_edit('- update: {a: {priority: 3}}\n'), 'ben', 'why not')
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     process.orchestrator.control.resume('f', 'ann')
     clock.run()
     assert run.state == 'FINISH' and run.runners['a'].action.attempt == 2
@@ -241,34 +242,42 @@ def test_attempts_of_a_retried_action_are_counted_on_after_an_edit(
             if row.event == 'start'] == [1, 2]
 
 
-@pytest.mark.parametrize('rows', range(1, 12))
-def test_killed_after_any_row_an_order_is_carried_out(
-    start: Start, tmp_path: Path, clock: Clock, robot: Robot, rows: int
+def test_killed_at_every_row_an_order_is_carried_out(
+    start: Start, tmp_path: Path, clock: Clock, robot: Robot
 ) -> None:
     """A retry with two dependents, in a paused flow that is then resumed; killed in between."""
-    robot.verdicts['a', 'confirm'] = ['refuted']
-    process = start()
-    process.submit(CHAIN)
-    process.orchestrator.control.pause('f', 'ann')
-    clock.run(10.0)
-    process.die_after(rows)
-    try:
-        process.orchestrator.control.retry('f', 'a', 'ann')
-        process.orchestrator.control.resume('f', 'ann')
+    def prepare(process: Process, flow_id: str) -> None:
+        robot.motions.clear()
+        robot.verdicts['a', 'confirm'] = ['refuted']
+        process.submit(CHAIN, flow_id)
+        process.orchestrator.control.pause(flow_id, 'ann')
+        clock.run(10.0)
+
+    def work(process: Process, flow_id: str) -> None:
+        process.orchestrator.control.retry(flow_id, 'a', 'ann')
+        process.orchestrator.control.resume(flow_id, 'ann')
+        run = process.orchestrator.runs[flow_id]
         clock.run()
-    except Killed:
-        process, run = again(start, process)
+        assert_all_done(run)
+
+    def assert_all_done(run: FlowRun) -> None:
+        assert run.state == 'FINISH', run.flow_id
+        assert outcomes(run) == dict.fromkeys('abc', 'succeeded'), run.flow_id
+
+    for flow_id, process, runs in killed_at_every_row(start, work, prepare=prepare, fewest=11):
         for _ in range(5):
             for motion in robot.motions:
                 if motion.request.resume:
                     motion.end()
             clock.run(5.0)
-        if run.control.paused:
-            process.orchestrator.control.resume('f', 'ann')
-        clock.run()
-    run = process.orchestrator.runs['f']
-    assert run.state == 'FINISH' and outcomes(run) == dict.fromkeys('abc', 'succeeded')
-    assert verify_journal(tmp_path / 'journal') == []
+        for run in runs:
+            if run.control.paused:
+                process.orchestrator.control.resume(flow_id, 'ann')
+            clock.run()
+            assert_all_done(run)
+        *_, last = process.journal.rows(flow_id=flow_id, kind='flow')
+        assert last.to_state == 'FINISH', flow_id
+        assert verify_journal(tmp_path / 'journal') == []
 
 
 def test_a_replaced_action_is_not_retried_and_a_skipped_one_counts(

@@ -16,6 +16,7 @@ from action_lifecycle.flow.scheduling.scheduler import AGING
 from action_lifecycle.lifecycle.states import ErrorCode
 import pytest
 
+from .kills import restart
 from .robot import Clock, MOTION, Robot, Start
 
 
@@ -89,9 +90,7 @@ def test_a_condition_is_judged_again_after_a_crash(
     process = start()
     process.submit(flow('a', f'b;, {WHEN}'))
     clock.run(2.0)
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     robot.questions[-1].answer('confirmed')
     clock.run()
     assert run.state == 'FINISH' and robot.executed('b') == 1
@@ -137,9 +136,7 @@ def test_what_was_read_is_the_same_after_a_crash(
     clock.run(1.5)
     robot.by_hand |= {'motion', 'facts'}
     clock.run(0.5)
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     assert robot.motions[-1].request.resume
     assert robot.motions[-1].request.steps[0].goal == {'x': 2.0, 's': 'a took 1'}
     robot.motions[-1].end()
@@ -228,9 +225,7 @@ def test_the_deadline_of_a_flow_counts_from_its_start_across_a_restart(
     process = start()
     process.submit(flow('a', 'b;, after: a', head='deadline: 100\n'))
     clock.run(60.0)
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run(39.0)
     assert not robot.motions[-1].canceled
     clock.run(2.0)
@@ -314,9 +309,7 @@ def test_metrics_count_waits_retries_and_fallbacks_also_across_a_crash(
     process.submit(flow('a;, resources: [x]', 'b;, resources: [x], fallback: [retry], '
                         'retry: {times: 1, jitter: 0}'))
     clock.run(1.5)
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     robot.motions[-1].end()
     clock.run()
     metrics = run.summary['metrics']

@@ -9,7 +9,8 @@ from action_lifecycle.flow.control.orders import OrderRefused
 from action_lifecycle.lifecycle.states import ActionState
 import pytest
 
-from .controlled import again, CHAIN, outcomes
+from .controlled import CHAIN, outcomes
+from .kills import restart
 from .robot import Clock, MOTION, Robot, Start
 
 
@@ -26,7 +27,7 @@ def test_dependents_of_a_skipped_action_go_on(
     control.skip('f', 'b', 'ann', 'done by hand')
     assert control.skip('f', 'b', 'ben') == (0, 'it was skipped already, by ann')
     clock.run(0.1)
-    process, run = again(start, process)
+    process, (run,) = restart(start, process)
     clock.run(0.0)
     robot.motions[-1].end()
     clock.run()

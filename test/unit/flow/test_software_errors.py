@@ -20,6 +20,7 @@ from action_lifecycle.lifecycle.states import ActionOutcome, ErrorCode
 import pytest
 
 from .changes import events, FLOW, REBUILD, recorded
+from .kills import restart
 from .robot import Clock, Killed, MOTION, Robot, Start
 
 
@@ -231,9 +232,7 @@ def test_a_broken_flow_fails_for_the_same_reason_after_a_restart(
     with pytest.raises(Killed):
         process.orchestrator.dispatcher.fail(
             process.orchestrator.runs['f'], ErrorCode.INTERNAL, 'a bug')
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run(1.0)
     assert robot.motions[-1].canceled
     robot.motions[-1].end('canceled')

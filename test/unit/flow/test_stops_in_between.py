@@ -8,6 +8,7 @@ from action_lifecycle.journal import Entry
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 import pytest
 
+from .kills import restart
 from .robot import Clock, Killed, MOTION, one, Robot, Start
 
 NESTED = ('flow: f\nactions:\n  outer:\n    resources: [arm]\n    flow:\n      flow:\n'
@@ -33,9 +34,7 @@ def test_killed_between_the_cancel_of_a_flow_and_of_the_flow_inside_the_motion_i
             process.orchestrator.cancel('f', 'anna', 'enough')
         else:
             process.orchestrator.fire('f', 'outer', 'cancel', actor='anna', cause='enough')
-    process.kill()
-    process = start()
-    process.orchestrator.restore()
+    process, _ = restart(start, process)
     clock.run(1.0)
     runs = process.orchestrator.runs
     assert runs['f/outer'].runners['a'].action.state is ActionState.EXECUTING_MOTION

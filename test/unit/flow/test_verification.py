@@ -19,6 +19,7 @@ from action_lifecycle.lifecycle.states import (
 )
 import pytest
 
+from .kills import restart
 from .robot import Clock, Robot, Start
 
 
@@ -92,9 +93,7 @@ def test_the_count_of_pendings_survives_a_restart(
     process.submit(flow('judge'))
     clock.run(15.0)
     assert process.states('pick').count('pending') == 2
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run(1000.0)
     assert process.states('pick').count('pending') == 1
     assert run.actions[0].error_code is ErrorCode.RETRY_EXHAUSTED
@@ -173,9 +172,7 @@ def test_nobody_verifies_in_time_also_over_a_restart(
     process.submit(OPERATOR)
     clock.run(41)
     (request_id,) = process.desk.open
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     assert list(process.desk.open) == [request_id]
     clock.run(10)
     assert run.actions[0].state is ActionState.STATUS_VERIFICATION_REQUESTED

@@ -8,7 +8,8 @@ from __future__ import annotations
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState
 import pytest
 
-from .robot import Clock, Killed, Robot, Start
+from .kills import killed_at_every_row, restart
+from .robot import Clock, Process, Robot, Start
 from .task_work import MIXED, task
 
 pytestmark = pytest.mark.usefixtures('task_kind')
@@ -23,9 +24,7 @@ def test_after_a_crash_the_work_is_resumed_by_its_id(
     process = start()
     process.submit(task(f', on_resume: {on_resume}' if on_resume else ''))
     clock.run(5.0)
-    process.kill()
-    process = start()
-    run, = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run(5.0)
     before, after = robot.works
     assert after.resumed and after.request.id == before.request.id
@@ -55,9 +54,7 @@ def test_after_a_crash_the_sensors_are_asked_before_work_is_repeated(
     process = start()
     process.submit(task(', confirm: z > 0, on_resume: retry'))
     clock.run(5.0)
-    process.kill()
-    process = start()
-    run, = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run(5.0)
     robot.works[-1].end('not_running')
     clock.run()
@@ -71,9 +68,7 @@ def test_a_restart_continues_with_the_step_that_was_journaled(
     process = start()
     process.submit(MIXED)
     clock.run(5.0)
-    process.kill()
-    process = start()
-    run, = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     clock.run(5.0)
     assert robot.works[-1].resumed and robot.works[-1].request.index == 2
     robot.works[-1].end(result='seen')
@@ -86,28 +81,16 @@ def test_killed_at_every_row_no_step_is_done_twice(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
     text = MIXED.replace('    confirm', '    on_resume: confirm\n    confirm')
-    for rows in range(1, 20):
+
+    def work(process: Process, flow_id: str) -> None:
         robot.motions.clear()
         robot.works.clear()
-        process = start()
-        process.die_after(rows)
-        flow_id = f'f{rows}'
-        try:
-            process.submit(text, flow_id)
-            clock.run()
-        except Killed:
-            pass
-        else:
-            assert rows > 7
-            break
-        process.kill()
-        process = start()
-        process.orchestrator.restore()
+        process.submit(text, flow_id)
+        clock.run()
+
+    for flow_id, _, _ in killed_at_every_row(start, work, fewest=7, most=20):
         clock.run()
         ids = [work.request.id for work in robot.works if not work.resumed]
-        assert len(ids) == len(set(ids)) <= 1, rows
+        assert len(ids) == len(set(ids)) <= 1, flow_id
         goals = [m.request.goal_id for m in robot.motions if not m.request.resume]
-        assert len(goals) == len(set(goals)) <= 2, rows
-        process.journal.close()
-    else:
-        raise AssertionError('the flow never ended')
+        assert len(goals) == len(set(goals)) <= 2, flow_id

@@ -8,6 +8,7 @@ from __future__ import annotations
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 import pytest
 
+from .kills import restart
 from .robot import Clock, Robot, Start
 from .task_work import MIXED, task
 
@@ -90,9 +91,7 @@ def test_killed_in_a_hold_between_two_steps_the_next_one_is_asked_for_first(
     process.orchestrator.control.pause('f', 'ann', hold=True)
     robot.works[0].end()
     clock.run(5.0)
-    process.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
+    process, (run,) = restart(start, process)
     assert robot.motions[1].request.resume and robot.motions[1].canceled
     robot.motions[1].end('not_running')
     clock.run(5.0)
@@ -113,9 +112,7 @@ def test_a_hold_lets_work_that_moves_nothing_end(
     clock.run(5.0)
     process.orchestrator.control.pause('f', 'ann', hold=True)
     if kill:
-        process.kill()
-        process = start()
-        (run,) = process.orchestrator.restore()
+        process, (run,) = restart(start, process)
         assert robot.works[-1].resumed
     clock.run(100.0)
     assert not robot.works[-1].canceled
