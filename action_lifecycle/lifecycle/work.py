@@ -79,6 +79,7 @@ class WorkResult:
     #: goals with facts filled in, as sent, by index of the step
     note: str = ''  #: what else happened, as text
     results: Sequence[Any] = ()  #: of the steps that have ended
+    sent: bool = True  #: False: nothing was begun, so it may begin later
 
 
 Ended = Callable[[WorkResult], None]

@@ -133,4 +133,4 @@ class _Waiting:
 
     def _end(self, outcome: str, code: ErrorCode, reason: str) -> None:
         self._result(WorkResult(
-            outcome, self._gate.clock.now(), error_code=code, error_msg=reason))
+            outcome, self._gate.clock.now(), error_code=code, error_msg=reason, sent=False))

@@ -73,7 +73,7 @@ class Stopping(RunnerBase):
             self._fail_stopped(
                 result, ErrorCode.STOP_UNCONFIRMED, 'its flow was paused', 'pause')
             return
-        self._held = True
+        self._held, self._recorded = True, not result.sent
         if self.paused():
             self.progressed()
         else:  # resumed meanwhile

@@ -263,10 +263,23 @@ class _Motion(_Call):
         self.result(motion_result_from(result, self.goals, self.note))
 
     def failed(self, why: str) -> None:
-        sent = self.resume or any(call.sent_at for call in self._calls)
         self.result(WorkResult(
-            'failed', self.bridge.node.now(), stopped=not sent,
+            'failed', self.bridge.node.now(), stopped=not self._sent,
             error_code=ErrorCode.NOT_READY, error_msg=why))
+
+    def cancel(self) -> None:
+        """Cancel the motion; it ends at once if the bridge did not get its goal."""
+        if self.over:
+            return
+        super().cancel()
+        if not self._sent:
+            self.close()
+            self.bridge.node.call_later(0.0, lambda: self.result(WorkResult(
+                'canceled', self.bridge.node.now(), 'nothing was sent', sent=False)))
+
+    @property
+    def _sent(self) -> bool:
+        return self.resume or any(call.sent_at for call in self._calls)
 
 
 class _Confirmation(_Call):

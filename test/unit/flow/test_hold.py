@@ -65,6 +65,22 @@ def test_a_motion_that_has_just_ended_is_confirmed_in_spite_of_a_hold(
     assert run.state == 'FINISH' and len(robot.motions) == 1
 
 
+def test_a_motion_that_was_not_sent_when_it_was_held_is_sent_after_the_resume(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process, run = held(start, clock, robot)
+    robot.motions[0].end('canceled', sent=False)  # the bridge was not there yet
+    clock.run(10.0)
+    assert len(robot.motions) == 1
+    process.orchestrator.control.resume('f', 'ann')
+    clock.run(0.5)
+    first, second = (motion.request for motion in robot.motions)
+    assert not second.resume and second.goal_id == first.goal_id
+    robot.motions[1].end()
+    clock.run()
+    assert run.state == 'FINISH' and not process.desk.open
+
+
 @pytest.mark.parametrize('answer', [True, False])
 def test_a_hold_that_is_not_seen_to_stop_locks_the_resources(
     start: Start, clock: Clock, robot: Robot, answer: bool

@@ -116,6 +116,20 @@ def test_flow_that_is_canceled_while_it_waits_ends_as_canceled(fleet: Fleet) -> 
     assert fleet.robot.motions == []
 
 
+def test_motion_that_is_held_while_it_waits_is_sent_after_the_resume(fleet: Fleet) -> None:
+    fleet.submit()
+    fleet.clock.run(1.0)
+    fleet.process.orchestrator.control.pause('f', 'anna', hold=True)
+    fleet.clock.run(1.0)
+    fleet.hold(60.0)
+    fleet.clock.run(10.0)
+    assert fleet.robot.motions == []
+    fleet.process.orchestrator.control.resume('f', 'anna')
+    fleet.clock.run(1.0)
+    (motion,) = fleet.robot.motions
+    assert not motion.request.resume
+
+
 def test_after_a_restart_a_motion_is_followed_without_a_claim_and_the_next_needs_one(
     fleet: Fleet
 ) -> None:
