@@ -69,6 +69,7 @@ class Host:
     ask: Callable[[Question], Awaitable[str]] = nobody
     changed: Callable[[Any], None] = lambda session: None
     ended: Callable[[Any], None] = lambda session: None
+    set_aside: Callable[[str], None] = lambda session_id: None
     refused: Callable[[Any, Exception], None] = field(default=lambda session, error: None)
     """Called when the journal refuses a row; the session goes on from its rows later."""
 

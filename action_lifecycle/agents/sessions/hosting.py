@@ -83,13 +83,15 @@ class Sessions:
     def restore(self) -> None:
         """Go on with the open sessions of the journal."""
         journal = self.host.journal
-        opened = [found.row.flow_id for found in journal.checked_open_rows(KIND)]
-        for row in journal.rows(kind=KIND):
-            if row.final and row.event == 'ended':
+        opened = journal.checked_open_rows(KIND)
+        for row, fault in journal.checked_rows(kind=KIND):
+            if not fault and row.final and row.event == 'ended':
                 self._note_end(row)
-        for session_id in dict.fromkeys(opened):
-            self.ended.pop(session_id, None)
-            self._restore(session_id)
+        for row, fault in opened:
+            if fault:
+                self._set_aside(str(row.flow_id), f'row {row.seq} of the journal {fault}')
+            else:
+                self._restore(row.flow_id)
 
     def begin(self, order: SessionOrder) -> HostedSession:
         """Open a session; raises LifecycleError, JournalError. Nothing is half opened."""
@@ -209,14 +211,26 @@ class Sessions:
         """Go on with a session; `canceled_by`: of a cancel that is not recorded yet."""
         self.open.pop(session_id, None)
         try:
-            record = read_session(session_id, self.host.journal.rows(
-                flow_id=session_id, action_id=ACTION), self.host.context_limit)
+            record = read_session(session_id, self.host.journal.checked_rows(
+                flow_id=session_id), self.host.context_limit)
+            if record.end is not None:  # an earlier version could write rows after the end
+                self._keep(status_at_end(record, record.end))
+                return
             self._start(record, canceled_by)
-        except LifecycleError as error:  # a bad row must not affect other sessions
-            self.aside[session_id] = str(error)
-            _LOG.error('session %s is set aside: %s', session_id, error)
+        except Exception as error:  # a bad row must not affect other sessions
+            self._set_aside(
+                session_id, str(error) if isinstance(error, LifecycleError) else repr(error))
         else:
             _LOG.info('goes on with session %s', session_id)
+
+    def _set_aside(self, session_id: str, reason: str) -> None:
+        """Leave a session as it is in the journal, as long as this process runs."""
+        broken = self.open.pop(session_id, None)
+        if broken is not None:
+            broken.closed = True
+        self.aside[session_id] = reason
+        _LOG.error('session %s is set aside: %s', session_id, reason)
+        self.host.set_aside(session_id)
 
     def _note_end(self, row: Row) -> None:
         try:

@@ -38,6 +38,7 @@ from ...dialogue.dialogue import DialogueEntry
 from ...dialogue.flow_dialogue import entries_of
 from ...dialogue.flow_dialogue import EVENT as DIALOGUE
 from ...invoke import EarlierWork, from_json_data, Outcome, Progress
+from ...journal.reader import CheckedRow
 from ...journal.row import Entry, JournalError, Row
 
 CONTEXT_LIMIT = 200_000
@@ -210,11 +211,13 @@ def said(update: Any) -> Any:
 
 
 def read_session(
-    session_id: str, rows: Iterable[Row], context_limit: int = CONTEXT_LIMIT
+    session_id: str, rows: Iterable[CheckedRow], context_limit: int = CONTEXT_LIMIT
 ) -> SessionRecord:
-    """Return the record of a session from its rows; raises JournalError."""
+    """Return the record of a session from its rows; raises JournalError for a damaged one."""
     record = SessionRecord(session_id, context_limit)
-    for row in rows:
+    for row, fault in rows:
+        if fault:
+            raise JournalError(f'row {row.seq} of the journal {fault}')
         if row.kind == KIND:
             record.apply(row)
         elif row.kind == 'note' and row.event == DIALOGUE:

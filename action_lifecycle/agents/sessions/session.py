@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+import threading
 from typing import Any
 
 from .cancel import Cancel
@@ -61,6 +62,7 @@ class HostedSession(Session):
         self.host = host
         self.record = record
         self._loop = asyncio.get_running_loop()
+        self._writing = threading.Lock()
         self.works = working_states(graph)
         self.dialogue = Dialogue(
             graph, names=self._names, entries=record.entries, recorded=self._keep_entry,
@@ -168,11 +170,13 @@ class HostedSession(Session):
         entry = Entry(
             KIND, self.record.session_id, ACTION, event=event, from_state=source,
             to_state=target, actor=actor, data=data, final=final, ros_time=self.host.now())
-        if self.closed or self.record.end is not None:
-            raise JournalError(f'session {self.record.session_id} takes no more rows')
         journal = self.host.journal
-        row = journal.append(entry) if note is None else journal.append_many([note, entry])[-1]
-        self.record.apply(row)
+        with self._writing:  # so that no row follows the end
+            if self.closed or self.record.end is not None:
+                raise JournalError(f'session {self.record.session_id} takes no more rows')
+            row = journal.append(entry) if note is None else \
+                journal.append_many([note, entry])[-1]
+            self.record.apply(row)
         self._loop.call_soon_threadsafe(self.host.changed, self)
 
     def finish(

@@ -134,9 +134,11 @@ class AgentNode(LanguageModelNode):
         assert self.journal is not None
         super().activate()
         self._engine = node_engine(self, self.journal.path)
-        for found in self.journal.checked_open_rows(KIND):
-            for row in self.journal.rows(flow_id=found.row.flow_id, kind='note'):
-                self.operators.desk.read_back(row)
+        for opened, damage in self.journal.checked_open_rows(KIND):
+            for row, fault in () if damage else self.journal.checked_rows(
+                    flow_id=opened.flow_id, kind='note'):
+                if not fault:
+                    self.operators.desk.read_back(row)
         assert self.network is not None
         self._sessions, statuses = self.network.submit(
             self._restore(self.journal, self._engine)).result()
@@ -152,8 +154,8 @@ class AgentNode(LanguageModelNode):
             float(self.parameter('choice_timeout')), float(self.parameter('state_time_limit')),
             float(self.parameter('authorization_timeout')), int(self.parameter('max_steps')),
             int(self.parameter('context_limit')), self.now,
-            partial(ask_person, self, self.operators.desk), self.server.changed),
-            int(self.parameter('compact_keep')))
+            partial(ask_person, self, self.operators.desk), self.server.changed,
+            set_aside=self.server.set_aside), int(self.parameter('compact_keep')))
         sessions.restore()
         return sessions, sessions.statuses()
 

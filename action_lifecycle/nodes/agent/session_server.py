@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import json
 from pathlib import Path
 import re
+import threading
 from typing import Any
 
 from action_lifecycle_msgs import msg
@@ -62,7 +63,8 @@ class SessionServer:
         self._folders = folders
         self._in_network = in_network
         self._statuses: dict[str, SessionStatus] = {}  #: those that are published
-        self._changed: dict[str, SessionStatus] = {}   #: set in the loop of the sessions
+        self._changed: dict[str, SessionStatus | None] = {}  #: in two threads; None: set aside
+        self._changing = threading.Lock()
         self._goals: dict[str, _Goals] = {}
         self._open: list[Any] = []  #: all goals
         self.topic = Latched(node, msg.SessionArray, '~/sessions', self._message)
@@ -81,8 +83,16 @@ class SessionServer:
     def changed(self, session: Any) -> None:
         """Publish the status of a session; called in the loop of the sessions."""
         status = session.status()
-        begin = not self._changed
-        self._changed[status.id] = status
+        self._change(status.id, status)
+
+    def set_aside(self, session_id: str) -> None:
+        """Publish a session no more, and end its goals; called in the loop of the sessions."""
+        self._change(session_id, None)
+
+    def _change(self, session_id: str, status: SessionStatus | None) -> None:
+        with self._changing:
+            begin = not self._changed
+            self._changed[session_id] = status
         if begin:
             self._node.call_soon(self._take)
 
@@ -94,16 +104,18 @@ class SessionServer:
             settle(goals.ended)
 
     def _take(self) -> None:
-        changed, self._changed = self._changed, {}
+        with self._changing:
+            changed, self._changed = self._changed, {}
         for session_id, status in changed.items():
             before = self._statuses.pop(session_id, None)
-            self._statuses[session_id] = status
-            self._log(before, status)
+            if status is not None:
+                self._statuses[session_id] = status
+                self._log(before, status)
             goals = self._goals.get(session_id)
             if goals is not None:
                 for feedback in (handle.feedback for handle in goals.handles):
                     feedback.changed()
-                if status.status in OVER:
+                if status is None or status.status in OVER:
                     settle(goals.ended)
         ended = [name for name, status in self._statuses.items() if status.status in OVER]
         for name in ended[:-ENDED_SHOWN]:
@@ -158,7 +170,8 @@ class SessionServer:
                 self._cancel(handle)
             over = status.status in OVER or self._statuses.get(
                 session_id, status).status in OVER
-            if not (over or goals.ended.done()):
+            aside = self.sessions is None or session_id in self.sessions.aside
+            if not (over or aside or goals.ended.done()):
                 await goals.ended
         finally:
             follower.feedback.close()
@@ -202,9 +215,10 @@ class SessionServer:
             view: SessionView = await self._in_network(self._view(session_id))
         except LifecycleError as error:
             handle.abort()
+            code = ErrorCode.NOT_FOUND if isinstance(error, NoSession) else ErrorCode.INTERRUPTED
             return RunGraph.Result(
-                session_id=session_id, reason='', error_code=int(ErrorCode.INTERRUPTED),
-                error_msg=str(error))
+                session_id=session_id, reason='', error_code=int(code),
+                error_msg=message_text(str(error)))
         status = view.status
         if status.status == msg.Session.CANCELED and handle.is_cancel_requested:
             handle.canceled()
