@@ -137,11 +137,14 @@ class Orchestrator(FlowRunner):
         if event in BEGINNING and run.paused:
             raise TransitionNotAllowed(event, runner.action.state.value, (),
                                        f'the flow is paused by {run.paused_by}')
+        if event in BEGINNING and action_id in run.canceled_actions:
+            raise TransitionNotAllowed(event, runner.action.state.value, (),
+                                       'it is being canceled')
+        if event == 'cancel' and run.is_over(action_id):
+            raise TransitionNotAllowed(event, runner.action.state.value, (), 'it has ended')
         if event == 'cancel':
-            actor, cause = str(data.get('actor', '')), str(data.get('cause', 'canceled'))
-            self.recorder.note(flow_id, 'cancel_action', {'action': action_id}, actor, cause)
-            self.dispatcher.withdraw(run, action_id)
-            runner.cancel(actor, cause)
+            self.dispatcher.cancel_action(
+                run, action_id, str(data.get('actor', '')), str(data.get('cause', 'canceled')))
         else:
             if 'parameters' in data:  # raises here, instead of when the action starts
                 run.flow.render(

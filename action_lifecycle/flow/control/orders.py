@@ -79,6 +79,8 @@ class Control(Extension):
         """Forget the orders to a flow that has ended."""
         self._retries.forget(run.flow_id)
 
+    left = flow_ended
+
     def restored(self, run: FlowRun) -> None:
         """Carry out what is left of the journaled orders of a flow."""
         for name in [name for name in run.control.skipped if name in run.runners]:
@@ -175,7 +177,7 @@ class Control(Extension):
         """End an action as skipped; its dependents by success or completion go on."""
         run = self._open('skip', flow_id)
         runner = run.runners[action_id]
-        if action_id in run.waived:
+        if action_id in run.control.skipped and run.progress(action_id) == 'ended':
             return Ordered(0, f'it was skipped already, by {run.control.skipped[action_id][0]}')
         self._refuse_if(run.progress(action_id) == 'ended', 'skip', run, action_id,
                         'it has ended')
@@ -200,6 +202,8 @@ class Control(Extension):
         if action_id in run.control.again and state is not ActionState.ERROR:
             return Ordered(0, 'it is assigned again already')
         if state is ActionState.ERROR:
+            self._refuse_if(action_id in run.canceled_actions, 'retry', run, action_id,
+                            'it is being canceled')
             row = self._record(run, RETRIED, {'action': action_id}, actor, reason)
             runner.retry(actor, reason)
             return self._done(run, row, self._if_paused(run))
@@ -219,6 +223,8 @@ class Control(Extension):
                         'its deadline has passed')
         names = self._retries.assigned_with(run, action_id)
         row = self._record(run, RETRIED, {'action': action_id, 'actions': names}, actor, reason)
+        for name in names:  # the retry comes after a cancel that has ended it
+            run.canceled_actions.pop(name, None)
         with self._flows.dispatcher.guard(run):
             self._retries.reopen(run, names, actor, reason)
         return self._done(run, row, self._if_paused(run))
@@ -269,6 +275,5 @@ class Control(Extension):
             if run.paused else ''
 
     def _waive(self, run: FlowRun, name: str) -> None:
-        actor, reason = run.control.skipped[name]
         self._flows.dispatcher.withdraw(run, name)
-        run.runners[name].waive(actor, reason or f'skipped by {actor}')
+        run.runners[name].waive(*run.control.skipped[name])

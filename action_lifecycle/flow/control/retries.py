@@ -64,7 +64,7 @@ class Retries:
             runner.assign_again(actor, reason)
             run.told.discard(runner.action.action_id)
             self._flows.dispatcher.watch_deadline(run, runner.action.action_id)
-            self._flows.due(run.flow_id, runner.action.action_id)
+            self._flows.assigned(run, runner.action.action_id)
 
         self._flows.recorder.until_recorded(f'the retry of {runner.action.machine.name}', assign)
 

@@ -113,7 +113,7 @@ class Jobs(Extension):
         job = self.jobs.get(job_id)
         if job is None:
             raise LifecycleError(self.unknown(job_id))
-        if job.action_id:
+        if job.action_id and not self._orchestrator.runs[job.flow_id].is_over(job.action_id):
             self._orchestrator.fire(
                 job.flow_id, job.action_id, 'cancel', actor=actor, cause=reason)
         self._record_end(job, 'canceled', actor, reason)
@@ -232,8 +232,8 @@ class Jobs(Extension):
         if self.jobs.get(job.job_id) is job:
             self._append(job, 'ended')
             runner.fire('reassign', actor='job', cause=job.spec.in_words())
-            job.waiting = True
-            self._recorder.clock.call_later(0.0, self._poll)
+            self._orchestrator.assigned(
+                self._orchestrator.runs[job.flow_id], runner.action.action_id)
 
     def flow_ended(self, run: FlowRun) -> None:
         """Handle the end of a run, or of a flow with scheduled actions."""

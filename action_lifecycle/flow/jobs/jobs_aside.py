@@ -62,7 +62,8 @@ class JobsAside:
         """Cancel a job and the action that waits for it."""
         flow_id, _, action_id = job_id.rpartition('/')
         run = self._orchestrator.runs.get(flow_id)
-        if run is not None and not run.ended and action_id in run.runners:
+        if run is not None and not run.ended and action_id in run.runners \
+                and not run.is_over(action_id):
             self._orchestrator.fire(flow_id, action_id, 'cancel', actor=actor, cause=reason)
         self._close(job_id, 'canceled', actor, reason)
 

@@ -72,7 +72,7 @@ class Steering(Extension):
         if batch is not None:
             batch.drop()
 
-    flow_ended = canceled
+    flow_ended = left = canceled
 
     def halt(self) -> None:
         """Stop all questions, before the process ends; a restart asks them again."""

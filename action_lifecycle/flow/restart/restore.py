@@ -16,7 +16,7 @@ from ..files.edit import parse_edit
 from ..files.loader import parse_flow, parse_loop
 from ..files.sources import from_rows, Reference, Source, Sources
 from ..run.flow_control import CONTROL_EVENTS, RESUMED, RETRIED
-from ..run.flow_ender import BROKEN, ORCHESTRATOR
+from ..run.flow_ender import BROKEN, CANCEL_ACTION, ORCHESTRATOR
 from ..run.flow_run import FlowRun, JOBS_STAGE
 from ..run.flow_runner import FlowRunner
 from ..run.nested import NestedFlows, TAKEN
@@ -26,9 +26,10 @@ from ...journal.action_rows import concerns_action, replay
 from ...journal.durability import STEP
 from ...journal.flow_rows import STAGE
 from ...journal.row import Row
-from ...lifecycle.action import ATTEMPT_EVENTS
+from ...lifecycle.action import Action, ATTEMPT_EVENTS
 from ...lifecycle.flow_ids import depth_of, parent_of
-from ...lifecycle.states import ActionState, ErrorCode
+from ...lifecycle.running.runner import ActionRunner
+from ...lifecycle.states import ActionOutcome, ActionState, ErrorCode
 
 
 class Restored:
@@ -69,6 +70,7 @@ class Restored:
             self._transition(row)
         elif row.event == REPEATED:
             self.run.repeated.add(row.data['action'])
+            self.run.canceled_actions.pop(row.data['action'], None)
         elif concerns_action(row):
             self._flows.dispatcher.lock_waits.read_back(row)
         elif row.event == STEP:
@@ -80,7 +82,7 @@ class Restored:
             self.run.broken = row.cause
             self.run.error_code = ErrorCode.__members__.get(
                 row.data['error_code'], ErrorCode.INTERNAL)
-        elif row.event == 'cancel_action':
+        elif row.event == CANCEL_ACTION:
             self.run.canceled_actions[row.data['action']] = row.actor, row.cause
         elif row.event in CONTROL_EVENTS:
             self._control(row)
@@ -95,8 +97,10 @@ class Restored:
         if row.event == RESUMED and control.hold and 'action' not in row.data:
             control.went_on = row
         elif row.event == RETRIED:
-            control.retries.update(dict.fromkeys(
-                row.data.get('actions', [row.data['action']]), (row.actor, row.cause)))
+            names = row.data.get('actions', [row.data['action']])
+            control.retries.update(dict.fromkeys(names, (row.actor, row.cause)))
+            for name in names:
+                self.run.canceled_actions.pop(name, None)
         control.apply(row.event, row.data, row.actor, row.cause, row.seq)
 
     def _take_text(self, row: Row) -> None:
@@ -114,8 +118,7 @@ class Restored:
         if '/' in row.flow_id:
             parent = self._flows.runs.get(parent_of(row.flow_id))
             if parent is None:
-                raise LifecycleError(f'flow {parent_of(row.flow_id)}, whose action it is, can not '
-                                     'be read back')
+                raise LifecycleError(_without_outer(row.flow_id))
         self.run = self._flows.new_run(
             flow, row.flow_id, int(head['priority']), head.get('recipe', ''), origin, parent)
         self.run.started_at = self._accepted.ros_time or 0.0
@@ -140,8 +143,10 @@ class Restored:
         if not row.final:
             self.run.repeated.discard(row.action_id)
         self.run.control.retries.pop(row.action_id, None)
-        if row.final:  # a cancel does not apply to a later attempt
-            self.run.canceled_actions.pop(row.action_id, None)
+        if row.final:
+            # The cancel of an action that would run again still has to be carried out.
+            if not _runs_several_times(action) or action.outcome is not ActionOutcome.SUCCEEDED:
+                self.run.canceled_actions.pop(row.action_id, None)
             self.run.control.ended(row.action_id)
         if row.event == 'reassign':
             self.run.told.discard(row.action_id)
@@ -166,7 +171,7 @@ class Restored:
                 if last is None or not last.final:
                     continue  # canceled by its parent since the rows were read; its end follows
                 if run.starts_nothing or runner.action.action_id not in run.control.retries \
-                        and runner.action.spec.repeat is None:
+                        and not _runs_several_times(runner.action):
                     run.completions.append(runner)
                 else:
                     ended.append(runner)
@@ -175,6 +180,8 @@ class Restored:
                 flows.dispatcher.resume(run, runner.action.action_id)
         flows.open(run)
         for runner in at_work:  # before any cancel, since goals may be active
+            if self._obeys(runner):
+                continue
             row = self._last[runner.action.action_id]
             runner.resume(
                 journal.elapsed_since(row),
@@ -189,15 +196,36 @@ class Restored:
         if run.canceled_by is None:
             for extension in flows.extensions:
                 extension.restored(run)
-        for name, (actor, reason) in run.canceled_actions.items():
+        for name in list(run.canceled_actions):
             if name in run.runners:
-                run.runners[name].cancel(actor, reason)
+                flows.dispatcher.end_canceled(run, name)
         if run.canceled_by is not None:
             flows.dispatcher.cancel_all(run)
         elif run.broken:
             flows.dispatcher.cancel(run, ORCHESTRATOR, run.broken)
         elif run.ending is not None:
             flows.dispatcher.end_waiting(run)
+
+    def _obeys(self, runner: ActionRunner) -> bool:
+        """
+        Carry out the order to an action after an error that the restart has interrupted.
+
+        Returns whether there is one. Otherwise the action resumes, and could end by itself.
+        """
+        run, action = self.run, runner.action
+        canceled = run.canceled_by or run.canceled_actions.get(action.action_id)
+        if action.state not in (ActionState.ERROR, ActionState.FALLBACK_RECEIVED):
+            return False
+        if canceled is not None:
+            runner.cancel(*canceled)
+        elif action.action_id in run.control.skipped:
+            runner.waive(*run.control.skipped[action.action_id])
+        elif action.state is ActionState.ERROR and not run.starts_nothing \
+                and action.action_id in run.control.retries:
+            runner.retry(*run.control.retries.pop(action.action_id))
+        else:
+            return False
+        return True
 
     def _limited_from(self, name: str) -> Row:
         """Return the row from which the time limit of an attempt counts."""
@@ -209,6 +237,7 @@ class Restored:
         """Stop the resumed actions and drop the flow, to set it aside."""
         for runner in self.run.runners.made():
             runner.halt(lambda: None)
+        self._flows.dispatcher.leave(self.run)
         del self._flows.runs[self.run.flow_id]
 
 
@@ -260,6 +289,8 @@ def restore_flows(flows: FlowRunner, nested: NestedFlows) -> list[FlowRun]:
     flows.dispatcher.halted = True  # no start before the holders of all resources are known
     for one in restored:
         try:
+            if one.run.parent is not None and one.run.parent.flow_id in failed:
+                raise LifecycleError(_without_outer(one.run.flow_id))
             one.resume()
         except Exception as error:
             failed[one.run.flow_id] = _why(flows, one.run.flow_id, error)
@@ -272,6 +303,14 @@ def restore_flows(flows: FlowRunner, nested: NestedFlows) -> list[FlowRun]:
     flows.dispatcher.halted = False
     flows.dispatcher.dispatch()
     return [one.run for one in restored if one.run.flow_id not in failed]
+
+
+def _runs_several_times(action: Action) -> bool:
+    return action.spec.repeat is not None or action.spec.schedule is not None
+
+
+def _without_outer(flow_id: str) -> str:
+    return f'flow {parent_of(flow_id)}, whose action it is, can not be read back'
 
 
 def _why(flows: FlowRunner, flow_id: str, error: Exception) -> str:

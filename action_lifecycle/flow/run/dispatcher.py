@@ -69,6 +69,14 @@ class Dispatcher(FlowEnder):
         run.at_work.add(name)
         self.scheduler.begin(Claim((), (run.flow_id, name), run.needs(name)))
 
+    def leave(self, run: FlowRun) -> None:
+        """Withdraw all claims of a flow that is dropped, and release its resources."""
+        self.withdraw_all(run)
+        for name in run.at_work:
+            self.scheduler.end(run.flow_id, name)
+        self.scheduler.forget(run.flow_id)
+        self.tell_extensions('left', run)
+
     def ended(self, run: FlowRun, name: str) -> frozenset[str]:
         """Process the end of a running action; returns the resources it held."""
         held = frozenset(map(plain, self.scheduler.end(run.flow_id, name)))
@@ -89,6 +97,7 @@ class Dispatcher(FlowEnder):
             assert action.outcome is not None
             if action.action_id in run.waived:
                 run.dependencies.waived.add(action.action_id)
+            run.canceled_actions.pop(action.action_id, None)
             more, never = run.dependencies.ended(action.action_id, action.outcome)
             ready += more
             skipped += never
@@ -157,13 +166,17 @@ class Dispatcher(FlowEnder):
             judgment.cancel()
 
     def watch_deadline(self, run: FlowRun, name: str) -> None:
-        """Set a timer that fails an action at its deadline or that of the flow."""
+        """
+        Set a timer that fails an action at its deadline or that of the flow.
+
+        A deadline that passes while the process ends applies after the restart.
+        """
         limit, left = self._limit(run, name), self.time_left(run, name)
         if left is None:
             return
 
         def over() -> None:
-            if self._runs.get(run.flow_id) is run and name in run.runners \
+            if not self.halted and self._runs.get(run.flow_id) is run and name in run.runners \
                     and run.progress(name) != 'ended':
                 self.withdraw(run, name)
                 run.runners[name].expire(

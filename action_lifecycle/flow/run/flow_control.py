@@ -58,13 +58,12 @@ class FlowControl:
         elif event == BREAKPOINT_SET:
             self.breakpoints[name] = actor
         elif event == SKIPPED:
-            self.skipped[name] = actor, cause
+            self.skipped[name] = actor, cause or f'skipped by {actor}'
             self.breakpoints.pop(name, None)
         elif event == RETRIED:
-            again = data.get('actions', ())
-            for other in again:
+            for other in data.get('actions', [name]):
                 self.skipped.pop(other, None)
-            self.again.update(again[:1])
+            self.again.update(data.get('actions', ())[:1])
 
     def end_pause(self) -> None:
         """End the pause: by an order, or since the flow is canceled."""

@@ -20,6 +20,8 @@ from ...lifecycle.text_format import printable
 
 ENDED_AT_ONCE = 100
 """Maximum number of waiting actions ended before other callbacks run."""
+CANCEL_ACTION = 'cancel_action'
+"""Event of the note of the cancel of an action; data: `action`."""
 BROKEN, ORCHESTRATOR = 'broken', 'orchestrator'
 """Event of the note of an error that prevents a flow from continuing, and the actor of it."""
 MAX_REASON = 4000
@@ -54,6 +56,23 @@ class FlowEnder(ABC):
         self.tell_extensions('canceled', run)
         self.cancel_all(run)
 
+    def cancel_action(self, run: FlowRun, name: str, actor: str, reason: str) -> None:
+        """Journal that an action is canceled and cancel it."""
+        order = run.canceled_actions[name] = actor, reason
+
+        def note() -> None:
+            if run.canceled_actions.get(name) is order:  # else it has ended meanwhile
+                self._recorder.order(run.flow_id, CANCEL_ACTION, {'action': name}, actor, reason)
+
+        self._recorder.until_recorded(f'the cancel of {run.flow_id}/{name}', note)
+        self.end_canceled(run, name)
+
+    def end_canceled(self, run: FlowRun, name: str) -> None:
+        """Cancel an action whose cancel is recorded, in any state."""
+        self.withdraw(run, name)
+        self.tell_extensions('action_canceled', run, name)
+        run.runners[name].cancel(*run.canceled_actions[name])
+
     def fail(self, run: FlowRun, code: ErrorCode, reason: str) -> None:
         """Journal an error that prevents a flow from continuing, and cancel all its actions."""
         if not run.broken:
@@ -71,11 +90,11 @@ class FlowEnder(ABC):
             self._log.exception('flow %s can not go on', run.flow_id)
             self.fail(run, ErrorCode.INTERNAL, reason_of(error))
 
-    def tell_extensions(self, event: str, run: FlowRun) -> None:
+    def tell_extensions(self, event: str, run: FlowRun, *arguments: str) -> None:
         """Call a method of all extensions; their exceptions are logged, since it is too late."""
         for extension in self._extensions:
             try:
-                getattr(extension, event)(run)
+                getattr(extension, event)(run, *arguments)
             except Exception:
                 self._log.exception('flow %s: %s of %s', run.flow_id, event,
                                     type(extension).__name__)

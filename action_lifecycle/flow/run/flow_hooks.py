@@ -40,5 +40,11 @@ class Extension:
     def canceled(self, run: FlowRun) -> None:
         """Handle the cancel of a flow, before its actions are canceled."""
 
+    def action_canceled(self, run: FlowRun, action_id: str) -> None:
+        """Handle the cancel of an action, before it is canceled."""
+
     def flow_ended(self, run: FlowRun) -> None:
         """Handle the end of a flow, after it is journaled."""
+
+    def left(self, run: FlowRun) -> None:
+        """Forget a flow that could not resume after a restart and is set aside."""

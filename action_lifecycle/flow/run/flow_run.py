@@ -89,6 +89,7 @@ class FlowRun:
         self.control = FlowControl()
         self.canceled_by: tuple[str, str] | None = None
         self.canceled_actions: dict[str, tuple[str, str]] = {}
+        #: actor and reason of the cancels of actions whose end is not processed yet
         self.replaced: dict[str, str] = {}  #: the replacement of each replaced action
         self.ending: Ending | None = None
         self.repeated: set[str] = set()  #: actions that have ended and do not run again
@@ -210,13 +211,19 @@ class FlowRun:
         return [self.runners[name].action for name in self.dependencies.dag.order()]
 
     def progress(self, name: str) -> str:
-        """Return waiting, at_work or ended."""
+        """Return waiting, at_work or ended; also ended if only the row of its end is missing."""
         if name in self.at_work:
             return 'at_work'
         runner = self.runners.one_made(name)
         if runner is not None and runner.action.state is not ActionState.ASSIGNED:
             return 'ended' if runner.action.state is ActionState.TERMINATED else 'at_work'
-        return 'ended' if self.dependencies.is_doomed(name) else 'waiting'
+        never = self.dependencies.is_doomed(name) or (runner is not None and runner.repeating)
+        return 'ended' if never else 'waiting'
+
+    def is_over(self, name: str) -> bool:
+        """Return whether an action has ended for good: it runs again only if a person says so."""
+        return name in self.dependencies.outcomes or any(
+            runner.action.action_id == name for runner in self.completions)
 
     def blocked_by(self, action: Action) -> str:
         """Return the order of a person that an action waits for; '' if none."""

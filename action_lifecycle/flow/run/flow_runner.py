@@ -112,7 +112,7 @@ class FlowRunner:
     def advance(self, run: FlowRun) -> None:
         """Handle the current state of a flow and enter the next one."""
         self._advancing.discard(run.flow_id)
-        if run.ended:
+        if run.ended or self.runs.get(run.flow_id) is not run:
             return
         self.handle(run)
         if run.status in ('FINISH', 'FAIL'):
@@ -174,6 +174,15 @@ class FlowRunner:
             with self.dispatcher.guard(run):
                 self.dispatcher.claim(run, [action_id])
             self.dispatcher.dispatch()
+
+    def assigned(self, run: FlowRun, action_id: str) -> None:
+        """Start an action that was assigned again, or end it if that is ordered."""
+        if run.starts_nothing:
+            self.dispatcher.end_waiting(run)
+        elif action_id in run.canceled_actions:
+            self.dispatcher.end_canceled(run, action_id)
+        else:
+            self.due(run.flow_id, action_id)
 
     def release(self, run: FlowRun) -> None:
         """Start all ready actions of a flow that an extension has delayed; skip the held ones."""

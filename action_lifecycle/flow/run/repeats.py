@@ -22,6 +22,7 @@ from ...lifecycle.states import ActionOutcome, ActionState, ErrorCode
 REPEATED = 'repeated'
 """Event of the notes that the runs of an action have reached their end; data: `action`."""
 ACTOR = 'repeat'
+CANCELED = 'canceled between two runs'
 
 
 class Repeats(Extension):
@@ -51,16 +52,30 @@ class Repeats(Extension):
         if action.spec.repeat is None or action.outcome is not ActionOutcome.SUCCEEDED \
                 or action.action_id in run.repeated:
             return False
-        self._evaluate(run, runner)
+        if action.action_id in run.canceled_actions:
+            self._assign(run, runner, CANCELED)
+        else:
+            self._evaluate(run, runner)
         return True
 
     def canceled(self, run: FlowRun) -> None:
         """Assign the actions whose condition is being evaluated, so that they are canceled."""
-        for key, (judgment, runner) in list(self._judging.items()):
-            if key[0] == run.flow_id:
-                judgment.cancel()
-                del self._judging[key]
-                self._assign(run, runner, 'canceled between two runs')
+        for flow_id, name in list(self._judging):
+            if flow_id == run.flow_id:
+                self.action_canceled(run, name)
+
+    def action_canceled(self, run: FlowRun, action_id: str) -> None:
+        """Assign an action whose condition is being evaluated, so that it is canceled."""
+        judgment, runner = self._judging.pop((run.flow_id, action_id), (None, None))
+        if judgment is not None and runner is not None:
+            judgment.cancel()
+            self._assign(run, runner, CANCELED)
+
+    def left(self, run: FlowRun) -> None:
+        """Stop the evaluations of a flow."""
+        for key in [key for key in self._judging if key[0] == run.flow_id]:
+            judgment, _ = self._judging.pop(key)
+            judgment.cancel()
 
     def _evaluate(self, run: FlowRun, runner: ActionRunner) -> None:
         action = runner.action
@@ -122,10 +137,7 @@ class Repeats(Extension):
             failure = {} if code is None else {'give_up': [code.name, why]}
             runner.fire('reassign', actor=ACTOR, cause=why, runs=runner.action.runs + 1,
                         **failure)
-            if run.starts_nothing:
-                self._flows.dispatcher.end_waiting(run)
-            else:
-                self._flows.due(run.flow_id, runner.action.action_id)
+            self._flows.assigned(run, runner.action.action_id)
 
         self._flows.recorder.until_recorded(
             f'the next run of {runner.action.machine.name}', assign)

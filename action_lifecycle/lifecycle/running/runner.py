@@ -56,7 +56,7 @@ class ActionRunner(Working, Verifying, FallingBack):
 
     def skip(self, actor: str, reason: str) -> None:
         """End the action before it has started."""
-        if self.action.state is ActionState.ASSIGNED:
+        if self.action.state is ActionState.ASSIGNED and not self.repeating:
             self._end(ActionOutcome.SKIPPED, actor, reason)
 
     def waive(self, actor: str, reason: str) -> None:

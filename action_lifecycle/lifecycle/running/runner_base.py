@@ -67,6 +67,7 @@ class RunnerBase:
         self._postponed: Callable[[], None] | None = None
         self._held = False  #: by a person: no step begins, and what moves is stopped
         self._recorded = False  #: the row of the next step is written, and nothing was sent
+        self._repeating = False
 
     def fire(self, event: str, **data: Any) -> None:
         """
@@ -130,7 +131,13 @@ class RunnerBase:
             except (TransitionNotAllowed, ContentRefused) as error:
                 self._internal(error)
 
-        until_recorded(self._later, f'{self.action.machine.name}: {event}', fire)
+        if not until_recorded(self._later, f'{self.action.machine.name}: {event}', fire):
+            self._repeating = True
+
+    @property
+    def repeating(self) -> bool:
+        """Return whether its next change is decided, and its row is written again and again."""
+        return self._repeating
 
     def _begin(self, begin: Callable[[], None]) -> None:
         """Call `begin`, which begins an attempt or a motion; if paused, when it is resumed."""
@@ -179,7 +186,7 @@ class RunnerBase:
         """Cancel the work of the previous state."""
         self._changes += 1
         self._motion = self._postponed = None
-        self._held = self._recorded = False
+        self._held = self._recorded = self._repeating = False
         self._ended_request = self._request
         under_way, self._under_way = self._under_way, []
         for handle in under_way:

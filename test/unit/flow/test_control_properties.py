@@ -18,7 +18,7 @@ import random
 from typing import Any
 
 from action_lifecycle.dialogue import OperatorDesk
-from action_lifecycle.documents.errors import LifecycleError
+from action_lifecycle.documents.errors import LifecycleError, TransitionNotAllowed
 from action_lifecycle.flow import FlowRun, Orchestrator, parse_edit
 from action_lifecycle.flow.control.orders import OrderRefused
 from action_lifecycle.flow.restart.restore import Restored
@@ -176,6 +176,9 @@ class Case:
                 self.process.orchestrator.fire('f', name, 'cancel', actor=who, cause='no')
         except OrderRefused:
             assert self.process.journal.last_seq() == before
+        except TransitionNotAllowed:  # it has ended
+            assert choice == 'cancel' and self.process.journal.last_seq() == before
+            assert run.runners[name].action.state is ActionState.TERMINATED
         except LifecycleError:
             assert choice == 'edit' and self.process.journal.last_seq() == before
         else:

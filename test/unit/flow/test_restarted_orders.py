@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Orders that a kill has interrupted, and deadlines at a shutdown."""
+
+from __future__ import annotations
+
+from action_lifecycle.flow import FlowRun
+from action_lifecycle.lifecycle.states import ActionOutcome, ActionState
+import pytest
+
+from .robot import Clock, Killed, MOTION, one, Process, Robot, Start
+
+NESTED = ('flow: f\nactions:\n  outer:\n    resources: [arm]\n    deadline: 2.0\n    flow:\n'
+          f'      flow:\n        flow: inner\n        actions:\n          a: {{{MOTION}}}\n'
+          f'          b: {{after: a, {MOTION}}}\n')
+
+
+def restarted(start: Start, killed: Process) -> tuple[Process, FlowRun]:
+    killed.kill()
+    process = start()
+    (run,) = process.orchestrator.restore()
+    return process, run
+
+
+# Orders to an action after an error
+
+def test_a_retry_that_waits_for_the_resume_of_its_flow_is_not_lost_by_a_kill(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.verdicts['pick', 'confirm'] = ['refuted']
+    process = start()
+    run = process.submit(one(', fallback: ask'))
+    clock.run(0.5)
+    control = process.orchestrator.control
+    control.pause('f', 'anna')
+    clock.run(10.0)
+    assert run.actions[0].state is ActionState.ERROR
+    control.retry('f', 'pick', 'anna')
+    process.die_after(1)
+    with pytest.raises(Killed):
+        control.resume('f', 'anna')
+    process, run = restarted(start, process)
+    clock.run()
+    assert run.state == 'FINISH' and robot.executed('pick') == 2
+
+
+@pytest.mark.parametrize('order, outcome, motions', [
+    ('retry', ActionOutcome.SUCCEEDED, 2), ('skip', ActionOutcome.SKIPPED, 1),
+    ('cancel', ActionOutcome.CANCELED, 1), ('cancel of the flow', ActionOutcome.CANCELED, 1)])
+def test_an_order_goes_before_the_end_of_an_action_that_could_not_be_recorded(
+    start: Start, clock: Clock, robot: Robot, order: str, outcome: ActionOutcome, motions: int
+) -> None:
+    """The process is killed when the order is recorded."""
+    robot.verdicts['pick', 'confirm'] = ['refuted']
+    process = start()
+    run = process.submit(one(', resources: [arm]'))
+    with process.full_disk(lambda entry: entry.event == 'terminate'):
+        clock.run(3.5)
+    assert run.actions[0].state is ActionState.ERROR
+    orchestrator = process.orchestrator
+    process.die_after(1)
+    with pytest.raises(Killed):
+        if order == 'retry':
+            orchestrator.control.retry('f', 'pick', 'anna')
+        elif order == 'skip':
+            orchestrator.control.skip('f', 'pick', 'anna')
+        elif order == 'cancel':
+            orchestrator.fire('f', 'pick', 'cancel', actor='anna', cause='enough')
+        else:
+            orchestrator.cancel('f', 'anna', 'enough')
+    process, run = restarted(start, process)
+    clock.run()
+    assert run.ended and run.actions[0].outcome is outcome
+    assert robot.executed('pick') == motions
+    assert process.orchestrator.resources.free('arm')
+
+
+def test_a_retry_takes_back_a_skip_that_is_not_recorded_yet_also_after_a_kill(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.verdicts['pick', 'confirm'] = ['refuted']
+    process = start()
+    process.submit(one(', retry: {times: 1, delay: 5.0, jitter: 0}'))
+    clock.run(1.5)
+    robot.by_hand.add('motion')
+    with process.full_disk(lambda entry: entry.event == 'terminate'):
+        process.orchestrator.control.skip('f', 'pick', 'anna')
+        process.orchestrator.control.retry('f', 'pick', 'anna')
+    clock.run(0.5)
+    process, run = restarted(start, process)
+    clock.run(0.5)
+    assert run.actions[0].state is ActionState.EXECUTING_MOTION
+    assert not robot.motions[-1].canceled
+    robot.motions[-1].end()
+    clock.run()
+    assert run.state == 'FINISH' and not run.waived
+
+
+# Shutdown
+
+def test_a_deadline_that_passes_at_a_shutdown_applies_after_the_restart(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.by_hand.add('motion')
+    process = start()
+    process.submit(one(), 'slow')
+    process.submit(NESTED)
+    clock.run(1.9)
+    process.orchestrator.halt(lambda: None)
+    robot.motions[1].end('canceled')
+    clock.run(0.2)
+    robot.motions[0].end('canceled')
+    process.kill()
+    process = start()
+    process.orchestrator.restore()
+    runs = process.orchestrator.runs
+    assert set(runs) == {'slow', 'f', 'f/outer'} and not process.desk.open
+    clock.run(0.5)
+    robot.motions[-1].end('canceled')
+    clock.run(5.0)
+    assert runs['f'].ended and 'f/outer' not in runs
+    assert not runs['slow'].ended
