@@ -105,4 +105,4 @@ def _task(row: Row) -> LedgerTask | None:
     reason = row.cause
     if blocked and reason.partition(':')[0].strip() != blocked:
         reason = f'{blocked}: {reason}' if reason else blocked
-    return LedgerTask(row.action_id, LedgerTaskStatus(status), reason, row.wall_time)
+    return LedgerTask(row.action_id, LedgerTaskStatus(status), reason, row.wall_time, blocked)

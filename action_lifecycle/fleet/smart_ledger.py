@@ -26,20 +26,27 @@ _ENDED = frozenset({LedgerTaskStatus.COMPLETED, LedgerTaskStatus.FAILED,
 
 
 class LedgerTask(NamedTuple):
-    """A task in the ledger; `updated` in s since 1970."""
+    """
+    A task in the ledger; `updated` in s since 1970.
+
+    `waits`: one of BLOCKED_REASONS, why an action of a robot waits whatever its status is.
+    """
 
     task_id: str
     status: LedgerTaskStatus
     reason: str
     updated: float
+    waits: str = ''
 
     @property
     def blocked_reason(self) -> str:
         """
-        Return why a task is blocked, one of BLOCKED_REASONS; '' if it is not.
+        Return why a task is blocked or waits, one of BLOCKED_REASONS; '' if it does not.
 
         A task that is PENDING may have the reason `dependency`.
         """
+        if self.waits:
+            return self.waits
         named = self.reason.partition(':')[0].strip()
         if self.status is LedgerTaskStatus.PENDING:
             return named if named == 'dependency' else ''

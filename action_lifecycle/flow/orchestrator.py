@@ -23,6 +23,7 @@ from .run.summary import why_failed
 from ..documents.errors import LifecycleError, TransitionNotAllowed
 from ..lifecycle.action import Action
 from ..lifecycle.ports import WorkRequest
+from ..lifecycle.states import blocked_text
 
 _FLOW_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z')
 
@@ -57,10 +58,8 @@ class Orchestrator(FlowRunner):
 
     def blocked_for(self, action: Action) -> str:
         """Return the reason (see ActionStatus) why an action that is not ended waits."""
-        if locked := self.locked_for(action):
-            return f'dependency: {locked}'
-        ordered = self.runs[action.flow_id].blocked_by(action)
-        return f'approval_required: {ordered}' if ordered else action.blocked_reason
+        waits = self.dispatcher.waits.reason(self.runs[action.flow_id], action.action_id)
+        return blocked_text(waits) or action.reason_of_state
 
     def locked_for(self, action: Action) -> str:
         """Return the locked resources that an action waits for, with reasons; '' if none."""
@@ -164,9 +163,9 @@ class Orchestrator(FlowRunner):
         chosen = [name for name in names if name in self.resources.locked]
         self.recorder.unlock(chosen, actor, reason, order)
         self.dispatcher.scheduler.unlock(chosen)
-        for flow_id, _ in self.dispatcher.scheduler.waiting_for(chosen):
+        for flow_id, name in self.dispatcher.scheduler.waiting_for(chosen):
+            self.dispatcher.waits.compare(self.runs[flow_id], name)
             self.flow_changed(self.runs[flow_id])
-        self.dispatcher.lock_waits.unlocked()
         self.dispatcher.dispatch()
         return chosen
 

@@ -11,10 +11,16 @@ from typing import Any
 from .row import Entry, JournalError, Row
 from ..documents.errors import LifecycleError
 from ..lifecycle.action import Action
-from ..lifecycle.states import ActionOutcome, ActionState, task_status, TaskStatus
+from ..lifecycle.states import (
+    ActionOutcome,
+    ActionState,
+    blocked_text,
+    task_status,
+    TaskStatus,
+)
 
 BLOCKED, UNBLOCKED = 'blocked', 'unblocked'
-"""Events of notes about an action that is ready, but waits for locked resources."""
+"""Events of notes that an action waits for locked resources or people, or no longer."""
 
 _ENDED = frozenset({ActionState.RECIPE_RECEIVED.value, ActionState.TERMINATED.value})
 
@@ -35,11 +41,22 @@ def entry_of(
         ros_time=ros_time)
 
 
-def waits_entry(flow_id: str, action_id: str, locked: str, ros_time: float) -> Entry:
-    """Return the note that a ready action waits for `locked` resources; '': no longer."""
+def waits_entry(
+    flow_id: str, action_id: str, reason: str, ros_time: float, action: Action | None = None
+) -> Entry:
+    """
+    Return the note of what an action waits for, see `blocked_text`; '': no longer.
+
+    Without an `action`, it has not begun.
+    """
+    state = cause = ''
+    if action is not None and action.state is not ActionState.ASSIGNED:
+        state = action.state.value
+        cause = action.cause if action.reason_of_state else ''
     return Entry(
-        kind='note', flow_id=flow_id, action_id=action_id,
-        event=BLOCKED if locked else UNBLOCKED, cause=locked, final=True, ros_time=ros_time)
+        kind='note', flow_id=flow_id, action_id=action_id, from_state=state, to_state=state,
+        event=BLOCKED if reason else UNBLOCKED, cause=reason or cause, final=True,
+        ros_time=ros_time)
 
 
 def concerns_action(row: Row) -> bool:
@@ -55,8 +72,9 @@ def status_after(row: Row, data: Mapping[str, Any] | None = None) -> TaskStatus:
     `data`: the row's data, if it is parsed already. Never raises; see `task_status`.
     """
     if row.kind == 'note':
-        return TaskStatus(task_status(ActionState.ASSIGNED).ledger_status,
-                          'dependency' if row.event == BLOCKED else '')
+        found = task_status(row.to_state or ActionState.ASSIGNED.value, row.cause)
+        return found if row.event == UNBLOCKED else TaskStatus(
+            found.ledger_status, blocked_text(row.cause).partition(':')[0])
     outcome = ''
     if row.to_state in _ENDED:
         try:

@@ -18,6 +18,7 @@ from .spec import ActionSpec
 from .states import (
     ActionOutcome,
     ActionState,
+    blocked_text,
     ErrorCode,
     ledger_status,
     LedgerTaskStatus,
@@ -51,7 +52,7 @@ class Action:
         self.seq = 0
         self._was = ''
         self.cause = ''  #: of the last change
-        self.waits_for = ''  #: locked resources that the ready action waits for, with reasons
+        self.waits_for = ''  #: what else than its state makes it wait; see `blocked_text`
         self.attempt = 0
         self.tries = 0
         self.motions = 0
@@ -114,12 +115,16 @@ class Action:
     @property
     def blocked_reason(self) -> str:
         """
-        Why the action is blocked; '' if it is not.
+        Why the action waits; '' if it does not.
 
-        One of BLOCKED_REASONS; `dependency: …` names the locked resources that it waits for.
+        It begins with one of BLOCKED_REASONS. `dependency: …` names the locked resources that it
+        waits for, `approval_required: …` the order of a person.
         """
-        if self.waits_for:
-            return f'dependency: {self.waits_for}'
+        return blocked_text(self.waits_for) or self.reason_of_state
+
+    @property
+    def reason_of_state(self) -> str:
+        """One of BLOCKED_REASONS if the state blocks the action, else ''."""
         return task_status(self.machine.state, self.cause).blocked_reason
 
     # Guards that the graph names; they read the event's data.

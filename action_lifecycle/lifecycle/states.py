@@ -89,8 +89,14 @@ BLOCKED_REASON = {
 """Why an action is blocked in a state, unless the cause of the change says otherwise."""
 
 
+def blocked_text(cause: str) -> str:
+    """Return why an action waits, beginning with its reason, by default `dependency`."""
+    named = cause.partition(':')[0].strip() in BLOCKED_REASONS
+    return cause if named or not cause else f'dependency: {cause}'
+
+
 class TaskStatus(NamedTuple):
-    """The status of an action in the ledger, and why it is blocked ('' if it is not)."""
+    """The status of an action in the ledger, and why it waits ('' if it does not)."""
 
     ledger_status: str
     blocked_reason: str

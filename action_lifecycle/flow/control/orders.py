@@ -112,6 +112,7 @@ class Control(Extension):
                 if hold:
                     for name in list(part.at_work):
                         part.runners[name].hold()
+                self._flows.dispatcher.waits.compare_all(part)
         return self._done(run, row)
 
     def resume(
@@ -130,6 +131,7 @@ class Control(Extension):
                     for runner in part.runners.made():
                         runner.go_on()
                     self._flows.release(part)
+                self._flows.dispatcher.waits.compare_all(part)
         return self._done(run, row)
 
     def _pass(self, run: FlowRun, name: str, actor: str, reason: str) -> Ordered:

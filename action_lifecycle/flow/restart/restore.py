@@ -72,7 +72,7 @@ class Restored:
             self.run.repeated.add(row.data['action'])
             self.run.canceled_actions.pop(row.data['action'], None)
         elif concerns_action(row):
-            self._flows.dispatcher.lock_waits.read_back(row)
+            self._flows.dispatcher.waits.read_back(row)
         elif row.event == STEP:
             self.run.runners[row.action_id].action.begin_step(row.data)
         elif row.event == 'cancel_flow':
@@ -139,7 +139,7 @@ class Restored:
         replay(action, row)
         action.dated(row.seq, row.ros_time or 0.0, row.to_state)
         self._last[row.action_id] = row
-        self._flows.dispatcher.lock_waits.started(row.flow_id, row.action_id)
+        self._flows.dispatcher.waits.changed(action)
         if not row.final:
             self.run.repeated.discard(row.action_id)
         self.run.control.retries.pop(row.action_id, None)
@@ -205,6 +205,7 @@ class Restored:
             flows.dispatcher.cancel(run, ORCHESTRATOR, run.broken)
         elif run.ending is not None:
             flows.dispatcher.end_waiting(run)
+        flows.dispatcher.waits.compare_all(run)
 
     def _obeys(self, runner: ActionRunner) -> bool:
         """

@@ -12,9 +12,9 @@ import itertools
 from .flow_ender import FlowEnder, reason_of
 from .flow_hooks import Extension
 from .flow_run import FlowRun
-from .lock_waits import LockWaits
 from .recorder import JournalRecorder
 from .start_inputs import Judgment, of_dependencies
+from .waits import Waits
 from ..scheduling.scheduler import AGING, Claim, plain, Scheduler
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import LifecycleClock, World
@@ -41,7 +41,7 @@ class Dispatcher(FlowEnder):
         super().__init__(extensions, recorder)
         self.scheduler = Scheduler()
         self.resources = self.scheduler.resources
-        self.lock_waits = LockWaits(runs, self.scheduler, recorder)
+        self.waits = Waits(runs, self.scheduler, recorder)
         self.halted = False  #: if set, no action starts
         self._runs = runs
         self._world = world
@@ -54,7 +54,7 @@ class Dispatcher(FlowEnder):
     def withdraw(self, run: FlowRun, name: str) -> None:
         """Withdraw the claim of an action, so that it does not start."""
         self.scheduler.withdraw(run.flow_id, name)
-        self.lock_waits.withdrawn(run.flow_id, name)
+        self.waits.compare(run, name)
         self._drop(run, name)
 
     def withdraw_all(self, run: FlowRun) -> None:
@@ -135,6 +135,8 @@ class Dispatcher(FlowEnder):
                 continue  # else started before a restart
             if all(extension.may_start(run, name) for extension in self._extensions):
                 self.claim_one(run, name)
+            else:
+                self.waits.compare(run, name)
 
     def claim_one(self, run: FlowRun, name: str) -> None:
         """Evaluate the conditions in `after`, if any, then claim the resources."""
@@ -203,7 +205,7 @@ class Dispatcher(FlowEnder):
         self.scheduler.add(Claim(
             (run.root.started_at - AGING * run.priority, -spec.priority, next(self._arrival)),
             (run.flow_id, name), run.needs(name)))
-        self.lock_waits.claimed(run.flow_id, name)
+        self.waits.claimed(run, name)
 
     def dispatch(self) -> None:
         """Start every action that may start."""
@@ -239,6 +241,5 @@ class Dispatcher(FlowEnder):
             self._log.exception('%s/%s can not start', run.flow_id, name)
             self.fail(run, ErrorCode.INTERNAL, reason_of(error))
             return
-        self.lock_waits.started(run.flow_id, name)
         run.control.started(name)
         run.ready_at.pop(name, None)

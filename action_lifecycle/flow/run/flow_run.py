@@ -225,20 +225,19 @@ class FlowRun:
         return name in self.dependencies.outcomes or any(
             runner.action.action_id == name for runner in self.completions)
 
-    def blocked_by(self, action: Action) -> str:
+    def blocked_by(self, name: str) -> str:
         """Return the order of a person that an action waits for; '' if none."""
-        name = action.action_id
-        if self.ended:
+        if self.ended or name not in self.runners:
             return ''
+        runner = self.runners.one_made(name)
         by = f'by {self.paused_by}'
-        if action.state is ActionState.ASSIGNED:
+        if runner is None or runner.action.state is ActionState.ASSIGNED:
             if self.progress(name) != 'waiting' or not self.dependencies.is_ready(name):
                 return ''
             if name in self.control.breakpoints:
                 return f'breakpoint, set by {self.control.breakpoints[name]}'
             return f'the flow is paused {by}' if self.paused else ''
-        runner = self.runners.one_made(name)
-        held = '' if runner is None else runner.held
+        held = runner.held
         if held == 'stopping':
             return f'is being stopped: the flow is held {by}'
         if held == 'stopped':

@@ -82,7 +82,7 @@ class FlowRunner:
             Alternatives(run.flow, action, lambda *names: self.recipes(*names)),
             lambda runner: self._ended(run, runner), recipe=bool(run.recipe),
             fetch=partial(fetch_seen, self.world, run) if run.flow.late[name] else None,
-            host=self.host, progressed=lambda: self.flow_changed(run),
+            host=self.host, progressed=partial(self._progressed, run, name),
             paused=lambda: run.paused)
 
     def open(self, run: FlowRun) -> None:  # noqa: A003
@@ -143,6 +143,10 @@ class FlowRunner:
             self.dispatcher.scheduler.forget(run.flow_id)
             self.dispatcher.tell_extensions('flow_ended', run)
 
+    def _progressed(self, run: FlowRun, name: str) -> None:
+        self.dispatcher.waits.compare(run, name)
+        self.flow_changed(run)
+
     def _ended(self, run: FlowRun, runner: ActionRunner) -> None:
         action = runner.action
         held = self.dispatcher.ended(run, action.action_id)
@@ -150,7 +154,7 @@ class FlowRunner:
             self.resources.lock_all(dict.fromkeys(
                 held, f'{run.flow_id}/{action.action_id} was not seen to stop'))
             for key in self.dispatcher.scheduler.waiting_for(held):
-                self.dispatcher.lock_waits.claimed(*key)
+                self.dispatcher.waits.claimed(self.runs[key[0]], key[1])
                 self.flow_changed(self.runs[key[0]])
         if self.runs_again(run, runner):
             self.dispatcher.dispatch()

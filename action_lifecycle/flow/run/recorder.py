@@ -60,6 +60,8 @@ class JournalRecorder:
         self.call_soon = call_soon
         self.changed = changed
         self.flow_row = flow_row
+        self.action_changed: Callable[[Action], None] = lambda action: None
+        #: called before `changed`
         self.row: Row | None = None  #: the last row of a flow or an action
         self._transition: Row | None = None  #: the last row of an action
         self._unpublished: list[Row] = []  #: rows of the change of a flow that takes effect now
@@ -96,6 +98,7 @@ class JournalRecorder:
         """Publish the change that was just appended."""
         assert self.row is not None
         action.dated(self.row.seq, self.row.ros_time or 0.0, self.row.to_state)
+        self.action_changed(action)
         self.changed(action, self.row)
 
     def append(self, *entries: Entry) -> list[Row]:

@@ -68,7 +68,7 @@ class Dependencies:
 
     def is_ready(self, name: str) -> bool:
         """Return whether an action has no open dependencies and has not ended."""
-        return self._waiting[name] == 0 and name not in self.outcomes
+        return self._waiting.get(name) == 0 and name not in self.outcomes
 
     def is_doomed(self, name: str) -> bool:
         """Return whether an action will never start."""

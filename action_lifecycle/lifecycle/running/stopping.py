@@ -74,10 +74,9 @@ class Stopping(RunnerBase):
                 result, ErrorCode.STOP_UNCONFIRMED, 'its flow was paused', 'pause')
             return
         self._held, self._recorded = True, not result.sent
-        if self.paused():
-            self.progressed()
-        else:  # resumed meanwhile
+        if not self.paused():  # resumed meanwhile
             self.go_on()
+        self.progressed()
 
     @property
     def held(self) -> str:

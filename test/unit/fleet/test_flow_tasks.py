@@ -117,6 +117,41 @@ def test_waiting_for_a_locked_resource_is_a_dependency(process, backend):
         assert statuses(ledger)['reach'] == ('IN_PROGRESS', '')
 
 
+def test_what_people_hold_back_waits_for_approval(process, backend):
+    process.robot.by_hand.add('motion')
+    process.submit(PICK, 'pick-1')
+    process.orchestrator.control.set_breakpoint('pick-1', 'grasp', 'ben')
+    process.clock.run(1.0)
+    process.orchestrator.control.pause('pick-1', 'ann', hold=True)
+    process.robot.motions[-1].end('canceled')
+    process.clock.run(1.0)
+    sync(backend, process.journal)
+    with Session(backend, 'pick-1') as ledger:
+        assert statuses(ledger) == {
+            'reach': ('IN_PROGRESS', 'approval_required'), 'grasp': ('PENDING', ''),
+            'lift': ('PENDING', '')}
+        assert ledger.tasks['reach'].reason == (
+            'approval_required: stopped: the flow is held by ann')
+        record = ledger._tasks.reader.record('pick-1', 'reach')
+        assert (record['to_state'], record['ledger_status'], record['blocked_reason']) == (
+            'executing_motion', 'IN_PROGRESS', 'approval_required')
+        process.orchestrator.control.resume('pick-1', 'ann')
+        process.clock.run(1.0)
+        sync(backend, process.journal)
+        assert statuses(ledger)['reach'] == ('IN_PROGRESS', '')
+        process.robot.motions[-1].end('executed')
+        process.clock.run(1.0)
+        sync(backend, process.journal)
+        assert statuses(ledger) == {
+            'reach': ('COMPLETED', ''), 'grasp': ('PENDING', 'approval_required'),
+            'lift': ('PENDING', '')}
+        assert ledger.tasks['grasp'].reason == 'approval_required: breakpoint, set by ben'
+        process.orchestrator.control.clear_breakpoint('pick-1', 'grasp', 'ben')
+        process.clock.run(1.0)
+        sync(backend, process.journal)
+        assert statuses(ledger)['grasp'] == ('IN_PROGRESS', '')
+
+
 def test_edits_add_and_remove_tasks(process, backend):
     process.robot.by_hand.add('motion')
     process.submit(PICK, 'pick-1')

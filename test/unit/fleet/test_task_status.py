@@ -26,6 +26,7 @@ from .test_sync import journal
 
 __all__ = ['journal']  # a fixture
 
+WAITS = ("'arm' is locked", 'approval_required: the flow is paused by ann')
 CAUSES = ('', 'hm', 'input_required: which one?', 'approval_required', 'dependency: b')
 
 
@@ -60,12 +61,12 @@ class Life:
             'receive_recipe': {'fragment': {}}, 'fail': {'error_code': 'REFUTED'}}
         events = sorted({one.event for one in
                          action.machine.graph.transitions_from(action.machine.state)})
-        if action.state is ActionState.ASSIGNED:
+        if action.state not in (ActionState.RECIPE_RECEIVED, ActionState.TERMINATED):
             events.append('wait')
         event = events[choice % len(events)]
         if event == 'wait':
-            action.waits_for = '' if action.waits_for else "'arm' is locked"
-            self.journal.append(waits_entry('flow', name, action.waits_for, 7.0))
+            action.waits_for = '' if action.waits_for else WAITS[choice % len(WAITS)]
+            self.journal.append(waits_entry('flow', name, action.waits_for, 7.0, action))
             return
         data = {'cause': cause, **details.get(event, {})}
         if event == 'terminate':

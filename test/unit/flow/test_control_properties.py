@@ -5,8 +5,9 @@
 Random orders of people beside edits, failures, ends and kills of the process.
 
 At each change of an action: nothing of a paused flow begins, nothing of a held one moves, nothing
-starts at a breakpoint. After each step the journal, read back, gives what is in memory. Once the
-flow is resumed it ends. CONTROL_ROUNDS (60): how many random flows are tried.
+starts at a breakpoint. After each step the journal, read back, gives what is in memory, and tells
+what each action waits for. Once the flow is resumed it ends. CONTROL_ROUNDS (60): how many random
+flows are tried.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from action_lifecycle.documents.errors import LifecycleError, TransitionNotAllow
 from action_lifecycle.flow import FlowRun, Orchestrator, parse_edit
 from action_lifecycle.flow.control.orders import OrderRefused
 from action_lifecycle.flow.restart.restore import Restored
-from action_lifecycle.journal import verify_journal
+from action_lifecycle.journal import Projection, verify_journal
 from action_lifecycle.lifecycle.ports import MotionRequest
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState
 from hypothesis import given, HealthCheck, settings
@@ -222,6 +223,16 @@ class Case:
                 assert live.breakpoints.get(name) == read.breakpoints.get(name), name
                 assert (name in live.again) == (name in read.again), name
 
+    def compare_waits(self, run: FlowRun) -> None:
+        """Compare what actions wait for with what a reader of the journal sees."""
+        read = Projection(self.process.journal, GRAPH)
+        read.update()
+        for action in run.actions:
+            if action.state is not ActionState.TERMINATED:
+                found = read.get('f', action.action_id)
+                assert (found.blocked_reason if found is not None else '') == \
+                    self.process.orchestrator.blocked_for(action), action.action_id
+
     def restart(self) -> FlowRun | None:
         """Kill the process and start the next; returns None if the flow has ended."""
         self.process.kill()
@@ -245,6 +256,7 @@ class Case:
                 self.clock.run(self.rng.choice([0.0, 0.1, 0.5, 2.0, 8.0]))
                 if run.ended:
                     break
+                self.compare_waits(run)
                 run = self.step(run)
             except Killed:
                 run = self.restart()
@@ -282,7 +294,8 @@ class Case:
             self.clock.run(10.0)
         assert self.process.wrong == []
         assert run.ended, ('the flow hangs', self.given, [
-            (action.action_id, action.state, run.blocked_by(action)) for action in run.actions])
+            (action.action_id, action.state, run.blocked_by(action.action_id))
+            for action in run.actions])
         waived = set(run.waived)
         good = all(action.outcome is ActionOutcome.SUCCEEDED or action.action_id in waived
                    for action in run.actions)
