@@ -21,8 +21,8 @@ from typing import Any
 from action_lifecycle.ros.interfaces.qos import state_qos
 from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle_msgs.action import ExecuteFlow
-from action_lifecycle_msgs.msg import SafetyState
-from action_lifecycle_msgs.srv import ClearStop
+from action_lifecycle_msgs.msg import ActionStatusArray, SafetyState
+from action_lifecycle_msgs.srv import ClearStop, ControlFlow
 from isolation import UDP
 import pytest
 from rclpy.action import ActionClient
@@ -71,10 +71,16 @@ class CallsRig(System):
         self.node.create_subscription(
             SafetyState, 'action_lifecycle/safety',
             lambda message: setattr(self, 'safety', message), state_qos())
+        self.blocked: dict[str, str] = {}  #: why the action of a flow waits
+        self.node.create_subscription(
+            ActionStatusArray, 'action_lifecycle/actions', self._note, state_qos())
         self.flows = ActionClient(self.node, ExecuteFlow, 'action_lifecycle/execute_flow')
         for name in (BRIDGE, NODE):
             self.start(name, use_sim_time=False)
         self.until_ready()
+
+    def _note(self, message: ActionStatusArray) -> None:
+        self.blocked = {one.flow_id: one.blocked_reason for one in message.actions}
 
     def _look(self, request: Any, response: Any) -> Any:
         self.looks += 1
@@ -93,6 +99,14 @@ class CallsRig(System):
             flow_id=flow_id, requester='anna'))
         self.until(sent.done, 20.0, 'the goal is answered')
         return sent.result()
+
+    def control(self, flow_id: str, **order: Any) -> None:
+        """Give an order to a flow; it is accepted."""
+        client = self.client(ControlFlow, 'action_lifecycle/control_flow')
+        self.until(client.service_is_ready, 20.0, 'control_flow')
+        answer = client.call_async(ControlFlow.Request(flow_id=flow_id, actor='anna', **order))
+        self.until(answer.done, 20.0, 'an answer of control_flow')
+        assert answer.result().accepted, answer.result().error_msg
 
     def run_flow(self, actions: dict[str, Any], flow_id: str = 'f') -> Any:
         """Run a flow to its end; returns the result."""
@@ -372,6 +386,32 @@ def test_a_publication_outlives_the_action_node_and_is_followed(rig: CallsRig) -
     rig.replace(NODE)
     assert rig.until_ended(flow_id)['drive'] == ('succeeded', ''), rig.logs()
     assert rig.conveyor.speeds[-1] == 0.0 and rig.conveyor.speeds.count(0.0) == 1
+
+
+def test_a_held_publication_sends_finally_and_is_repeated_after_the_resume(
+    rig: CallsRig
+) -> None:
+    flow_id = new_id()
+    goal = rig.conveyor.position + 0.4
+    rig.begin({'drive': {
+        'publish': {**DRIVE, 'physical': True, 'until': f'position > {goal}'},
+        'stopped': STILL, 'on_resume': 'retry',
+        'confirm': {'condition': f'position > {goal - 0.1}', 'within': 1.0}}}, flow_id)
+    rig.until(lambda: len(rig.conveyor.heard) > 3, 20.0, 'messages')
+    rig.control(flow_id, verb='pause', hold=True)
+    rig.until(lambda: rig.blocked.get(flow_id)
+              == 'approval_required: stopped: the flow is held by anna', 20.0, 'it stands')
+    count, where = len(rig.conveyor.heard), rig.conveyor.position
+    assert rig.conveyor.speeds[-1] == 0.0 and rig.conveyor.speeds.count(0.0) == 1
+    end = time.monotonic() + 1.0
+    rig.until(lambda: time.monotonic() > end, 5.0, 'a second')
+    assert (len(rig.conveyor.heard), rig.conveyor.position) == (count, where)
+    assert rig.rows(flow_id=flow_id, kind='transition')[-1].to_state == 'executing_motion'
+    rig.control(flow_id, verb='resume')
+    assert rig.until_ended(flow_id) == {'drive': ('succeeded', '')}, rig.logs()
+    events = [row.event for row in rig.rows(flow_id=flow_id, kind='transition')]
+    assert events[:5] == ['start', 'execute', 'motion_done', 'repeat_motion', 'motion_done']
+    assert rig.conveyor.position > goal and rig.conveyor.speeds[-1] == 0.0
 
 
 @pytest.mark.parametrize('physical', [True, False])
