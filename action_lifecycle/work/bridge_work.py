@@ -1,16 +1,21 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The base class of the kinds of work that the bridge does if they are physical."""
+"""The base classes of the kinds of work that the bridge does if they are physical."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, TypeVar
 
-from ..documents.errors import LifecycleError
+from pydantic import Field
+
+from ..documents.errors import DocumentError, LifecycleError
 from ..documents.models import as_written, read_back
-from ..lifecycle.ports import MotionStep
+from ..documents.templates.template import has_template
+from ..lifecycle.ports import has_gaps, MotionStep
 from ..lifecycle.work import WORK, WorkSpec
+from ..world.expressions.expression import compile_expression
 
 SpecT = TypeVar('SpecT', bound='BridgeWork')
 
@@ -50,6 +55,37 @@ class BridgeWork(WorkSpec):
             given.pop(field, None)
         return MotionStep(self.name, self.type, self.data, self.server_timeout,
                           getattr(self, 'timeout', 0.0), self.kind, given)
+
+
+class MessageWork(BridgeWork):
+    """
+    Messages to a service or a topic, which know no ids; physical only if the flow says so.
+
+    `condition_field`: the field with the condition that shows the end; `over_response`: whether
+    its names are fields of the response.
+    """
+
+    condition_field: ClassVar[str]
+    over_response: ClassVar[bool] = False
+
+    physical: bool = Field(
+        default=False, description='It moves something: the bridge does it, and the safety '
+        'topics, limits and sensors apply.')
+
+    def is_physical(self) -> bool:
+        return self.physical
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        if not self.physical and has_gaps(self.data):
+            yield self.data_field, ('{fact: …} and {expr: …} are for physical work; write a '
+                                    "template, such as '{{ facts.NAME }}'")
+        name, text = self.condition_field, getattr(self, self.condition_field)
+        if text and not has_template(text):
+            try:
+                compile_expression(text, None, condition=True, dotted=self.over_response)
+            except DocumentError as error:
+                for fault in error.faults:
+                    yield name, f'{name} {text!r}, character {fault.column}: {fault.message}'
 
 
 def work_of_step(step: MotionStep) -> BridgeWork:

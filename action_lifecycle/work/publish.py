@@ -10,14 +10,11 @@ from typing import Any, Literal, Optional
 
 from pydantic import Field
 
-from .bridge_work import BridgeWork
-from .call import NO_GAPS
-from ..documents.errors import DocumentError
+from .bridge_work import MessageWork
 from ..documents.models import seconds, StrictModel
 from ..documents.templates.template import has_template
 from ..lifecycle.ports import Condition, has_gaps
 from ..lifecycle.work import register_work
-from ..world.expressions.expression import compile_expression
 
 MAX_RATE = 200.0  #: Hz; faster streams are for controllers
 
@@ -31,11 +28,12 @@ class PublishQosSpec(StrictModel):
 
 
 @register_work('publish')
-class PublishSpec(BridgeWork):
+class PublishSpec(MessageWork):
     """Messages on one topic: one, or several at a rate."""
 
     name_field = 'topic'
     data_field = 'message'
+    condition_field = 'until'
 
     topic: str = Field(description='Name of the topic, such as cmd_vel.')
     type: str = Field(description='Such as geometry_msgs/msg/Twist.')  # noqa: A003
@@ -57,13 +55,7 @@ class PublishSpec(BridgeWork):
         default=None, alias='finally', description='Fields of the last message, which is sent at '
         'every end: success, failure, cancel, stop, and first of all after a crash.')
     qos: PublishQosSpec = PublishQosSpec()
-    physical: bool = Field(
-        default=False, description='It moves something: the bridge publishes, and the safety '
-        'topics, limits and sensors apply.')
     server_timeout: float = seconds(5.0, 'Seconds to wait for a subscriber.', most=600)
-
-    def is_physical(self) -> bool:
-        return self.physical
 
     def needs_stopped(self) -> bool:
         return self.physical and self.rate > 0 and self.last is None
@@ -77,18 +69,10 @@ class PublishSpec(BridgeWork):
             yield 'rate', "a publication at a rate needs 'until', the condition that ends it"
         if self.until and not self.rate:
             yield 'until', "'until' needs a 'rate' greater than 0"
-        for field, data in (('message', self.message), ('finally', self.last)):
-            if has_gaps(data) and field == 'finally':
-                yield field, ('{fact: …} and {expr: …} have no value after a crash, when '
+        if has_gaps(self.last):
+            yield 'finally', ('{fact: …} and {expr: …} have no value after a crash, when '
                               "'finally' is sent before anything else")
-            elif has_gaps(data) and not self.physical:
-                yield field, NO_GAPS
         if self.until and not has_template(self.until):
             for wrong in self.until_condition().faults():
                 yield 'hold', wrong
-            try:
-                compile_expression(self.until, None, condition=True)
-            except DocumentError as error:
-                for fault in error.faults:
-                    yield 'until', (
-                        f'until {self.until!r}, character {fault.column}: {fault.message}')
+        yield from super().faults()
