@@ -14,7 +14,7 @@ from .detach import DETACH, Detach
 from .effects import AGAIN, ANSWERS, DONE, Effects, RecordedAgent
 from .effects import FAILED as SAID_FAILED
 from .host import Host
-from .record import ACTION, FAILED, said, SessionRecord, size_of
+from .record import ACTION, FAILED, recordable, said, SessionRecord, size_of
 from ..chooser import awaited
 from ...documents.errors import LifecycleError
 from ...graphs.graph import Transition
@@ -128,6 +128,8 @@ class Driver:
                 await self._run_state(state)
             if record.updated:
                 await self._leave_state(state)
+        except EntryRefused as error:  # it would be refused again
+            self._fail(state, f'what it says can not be recorded: {error}')
         except JournalError:
             raise
         except asyncio.TimeoutError:
@@ -190,7 +192,8 @@ class Driver:
         """Offer the next events if people take part, else end the session."""
         _LOG.error("session %s, state '%s': %s", self.record.session_id, state.name, error)
         if self.session.people:
-            self.session.write('failed', {'error': f"state '{state.name}': {error}"[:4000]})
+            self.session.write('failed', {
+                'error': recordable(f"state '{state.name}': {error}")})
         else:
             self.session.finish(FAILED, ErrorCode.WORK_FAILED, f"state '{state.name}': {error}")
 

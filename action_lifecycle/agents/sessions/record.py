@@ -43,6 +43,8 @@ from ...journal.row import Entry, JournalError, Row
 
 CONTEXT_LIMIT = 200_000
 """Default limit of a context, in characters of JSON."""
+MAX_MESSAGE = 4000
+"""Maximum length of an error message, in characters."""
 PLAN = 'plan'
 """Key of an update that is the plan of a planner."""
 KIND = 'session'
@@ -208,6 +210,11 @@ def said(update: Any) -> Any:
     if isinstance(update, Mapping) and 'content' in update and 'role' in update:
         return update['content']
     return update
+
+
+def recordable(message: str) -> str:
+    """Return an error message as a row can have it: cut, and without lone surrogates."""
+    return message[:MAX_MESSAGE].encode('utf-8', 'replace').decode()
 
 
 def read_session(

@@ -30,6 +30,7 @@ from .record import (
     entry_of_dialogue,
     FAILED,
     KIND,
+    recordable,
     SessionRecord,
     size_of,
     STATE,
@@ -44,7 +45,7 @@ from ...documents.errors import LifecycleError, TransitionNotAllowed
 from ...graphs.loader import load_graph
 from ...graphs.machine import Change, Machine
 from ...invoke import EarlierWork, Invoker, Progress, to_json_data
-from ...journal.row import Entry, JournalError
+from ...journal.row import Entry, EntryRefused, JournalError
 from ...lifecycle.states import ErrorCode
 
 
@@ -145,10 +146,8 @@ class HostedSession(Session):
             self._settle()
             if self.machine.graph.states[self.record.state].final:
                 self.finish(ENDED)
-        except JournalError as error:
-            self.refuse(error)
         except LifecycleError as error:
-            self.finish(FAILED, ErrorCode.WORK_FAILED, str(error))
+            self._give_up(error)
         self.wake()
 
     def wake(self) -> None:
@@ -193,7 +192,7 @@ class HostedSession(Session):
             self.write('ended', {
                 'reason': reason, 'graph': record.graph_name, 'state': record.state,
                 'step': record.step, 'output': self.dialogue.output, 'error_code': int(code),
-                'error_msg': message[:4000], 'context': context}, final=True)
+                'error_msg': recordable(message), 'context': context}, final=True)
         except JournalError as error:
             self.refuse(error)
             return
@@ -255,7 +254,7 @@ class HostedSession(Session):
 
     def _give_up(self, error: Exception) -> None:
         """End the session, as it can't go on after an error."""
-        if isinstance(error, JournalError):
+        if isinstance(error, JournalError) and not isinstance(error, EntryRefused):
             self.refuse(error)
         else:
             self.finish(FAILED, ErrorCode.WORK_FAILED, str(error) or type(error).__name__)

@@ -10,7 +10,7 @@ from typing import Any
 
 from action_lifecycle.agents.sessions import hosting
 from action_lifecycle.engine import State
-from action_lifecycle.graphs.state_types import REGISTRY
+from action_lifecycle.graphs.state_types import Pause, REGISTRY
 from action_lifecycle.journal import compactor, JournalError, verify_journal
 from action_lifecycle.tools import AuthRequiredError
 import pytest
@@ -102,6 +102,53 @@ def test_a_state_type_that_is_not_repeatable_is_asked_about(tmp_path: Path, weld
         assert weld.done == [*begun, 'work']
         await rig.close()
     run(main())
+
+
+@pytest.mark.parametrize('fault, message', [
+    ('pause', 'what it says can not be recorded: data: 1100'),
+    ('error', "state 'work': bad: ?"), ('update', 'its update can not be recorded: data.update')])
+@pytest.mark.parametrize('people', [True, False])
+def test_a_state_whose_words_can_not_be_recorded_fails_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, message: str, people: bool
+) -> None:
+    monkeypatch.setattr(hosting, 'RETRY_DELAY', 0.05)
+
+    class Speaker(State):
+        """A state whose output no row can have."""
+
+        type = 'speaker_of_tests'  # noqa: A003
+        repeatable = True
+        runs = 0
+
+        def run(self, context: Any, agent: Any = None) -> Any:
+            Speaker.runs += 1
+            if fault == 'error':
+                raise ValueError('bad: \ud800')
+            return Pause('x' * 1_100_000, '') if fault == 'pause' else {'said': '\ud800'}
+
+        def check_transition_ready(self, context: Any) -> bool:
+            return True
+    REGISTRY.register_type(Speaker)
+    graph = TOOL.replace('type: tool, tool: mail, arguments: {}', 'type: speaker_of_tests')
+    if people:
+        graph = graph.replace('type: terminal', 'type: user')
+
+    async def main() -> None:
+        rig = Rig(tmp_path / 'journal', Agent())
+        rig.sessions.host.refused = rig.sessions._refused
+        rig.begin(graph, session_id='one')
+        status = await rig.until('one', lambda status: status.error_msg)
+        assert message in status.error_msg, status
+        assert status.status == ('waiting' if people else 'failed') and Speaker.runs == 1
+        if people:
+            await rig.sessions.send('one', 'retry')
+            await rig.until('one', lambda status: status.error_msg)
+            assert Speaker.runs == 2
+        await rig.close()
+    try:
+        run(main())
+    finally:
+        REGISTRY._things.pop('speaker_of_tests')
 
 
 def test_a_session_goes_on_when_the_journal_takes_rows_again(
