@@ -14,8 +14,11 @@ import uuid
 from action_lifecycle.ros.conversions.basic import from_uuid, to_uuid
 from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion, SafetyState
 from action_lifecycle_msgs.srv import ClearStop
+from control_msgs.action import GripperCommand
 import pytest
+from rclpy.action import ActionClient
 from std_msgs.msg import Bool
+from unique_identifier_msgs.msg import UUID
 
 from .bridge_rig import GRIPPER, Gripper, Rig
 
@@ -249,6 +252,29 @@ def test_resume_of_what_no_server_knows_moves_nothing(rig: Rig) -> None:
     result = rig.execute(OPEN, CLOSE, resume=True)
     assert (result.outcome, result.error_code) == ('not_running', 0)
     assert result.stopped and not rig.gripper.goals
+
+
+@pytest.mark.parametrize(('fields', 'stopped'), [
+    ({'maintain': [Condition(name='m', expression='gone > 1')]}, True),
+    ({'stopped': Condition(name='s', expression='gone > 1')}, False),
+    ({'steps': [Motion(server='gripper', type=GRIPPER, timeout=20.0, server_timeout=5.0,
+                       goal_json='{"command": {"position": {"fact": "gone"}}}')]}, True)])
+def test_resume_with_facts_that_are_gone_stops_what_moves(
+    rig: Rig, fields: dict, stopped: bool
+) -> None:
+    rig.gripper.behaviour, rig.gripper.canceled = 'wait', 0
+    order = rig.order(OPEN, resume=True, stopped=Condition(name='s', expression='speed < 0.01'))
+    step_id = uuid.uuid5(uuid.UUID(from_uuid(order.goal_id).hex), '0')
+    client = ActionClient(rig.asker, GripperCommand, 'gripper')
+    rig.until(client.server_is_ready)
+    client.send_goal_async(  # as an earlier bridge did
+        GripperCommand.Goal(), goal_uuid=UUID(uuid=list(step_id.bytes)))
+    rig.until(lambda: rig.gripper.goals)
+    for name, value in fields.items():
+        setattr(order, name, value)
+    result = rig.result(rig.send(order))
+    assert (result.error_code, result.stopped) == (ErrorCode.INVALID_REQUEST, stopped)
+    assert 'gone' in result.error_msg and rig.gripper.canceled == 1
 
 
 @pytest.mark.parametrize(('fields', 'words'), [

@@ -99,16 +99,18 @@ class MotionServer:
         return motion_result_to(result, self._facts.names)
 
     async def _run(self, handle: Any, goal: ExecuteMotion.Goal) -> WorkResult:
-        request = checked_request(goal, self._facts.model.facts)
-        for index, step in enumerate(request.steps):
-            work = work_of_step(step)
-            fault = work.has_id or request.resume or name_fault_of(
-                work, full_name(self._node, step.server), self._facts.model.facts,
-                functools.partial(full_name, self._node), [self._node.get_fully_qualified_name()])
-            if isinstance(fault, str) and fault:
-                raise LifecycleError(f'steps.{index}.server: {fault}')
-        topics = self._topics(request)
+        request, facts = checked_request(goal), self._facts.model.facts
+        self._check_names(request)
         motion = BridgeMotion(self._node, self._facts, self._guard, request)
+        try:
+            check_conditions(request, facts)
+            topics = self._topics(request)
+        except LifecycleError as error:
+            if not request.resume:
+                raise
+            topics = facts.topics(facts)  # of `stopped`, at least
+            motion.stop(ErrorCode.INVALID_REQUEST, str(error))  # the facts have changed
+        release = self._facts.hold(topics)
         self._motions[request.goal_id] = motion
         while len(self._motions) > REMEMBERED:
             oldest, ended = next(iter(self._motions.items()))
@@ -116,7 +118,6 @@ class MotionServer:
                 break
             del self._motions[oldest]
         feedback = self._attach(handle, motion)
-        release = self._facts.hold(topics)
         try:
             return await motion.run()
         finally:
@@ -149,6 +150,17 @@ class MotionServer:
         if motion is not None:
             motion.stop(ErrorCode.CANCELED, 'canceled')
 
+    def _check_names(self, request: MotionRequest) -> None:
+        """Raise LifecycleError for a service or topic that a flow may not use."""
+        node, facts = self._node, self._facts.model.facts
+        for index, step in enumerate(request.steps):
+            work = work_of_step(step)
+            fault = '' if request.resume else name_fault_of(
+                work, full_name(node, step.server), facts, functools.partial(full_name, node),
+                [node.get_fully_qualified_name()])
+            if fault:
+                raise LifecycleError(f'steps.{index}.server: {fault}')
+
     def _topics(self, request: MotionRequest) -> set[str]:
         """Return the topics that the motion and its later confirmation need."""
         model = self._facts.model
@@ -176,13 +188,24 @@ def _feedback_of(progress: MotionProgress) -> ExecuteMotion.Feedback:
         feedback_json='' if progress.feedback is None else to_json(progress.feedback))
 
 
-def checked_request(goal: ExecuteMotion.Goal, facts: FactSet) -> MotionRequest:
+def checked_request(goal: ExecuteMotion.Goal) -> MotionRequest:
     """Return the motion of a goal; raises LifecycleError if a value is not valid."""
     if not any(goal.goal_id.uuid):
         raise LifecycleError('goal_id: expected the id that the caller has journaled, got zeros')
     if not goal.steps:
         raise LifecycleError('steps: expected at least one')
     request = motion_request_from(goal)
+    for index, step in enumerate(request.steps):
+        if not TOPIC.match(step.server):
+            raise LifecycleError(f"steps.{index}.server: '{step.server}' is no name of a server")
+    stop_timeout = request.stop_timeout or STOP_TIMEOUT
+    if not 0 < stop_timeout <= 60:
+        raise LifecycleError(f'stop_timeout {stop_timeout}: expected seconds, at most 60')
+    return dataclasses.replace(request, stop_timeout=stop_timeout)
+
+
+def check_conditions(request: MotionRequest, facts: FactSet) -> None:
+    """Raise LifecycleError if the conditions of a motion do not fit the facts."""
     for label, conditions in (('maintain', request.maintain),
                               ('stopped', [request.stopped] if request.stopped else [])):
         # `hold` may exceed `within` here
@@ -191,10 +214,3 @@ def checked_request(goal: ExecuteMotion.Goal, facts: FactSet) -> MotionRequest:
                  for _, fault in condition_faults(timeless, facts, request.parameters)]
         if wrong:
             raise LifecycleError('; '.join(wrong))
-    for index, step in enumerate(request.steps):
-        if not TOPIC.match(step.server):
-            raise LifecycleError(f"steps.{index}.server: '{step.server}' is no name of a server")
-    stop_timeout = request.stop_timeout or STOP_TIMEOUT
-    if not 0 < stop_timeout <= 60:
-        raise LifecycleError(f'stop_timeout {stop_timeout}: expected seconds, at most 60')
-    return dataclasses.replace(request, stop_timeout=stop_timeout)
