@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import json
 from pathlib import Path
+import textwrap
 import time
 
 from action_lifecycle.fleet import FlowTasks, LedgerRefused, open_ledger, SmartLedger
@@ -111,6 +112,43 @@ def test_ledger_node_that_falls_silent_stops_the_next_motion_and_not_the_one_tha
                                  if row.to_state == 'terminated'], 20.0, 'it gives up')
     assert robot.rows(action_id='one')[-1].data['outcome'] == 'succeeded'
     assert ended[0].data['outcome'] == 'failed' and robot.goals == 1
+    assert 'LEASE_LAPSED' in [row.data.get('error_code') for row in robot.rows(action_id='two')]
+
+
+@pytest.mark.long
+def test_a_flow_inside_a_shared_flow_moves_only_while_the_claim_of_that_one_is_held(
+    fleet: Fleet
+) -> None:
+    robot = fleet.robots[0]
+    robot.hold = True
+    robot.start('world_model_bridge', 'ledger', 'action_lifecycle_node', work_min_idle=6.0)
+    grip = FLOW.partition('  grip:\n    after: look\n')[2]
+    inner = f'  one:\n{grip}  two:\n    after: one\n{grip}'
+    fleet.ask('t', flow=f"""\
+flow: outer
+actions:
+  fetch:
+    flow:
+      flow:
+        flow: inner
+        actions:
+{textwrap.indent(inner, ' ' * 8)}""")
+    fleet.until(lambda: robot.goals, 30.0, 'it moves')
+    assert [row.flow_id for row in robot.rows(action_id='one')][0] == 't.1/fetch'
+    # The ledger has recorded the first motion before it began, and tells of one claim only.
+    assert fleet.redis.client.hget('sg:trace:t', 'moved') == '1'
+    assert [(lease.flow_id, lease.name, lease.held) for lease in robot.sync.leases] == [
+        ('t.1', 't', True)]
+    robot.kill('ledger')
+    began = time.monotonic()
+    fleet.until(lambda: time.monotonic() - began > 6.5, 10.0, 'the claim has lapsed')
+    robot.release.set_result(None)
+    fleet.until(lambda: [row for row in robot.rows(action_id='fetch')
+                         if row.to_state == 'terminated'], 30.0, 'it gives up')
+    ends = {name: robot.rows(action_id=name)[-1].data['outcome']
+            for name in ('one', 'two', 'fetch')}
+    assert ends == {'one': 'succeeded', 'two': 'failed', 'fetch': 'failed'}
+    assert robot.goals == 1
     assert 'LEASE_LAPSED' in [row.data.get('error_code') for row in robot.rows(action_id='two')]
 
 

@@ -182,16 +182,18 @@ class FleetWork:
         self, operation: Operation, flow_id: str, ended: asyncio.Future[CallEnd] | None
     ) -> dict[str, Any]:
         """Read the journal until the flow has ended; record its first motion in Redis."""
-        seq = 0
+        seq = inner = 0
         away_since = None
         while True:
             end = ended.result() if ended is not None and ended.done() else None
             reader = self._reader()
+            for row in reader.rows(within=flow_id, after=inner) \
+                    if reader is not None and not operation.moved else ():
+                inner = row.seq  # of the flows that its actions run
+                await self._note_motion(operation, row)
             for row in reader.rows(flow_id=flow_id, after=seq) if reader is not None else ():
                 seq = row.seq
-                if row.to_state == 'executing_motion' and not operation.moved:
-                    await operation.start_motion()
-                    self._node.call_soon(self._changed)
+                await self._note_motion(operation, row)
                 if row.kind == 'flow' and row.final:
                     return self._result(row)
             if end is not None and not seq:
@@ -201,6 +203,11 @@ class FleetWork:
             if away_since is not None and now - away_since > self._patience:
                 raise FlowFailed('the action node is away')
             await asyncio.sleep(POLL_PERIOD if operation.moved else POLL_PERIOD / 2)
+
+    async def _note_motion(self, operation: Operation, row: Row) -> None:
+        if row.to_state == 'executing_motion' and not operation.moved:
+            await operation.start_motion()
+            self._node.call_soon(self._changed)
 
     def _result(self, row: Row) -> dict[str, Any]:
         if row.to_state != 'FINISH':
