@@ -16,6 +16,7 @@ from action_lifecycle.ros.calls import flow_call
 from action_lifecycle.ros.calls.flow_call import FlowCalls
 from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle.ros.node.lifecycle_node import ManagedNode
+from action_lifecycle.tools import ToolError
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ErrorCode
 from isolation import domain_id
@@ -85,10 +86,10 @@ class Rig:
         self.thread = threading.Thread(target=self.executor.spin, daemon=True)
         self.thread.start()
 
-    def run(self, **options: Any) -> Any:
+    def run(self, time_limit: float = 30.0) -> Any:
         """Return the task of a flow."""
         return asyncio.ensure_future(self.caller.flows.run(
-            'flow: f', 'test', time_limit=30.0, flow_id='talk.1.0', **options))
+            'flow: f', 'test', time_limit=time_limit, flow_id='talk.1.0'))
 
     def close(self) -> None:
         self.executor.shutdown()
@@ -146,6 +147,25 @@ def test_a_cancelled_run_ends_when_its_flow_has_ended(rig: Rig) -> None:
         await asyncio.wait([task])
         assert task.cancelled()
         assert [goal.flow for goal in action_node.goals] == ['flow: f', '']
+    asyncio.run(main())
+
+
+def test_a_run_that_is_late_fails_when_its_flow_has_ended(rig: Rig) -> None:
+    async def main() -> None:
+        action_node = ActionNode(rig.other, ErrorCode.INTERRUPTED)  # its node stops
+        task = rig.run(0.5)
+        await until(lambda: len(action_node.canceled) == 2)
+        assert not (await asyncio.wait([task], timeout=0.5))[0]
+        action_node.may_end.set_result(None)
+        with pytest.raises(ToolError, match='not done within 0.5 s; it was canceled'):
+            await task
+    asyncio.run(main())
+
+
+def test_a_late_run_that_was_never_sent_fails_at_once(rig: Rig) -> None:
+    async def main() -> None:
+        with pytest.raises(ToolError, match='the action node is not there after 0.3 s'):
+            await rig.run(0.3)
     asyncio.run(main())
 
 

@@ -56,6 +56,10 @@ class FlowEnd:
             raise ToolError(f'{self.error_msg} (error code {self.error_code})')
 
 
+class _Late(ToolError):
+    """There is no result within the time limit."""
+
+
 class FlowCalls:
     """Client of `execute_flow` of the action node `action_node`; create it in `configure`."""
 
@@ -72,8 +76,8 @@ class FlowCalls:
         Run a flow (YAML text) and return its end; raises ToolError without one.
 
         `again`: an earlier process may have sent the flow with this id. At the time limit, or if
-        this task is cancelled, the flow is canceled; a cancelled task ends when the flow with an
-        id has ended. But the flow is left alone if the session of the task is detached, see
+        this task is cancelled, the flow is canceled, and one with an id is waited for, see `stop`.
+        But the flow is left alone if the session of a cancelled task is detached, see
         `agents.sessions.detach`.
         """
         new = ExecuteFlow.Goal(
@@ -81,8 +85,9 @@ class FlowCalls:
         calls: list[GoalCall] = []
         try:
             return await self._run(new, time_limit, again, calls)
-        except asyncio.CancelledError:
-            if flow_id and not is_detached() and (again or any(call.sent_at for call in calls)):
+        except (asyncio.CancelledError, _Late) as error:
+            left = not isinstance(error, _Late) and is_detached()
+            if flow_id and not left and (again or any(call.sent_at for call in calls)):
                 await self.stop(flow_id)
             raise
 
@@ -115,7 +120,7 @@ class FlowCalls:
                     return _end(end)
             sent = sent or end.how is not Ending.REJECTED
             if time.monotonic() + PAUSE > deadline:
-                raise ToolError(f'the action node is not there after {time_limit:g} s')
+                raise _Late(f'the action node is not there after {time_limit:g} s')
             await asyncio.sleep(PAUSE)
 
     async def stop(self, flow_id: str) -> None:
@@ -177,8 +182,8 @@ class FlowCalls:
             if is_cancel:
                 raise
             if ended.done() and ended.result().how is Ending.CANCELED:
-                raise ToolError(f'the action node is not there after {time_limit:g} s') from None
-            raise ToolError(f'not done within {time_limit:g} s; it was canceled') from None
+                raise _Late(f'the action node is not there after {time_limit:g} s') from None
+            raise _Late(f'not done within {time_limit:g} s; it was canceled') from None
 
     async def _from_journal(self, flow_id: str) -> FlowEnd | None:
         """Return the end of a flow that the action node does not know any more, or None."""
