@@ -43,6 +43,13 @@ else:
     logging.setLoggerClass(logging.Logger)
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a case of a long text by its beginning: each process is sent the names of all tests."""
+    if isinstance(val, str) and len(val) > 200:
+        return f'{ascii(val[:40])[1:-1]}...'
+    return None
+
+
 def pytest_collection_finish() -> None:
     """Keep what was imported and collected out of each garbage collection of the tests."""
     gc.collect()

@@ -16,6 +16,7 @@ import pytest
 TOOLS = Path(__file__).parents[3] / 'tools'
 LEFT_OUT = '== LEFT OUT: the tests with Redis, for want of a redis-server: ' \
            'apt-get install redis-server'
+KEPT = '== temporary files are kept: '
 
 
 class Checkout:
@@ -25,14 +26,22 @@ class Checkout:
         self.root = root
         shutil.copytree(TOOLS, root / 'tools', ignore=shutil.ignore_patterns('__pycache__'))
         (root / 'test_both.py').write_text(
-            'def test_good():\n    pass\n\n\ndef test_bad():\n    assert 0\n')
+            'import tempfile\n\n\ndef test_good():\n    with open("where", "w") as where:\n'
+            '        where.write(tempfile.gettempdir())\n\n\n'
+            'def test_bad(tmp_path):\n    assert 0\n')
+
+    def run(self, which: str, **environment: str) -> tuple[int, list[str]]:
+        """Return the exit code and what is printed to stderr."""
+        known = {name: value for name, value in os.environ.items() if name != 'TMPDIR'}
+        done = subprocess.run(
+            [sys.executable, self.root / 'tools/test', f'test_both.py::test_{which}'],
+            env={**known, **environment}, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stderr.splitlines()
 
     def test(self, which: str, **environment: str) -> tuple[int, str]:
         """Return the exit code and the last line."""
-        done = subprocess.run(
-            [sys.executable, self.root / 'tools/test', f'test_both.py::test_{which}'],
-            env={**os.environ, **environment}, capture_output=True, text=True, timeout=60)
-        return done.returncode, done.stderr.splitlines()[-1]
+        code, lines = self.run(which, **environment)
+        return code, lines[-1]
 
 
 @pytest.fixture
@@ -54,3 +63,20 @@ def test_it_names_the_checks_that_were_left_out(checkout: Checkout) -> None:
 
 def test_it_fails_if_a_test_fails(checkout: Checkout) -> None:
     assert checkout.test('bad') == (1, '== FAILED: tests')
+
+
+@pytest.mark.skipif(
+    not os.access('/dev/shm', os.W_OK) or shutil.disk_usage('/dev/shm').free < 2 * 1024 ** 3,
+    reason='there is no memory for temporary files')
+def test_temporary_files_are_in_memory_and_kept_if_a_test_fails(
+    checkout: Checkout, tmp_path: Path
+) -> None:
+    where = tmp_path / 'where'
+    checkout.run('good')
+    assert where.read_text().startswith('/dev/shm/') and not Path(where.read_text()).exists()
+    code, lines = checkout.run('bad')
+    (kept,) = (line.removeprefix(KEPT) for line in lines if line.startswith(KEPT))
+    assert code == 1 and list(Path(kept).glob('**/test_bad0'))
+    shutil.rmtree(kept)
+    checkout.run('good', TMPDIR=str(tmp_path))
+    assert where.read_text() == str(tmp_path)
