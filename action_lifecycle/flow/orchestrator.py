@@ -176,11 +176,18 @@ class Orchestrator(FlowRunner):
         return restore_flows(self, self.nested)
 
     def halt(self, halted: Callable[[], None]) -> None:
-        """Stop all motions before the process ends, keep all states, then call `halted`."""
+        """
+        Stop all motions before the process ends, keep all states, then call `halted`.
+
+        All flows are dropped: answers and deadlines that come later change nothing.
+        """
         self.dispatcher.halted = True
         self.steering.halt()
-        runners = [runner for run in self.runs.values() if not run.ended
-                   for runner in run.runners.made()]
+        runs = list(self.runs.values())
+        self.runs.clear()  # another orchestrator restores them, maybe in the same process
+        for run in runs:
+            self.dispatcher.leave(run)
+        runners = [runner for run in runs if not run.ended for runner in run.runners.made()]
         open_count = len(runners)
         if not runners:
             halted()

@@ -55,7 +55,7 @@ class Retries:
     def assign(self, run: FlowRun, runner: ActionRunner, actor: str, reason: str) -> None:
         """Assign an ended action again, as soon as that is recorded."""
         def assign() -> None:
-            if run.ended or runner.action.state is not ActionState.TERMINATED:
+            if run.ended or run.left or runner.action.state is not ActionState.TERMINATED:
                 return
             if run.starts_nothing:
                 run.completions.append(runner)

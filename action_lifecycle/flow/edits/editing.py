@@ -114,4 +114,5 @@ class Editor:
                 self._flows.dispatcher.watch_deadline(run, name)
         self._flows.dispatcher.follow_up(run, ready, skipped)
         if run.ending is not None:
+            self._flows.dispatcher.tell_extensions('ending', run)
             self._flows.dispatcher.end_waiting(run)

@@ -70,7 +70,8 @@ class Dispatcher(FlowEnder):
         self.scheduler.begin(Claim((), (run.flow_id, name), run.needs(name)))
 
     def leave(self, run: FlowRun) -> None:
-        """Withdraw all claims of a flow that is dropped, and release its resources."""
+        """Drop a flow, with its claims and resources; what it waits for has no effect any more."""
+        run.left = True
         self.withdraw_all(run)
         for name in run.at_work:
             self.scheduler.end(run.flow_id, name)
@@ -178,8 +179,7 @@ class Dispatcher(FlowEnder):
             return
 
         def over() -> None:
-            if not self.halted and self._runs.get(run.flow_id) is run and name in run.runners \
-                    and run.progress(name) != 'ended':
+            if not run.left and name in run.runners and run.progress(name) != 'ended':
                 self.withdraw(run, name)
                 run.runners[name].expire(
                     ErrorCode.DEADLINE_EXCEEDED,

@@ -118,6 +118,8 @@ class FlowEnder(ABC):
         self._end_some(run, waiting[::-1])
 
     def _end_some(self, run: FlowRun, names: list[str]) -> None:
+        if run.left:
+            return
         for name in names[:ENDED_AT_ONCE]:
             if name in run.runners and name not in run.at_work:
                 self.end_action(run, name)

@@ -40,6 +40,9 @@ class Extension:
     def canceled(self, run: FlowRun) -> None:
         """Handle the cancel of a flow, before its actions are canceled."""
 
+    def ending(self, run: FlowRun) -> None:
+        """Handle an edit that ends the flow, before the waiting actions are skipped."""
+
     def action_canceled(self, run: FlowRun, action_id: str) -> None:
         """Handle the cancel of an action, before it is canceled."""
 
@@ -47,4 +50,4 @@ class Extension:
         """Handle the end of a flow, after it is journaled."""
 
     def left(self, run: FlowRun) -> None:
-        """Forget a flow that could not resume after a restart and is set aside."""
+        """Forget a flow that is dropped: the process ends, or the flow is set aside."""

@@ -94,6 +94,7 @@ class FlowRun:
         self.ending: Ending | None = None
         self.repeated: set[str] = set()  #: actions that have ended and do not run again
         self.broken = ''  #: why the flow can't continue
+        self.left = False  #: the process ends, or it is set aside: it changes no more here
         self.started_at = 0.0
         self.summary: dict[str, Any] = {}
         self.notes: dict[str, Any] = {}  #: additions to the summary by extensions

@@ -112,7 +112,7 @@ class FlowRunner:
     def advance(self, run: FlowRun) -> None:
         """Handle the current state of a flow and enter the next one."""
         self._advancing.discard(run.flow_id)
-        if run.ended or self.runs.get(run.flow_id) is not run:
+        if run.ended or run.left:
             return
         self.handle(run)
         if run.status in ('FINISH', 'FAIL'):
@@ -183,8 +183,12 @@ class FlowRunner:
         """Start an action that was assigned again, or end it if that is ordered."""
         if run.starts_nothing:
             self.dispatcher.end_waiting(run)
-        elif action_id in run.canceled_actions:
+            return
+        left = self.dispatcher.time_left(run, action_id)
+        if action_id in run.canceled_actions:
             self.dispatcher.end_canceled(run, action_id)
+        elif left is not None and left <= 0:  # its deadline passed before this was recorded
+            self.dispatcher.watch_deadline(run, action_id)
         else:
             self.due(run.flow_id, action_id)
 

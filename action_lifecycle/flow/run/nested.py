@@ -163,6 +163,8 @@ class NestedFlows(Extension):
 
     def _take(self, run: FlowRun, is_recorded: Callable[[], bool]) -> None:
         """Journal that the result is recorded, when it is, and drop the flow from memory."""
+        if run.left:
+            return
         if not is_recorded():  # the journal refuses rows; the action tries again
             self.flows.clock.call_later(RETRY_PERIOD, lambda: self._take(run, is_recorded))
             return
@@ -232,7 +234,7 @@ class NestedWork:
             self._made(run, flow, None)
 
     def _made_apart(self, run: FlowRun, flow: Flow | None, error: Exception | None) -> None:
-        if not self._flows.flows.dispatcher.halted:  # else a restart makes it again
+        if not run.left:  # else a restart makes it again
             self._made(run, flow, error)
 
     def _made(self, run: FlowRun, flow: Flow | None, error: Exception | None) -> None:
@@ -255,6 +257,8 @@ class NestedWork:
             partial(self._submit, run, flow))
 
     def _submit(self, run: FlowRun, flow: Any) -> None:
+        if run.left:
+            return
         if self._canceled:
             self._end_soon(WorkResult('canceled', self._flows.flows.clock.now(),
                                       'nothing was started'))

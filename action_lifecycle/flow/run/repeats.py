@@ -71,6 +71,13 @@ class Repeats(Extension):
             judgment.cancel()
             self._assign(run, runner, CANCELED)
 
+    def ending(self, run: FlowRun) -> None:
+        """End the actions whose condition is being evaluated: they run no more."""
+        for key in [key for key in self._judging if key[0] == run.flow_id]:
+            judgment, runner = self._judging.pop(key)
+            judgment.cancel()
+            self._finish(run, runner, 'the flow is being ended')
+
     def left(self, run: FlowRun) -> None:
         """Stop the evaluations of a flow."""
         for key in [key for key in self._judging if key[0] == run.flow_id]:
@@ -116,6 +123,8 @@ class Repeats(Extension):
     def _finish(self, run: FlowRun, runner: ActionRunner, why: str) -> None:
         """Journal that the action runs no more, then process its end."""
         def finish() -> None:
+            if run.left:
+                return
             self._flows.recorder.order(
                 run.flow_id, REPEATED, {'action': runner.action.action_id}, ACTOR, why)
             run.repeated.add(runner.action.action_id)
@@ -134,6 +143,8 @@ class Repeats(Extension):
             code, why = ErrorCode.DEADLINE_EXCEEDED, f'its deadline has passed; {why}'
 
         def assign() -> None:
+            if run.left:
+                return
             failure = {} if code is None else {'give_up': [code.name, why]}
             runner.fire('reassign', actor=ACTOR, cause=why, runs=runner.action.runs + 1,
                         **failure)
@@ -143,7 +154,7 @@ class Repeats(Extension):
             f'the next run of {runner.action.machine.name}', assign)
 
     def _due(self, run: FlowRun, action_id: str) -> None:
-        if self._flows.runs.get(run.flow_id) is run and action_id in run.runners:
+        if not run.left and action_id in run.runners:
             self._flows.due(run.flow_id, action_id)
 
     @staticmethod

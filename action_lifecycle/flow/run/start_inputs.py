@@ -148,6 +148,8 @@ class Judgment:
             wait, self._evaluated)
 
     def _evaluated(self, answer: Confirmation) -> None:
+        if self._canceled:
+            return
         _, said, when, _ = self._open[0]
         if answer.verdict == 'confirmed':
             self._open.pop(0)

@@ -15,7 +15,7 @@ from action_lifecycle.lifecycle.states import ActionOutcome, ErrorCode
 import pytest
 
 from .kills import killed_at_every_row, restart
-from .robot import Clock, MOTION, Process, Robot, Start
+from .robot import Clock, MOTION, one, Process, Robot, Start
 
 
 def flow(repeat: str, more: str = '') -> str:
@@ -262,3 +262,32 @@ def test_memory_stays_flat(start: Start, clock: Clock, robot: Robot) -> None:
         tracemalloc.stop()
     action: Any = process.orchestrator.runs['f'].runners['wipe'].action
     assert action.runs > 300 and after - before < 100_000
+
+
+def test_a_deadline_that_passes_before_the_next_run_is_recorded_fails_the_action(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    run = process.submit(one(', deadline: 4.0, repeat: {times: 2}'))
+    with process.full_disk(lambda entry: entry.event == 'reassign'):
+        clock.run(6.0)
+    clock.run()
+    assert robot.executed('pick') == 1
+    assert run.actions[0].error_code is ErrorCode.DEADLINE_EXCEEDED and run.ended
+
+
+@pytest.mark.parametrize('verb, state', [('finish', 'FINISH'), ('fail', 'FAIL')])
+def test_an_edit_that_ends_the_flow_does_not_wait_for_until(
+    start: Start, clock: Clock, robot: Robot, verb: str, state: str
+) -> None:
+    robot.by_hand.add('until')
+    process = start()
+    run = process.submit(one(', repeat: {until: z > 5, times: 3}'))
+    clock.run(5.0)
+    process.orchestrator.edit('f', parse_edit(f'- {verb}: enough\n'), 'ben', 'x')
+    clock.run(5.0)
+    assert run.state == state and run.actions[0].outcome is ActionOutcome.SUCCEEDED
+    assert robot.questions[-1].canceled
+    robot.questions[-1].answer('refuted')
+    clock.run()
+    assert robot.executed('pick') == 1
