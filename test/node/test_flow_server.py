@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 from action_lifecycle.lifecycle.states import ErrorCode
+from action_lifecycle.nodes.action.flows import flow_server
 from action_lifecycle.nodes.action.flows.flow_check import FlowRefused
 from action_lifecycle.nodes.action.flows.flow_server import FlowServer
 from action_lifecycle_msgs.action import ExecuteFlow
@@ -117,6 +119,46 @@ class Handle(SimpleNamespace):
 
     def succeed(self) -> None:
         self.ended = 'succeeded'
+
+
+@pytest.mark.parametrize('canceled', [False, True])
+def test_a_goal_that_follows_a_flow_waits_for_its_check_and_its_cancel_withdraws_it(
+    monkeypatch: pytest.MonkeyPatch, canceled: bool
+) -> None:
+    monkeypatch.setattr(flow_server, 'sleep', lambda node, delay: asyncio.sleep(0))
+    first, follower = goal(), goal()
+    follower.request.flow = ''
+    run = SimpleNamespace(flow_id='f', ended=False)
+
+    class SlowSources(Sources):
+        """Its check goes on for a while."""
+
+        async def load(self, order: Any, told: Any) -> Any:
+            await asyncio.sleep(0)
+            return await super().load(order, told)
+
+    server = server_with(SlowSources(lambda: None))
+    orchestrator: Any = server.orchestrator
+
+    def submit(*arguments: Any, **named: Any) -> Any:
+        orchestrator.runs['f'] = run
+        return run
+    orchestrator.submit = submit
+    begins, follows = (server._take(handle.request, handle) for handle in (first, follower))
+    begins.send(None)
+    follows.send(None)
+    if canceled:
+        cancel(server, follower)
+        for task in (follows, begins):
+            with pytest.raises(FlowRefused) as refused:
+                task.send(None)
+            assert refused.value.code is ErrorCode.CANCELED
+    else:
+        for task in (begins, follows):
+            with pytest.raises(StopIteration) as returned:
+                task.send(None)
+            assert returned.value.value is run
+    assert not server._checking
 
 
 def test_the_status_of_a_refused_flow_says_that_it_failed_and_why() -> None:

@@ -32,8 +32,10 @@ from ....lifecycle.states import ErrorCode
 from ....ros.conversions.basic import to_time
 from ....ros.conversions.status import flow_to
 from ....ros.node.lifecycle_node import ManagedNode
-from ....ros.node.timers import settle, Throttle
+from ....ros.node.timers import settle, sleep, Throttle
 
+CHECK_PERIOD = 0.1
+"""Polling period (s) of a goal that follows a flow which is still checked."""
 FEEDBACK_PERIOD = 0.2
 """Minimum time (s) between two feedback messages of one flow."""
 
@@ -234,6 +236,8 @@ class FlowServer:
 
     async def _take(self, goal: Any, handle: Any) -> FlowRun | ScheduledJob | str:
         """Start the flow, job or planning of a goal; returns the run, the job, or the flow id."""
+        if not goal.flow:
+            await self._after_check(goal.flow_id, handle)
         orchestrator = self._active()
         order = order_from(goal)
         if order.recipe:
@@ -275,6 +279,14 @@ class FlowServer:
         if canceled:  # else the journal would show a start without the cancel
             raise FlowRefused(ErrorCode.CANCELED, 'canceled before it began')
         return self._begin(checked, order, wanted)
+
+    async def _after_check(self, wanted: str, handle: Any) -> None:
+        """Wait until a flow that is checked has begun or is refused; a cancel withdraws it."""
+        while wanted and wanted in self._checking:
+            if handle.is_cancel_requested:
+                del self._checking[wanted]
+                raise FlowRefused(ErrorCode.CANCELED, 'canceled before it began')
+            await sleep(self.node, CHECK_PERIOD)
 
     def _leave_check(self, wanted: str, handle: Any) -> bool:
         """Remove a goal whose flow was checked; returns whether it is not canceled."""
