@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the middleware has lost on its way back is asked for again."""
+"""What the middleware has lost is asked for, or sent, again."""
 
 from __future__ import annotations
 
@@ -59,6 +59,29 @@ def test_a_motion_whose_acceptance_is_lost_is_canceled_at_once(
     rig.wait(handle.cancel_goal_async())
     result = rig.result(handle)
     assert (result.outcome, result.stopped) == ('canceled', True)
+
+
+def test_a_cancel_that_is_lost_is_sent_again(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    server = rig.gripper.server
+    cancel = server._execute_cancel_request
+
+    async def lose(taken: Any) -> None:
+        asked.append(taken)
+        if len(asked) > 2:
+            await cancel(taken)
+
+    monkeypatch.setattr(server, '_execute_cancel_request', lose)
+    rig.gripper.behaviour = 'wait'
+    handle = rig.send(rig.order({'command': {'position': 0.05, 'max_effort': 10.0}}))
+    rig.until(lambda: rig.gripper.goals)
+    rig.wait(handle.cancel_goal_async())
+    result = rig.result(handle)
+    assert (result.outcome, result.stopped, rig.gripper.canceled) == ('canceled', True, 1)
+    rig.spin(1.5)
+    assert len(asked) == 3
 
 
 @pytest.mark.parametrize('lost', [0, 1, 2])

@@ -24,8 +24,11 @@ from unique_identifier_msgs.msg import UUID
 from .slot_queue import Line
 from ..interfaces.qos import event_qos
 from ..node.guarded_node import GuardedNode
+from ..node.timers import settle, Timeout
 
 FRESH = 0.05  #: s for which the result of the check for the server is reused
+CANCEL_AGAIN = 0.5  #: delay (s) before a cancel without a response is repeated
+CANCELS = 1  #: maximum number of requests to cancel a goal
 PROBE = 1.0  #: maximum time (s) for a new server to answer a request for an unknown goal
 
 
@@ -45,6 +48,7 @@ class GoalClient:
         self.line = Line(unanswered)
         self.heard = -math.inf  #: steady time (s) of the last message about a goal
         self._action = action
+        self._destroyed = False
         self._listeners: dict[bytes, Callable[[Any], None]] = {}
         self.servers: frozenset[bytes] = frozenset()
         """DDS ids of the servers at the last check."""
@@ -123,10 +127,27 @@ class GoalClient:
             self._action.Impl.GetResultService.Request(goal_id=goal_id))
 
     def cancel(self, goal_id: UUID) -> Future:
-        """Cancel a goal; returns a future of the response (`return_code`)."""
+        """
+        Cancel a goal; returns a future of the response (`return_code`).
+
+        The request is repeated until there is a response, as it may be lost.
+        """
         request = CancelGoal.Request()
         request.goal_info.goal_id = goal_id
-        return self.cancels.call_async(request)
+        answered = Future()
+        sent: list[Future] = []
+
+        def ask() -> None:
+            if self._destroyed or answered.done() or len(sent) == CANCELS:
+                for future in sent:
+                    self.cancels.remove_pending_request(future)
+                return
+            sent.append(self.cancels.call_async(request))
+            sent[-1].add_done_callback(lambda done: settle(answered, done.result()))
+            Timeout(self.node, CANCEL_AGAIN, ask)
+
+        ask()
+        return answered
 
     def forget(self, goal_id: UUID) -> None:
         """Drop the data of an ended goal."""
@@ -134,6 +155,7 @@ class GoalClient:
 
     def destroy(self) -> None:
         """Destroy the entities."""
+        self._destroyed = True
         for client in (self.goals, self.results, self.cancels):
             self.node.destroy_client(client)
         self.node.destroy_subscription(self._feedback)
