@@ -28,7 +28,7 @@ from ..node.timers import settle, Timeout
 
 FRESH = 0.05  #: s for which the result of the check for the server is reused
 CANCEL_AGAIN = 0.5  #: delay (s) before a cancel without a response is repeated
-CANCELS = 1  #: maximum number of requests to cancel a goal
+CANCELS = 10  #: maximum number of requests to cancel a goal
 PROBE = 1.0  #: maximum time (s) for a new server to answer a request for an unknown goal
 
 
