@@ -143,10 +143,27 @@ def test_a_cancelled_run_ends_when_its_flow_has_ended(rig: Rig) -> None:
         task.cancel()
         await until(lambda: len(action_node.canceled) == 2)
         assert not (await asyncio.wait([task], timeout=0.5))[0]
+        task.cancel()
+        await until(lambda: len(action_node.canceled) == 3)
+        assert not (await asyncio.wait([task], timeout=0.5))[0]
         action_node.may_end.set_result(None)
         await asyncio.wait([task])
         assert task.cancelled()
-        assert [goal.flow for goal in action_node.goals] == ['flow: f', '']
+        assert [goal.flow for goal in action_node.goals] == ['flow: f', '', '']
+    asyncio.run(main())
+
+
+def test_a_cancelled_run_is_left_alone_when_its_session_is_detached(rig: Rig) -> None:
+    async def main() -> None:
+        action_node, detach = ActionNode(rig.other, ErrorCode.INTERRUPTED), Detach()
+        DETACH.set(detach)
+        task = rig.run()
+        await until(lambda: action_node.goals)
+        task.cancel()
+        await until(lambda: len(action_node.canceled) == 2)
+        detach.is_set = True  # the process of the session ends, too
+        task.cancel()
+        assert (await asyncio.wait([task], timeout=10.0))[0] and task.cancelled()
     asyncio.run(main())
 
 

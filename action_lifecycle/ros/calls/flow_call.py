@@ -86,9 +86,8 @@ class FlowCalls:
         try:
             return await self._run(new, time_limit, again, calls)
         except (asyncio.CancelledError, _Late) as error:
-            left = not isinstance(error, _Late) and is_detached()
-            if flow_id and not left and (again or any(call.sent_at for call in calls)):
-                await self.stop(flow_id)
+            if flow_id and (again or any(call.sent_at for call in calls)):
+                await self._stop_after(error, flow_id)
             raise
 
     async def _run(
@@ -122,6 +121,16 @@ class FlowCalls:
             if time.monotonic() + PAUSE > deadline:
                 raise _Late(f'the action node is not there after {time_limit:g} s')
             await asyncio.sleep(PAUSE)
+
+    async def _stop_after(self, error: BaseException, flow_id: str) -> None:
+        """Stop a flow, also if this task is cancelled meanwhile; raises the last error."""
+        while isinstance(error, _Late) or not is_detached():
+            try:
+                await self.stop(flow_id)
+                break
+            except asyncio.CancelledError as cancel:
+                error = cancel
+        raise error
 
     async def stop(self, flow_id: str) -> None:
         """
