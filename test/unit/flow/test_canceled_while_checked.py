@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests and runs of jobs that are canceled while the node checks their flow do not start."""
+"""Cancels and deactivations while the node checks the flow of a goal, a request, or a job."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Callable, Generator
 from types import SimpleNamespace
 from typing import Any
 
+from action_lifecycle.flow import Orchestrator
 from action_lifecycle.journal import Entry
 from action_lifecycle.lifecycle.schedule.schedule import ScheduleSpec
 from action_lifecycle.lifecycle.states import ErrorCode
 import pytest
 
-from .robot import Clock, one, Process, Robot, Start
+from .robot import Clock, GRAPH, one, Process, Robot, Start
 from .test_planning import Service, YES
 
 pytest.importorskip('rclpy')
@@ -75,7 +76,7 @@ class Rig:
         await Gate()
         return flow_sources.CheckedFlow(flow, dict(origin))
 
-    async def load(self, order: Any) -> Any:
+    async def load(self, order: Any, progress: Any = None) -> Any:
         return await self.noted(self.process.parse(order.flow), order, {})
 
     def ask(self, flow_id: str = 'f') -> None:
@@ -169,3 +170,28 @@ def test_a_run_of_a_job_that_ends_while_its_flow_is_checked_does_not_start(
     clock.run(5.0)
     assert robot.motions == [] and rig.process.orchestrator.runs == {}
     assert not any(row.event == 'accepted' for row in rig.process.journal.rows(kind='flow'))
+
+
+def test_a_goal_whose_flow_is_checked_while_the_node_is_activated_again_follows_its_flow(
+    rig: Rig, robot: Robot
+) -> None:
+    robot.by_hand.add('motion')
+    handles = [SimpleNamespace(request=SimpleNamespace(
+        kind='yaml', flow=one(), source='f.yaml', parameters_json='', priority=0, requester='',
+        lease='', recipe='', flow_id='f'), is_cancel_requested=False) for _ in range(2)]
+    checks = [rig.server._take(handle.request, handle) for handle in handles]
+    for check in checks:
+        check.send(None)
+    with pytest.raises(StopIteration) as started:
+        checks[0].send(None)
+    old = rig.process.orchestrator
+    rig.server.interrupt()
+    old.halt(lambda: None)
+    rig.process.orchestrator = Orchestrator(
+        GRAPH, old.recorder, robot, rig.process.clock, rig.process.desk, robot, lambda run: None,
+        robot)
+    rig.activate()
+    with pytest.raises(StopIteration) as followed:
+        checks[1].send(None)
+    assert started.value.value is not followed.value.value
+    assert followed.value.value is rig.process.orchestrator.runs['f']

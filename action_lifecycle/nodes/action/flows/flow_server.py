@@ -273,7 +273,8 @@ class FlowServer:
                 waiting, self._status(wanted, message=text, stage='dependency_analysis')))
         finally:
             canceled = not self._leave_check(wanted, handle)
-        run = orchestrator.runs.get(wanted)
+        if self.orchestrator is not None:  # another one if the node was activated again
+            run = self.orchestrator.runs.get(wanted)
         if run is not None and self._attach and not run.ended:
             return run  # another goal has started the flow meanwhile
         if canceled:  # else the journal would show a start without the cancel
