@@ -72,8 +72,9 @@ class Control(Extension):
         return self._retries.assign_ended(run, runner)
 
     def canceled(self, run: FlowRun) -> None:
-        """End the pause of a flow that is canceled."""
+        """End the pause of a flow that is canceled; all its actions may have ended."""
         run.control.end_pause()
+        self._flows.advance_soon(run)
 
     def flow_ended(self, run: FlowRun) -> None:
         """Forget the orders to a flow that has ended."""
@@ -185,6 +186,7 @@ class Control(Extension):
                         'it has ended')
         self._refuse_if(runner.held == 'stopping', 'skip', run, action_id,
                         'it is being stopped')
+        self._refuse_if(runner.canceling, 'skip', run, action_id, 'it is being canceled')
         self._refuse_if(not runner.waivable, 'skip', run, action_id,
                         'it is at work; cancel it, or pause the flow with hold, first')
         row = self._record(run, SKIPPED, {'action': action_id}, actor, reason)

@@ -71,6 +71,7 @@ class Steering(Extension):
         run.planning = ''
         if batch is not None:
             batch.drop()
+            self.flows.advance_soon(run)  # all its actions may have ended
 
     flow_ended = left = canceled
 

@@ -28,14 +28,16 @@ class FallingBack(RunnerBase):
 
     def _enter_error(self, elapsed: float = 0.0) -> None:
         action = self.action
+        self._canceled_by = None  # it is recorded
         step = _after_error(action)
         if isinstance(step, ActionOutcome):
             self._end(step, '', action.error_msg)
         elif step is None:
-            self._begin(lambda: self._fire('request_fallback', cause=action.error_msg))
+            self._begin(lambda again: self._fire(
+                'request_fallback', again, cause=action.error_msg))
         else:
-            self._later(max(0.0, step - elapsed), lambda: self._begin(lambda: self._fire(
-                'retry', cause=f'try {action.tries + 2} of {action.spec.retry.times + 1}')))
+            self._later(max(0.0, step - elapsed), lambda: self._begin(lambda again: self._fire(
+                'retry', again, cause=f'try {action.tries + 2} of {action.spec.retry.times + 1}')))
 
     def _enter_fallback_requested(self) -> None:
         action = self.action
@@ -92,7 +94,7 @@ class FallingBack(RunnerBase):
         if self.action.strategy == 'give_up':
             self._fail(self.action.failed_with, self.action.error_msg)
         else:
-            self._begin(lambda: self._fire('apply_fallback'))
+            self._begin(lambda again: self._fire('apply_fallback', again))
 
 
 def _after_error(action: Action) -> float | ActionOutcome | None:

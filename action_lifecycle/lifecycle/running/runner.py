@@ -18,7 +18,6 @@ from .fallback_states import FallingBack
 from .verification_states import Verifying
 from .work_states import Working
 from ..fragment import fragment_of
-from ..journal_retry import until_recorded
 from ..ports import Confirmation
 from ..states import ActionOutcome, ActionState, ErrorCode
 from ..text_format import answer_text
@@ -50,6 +49,7 @@ class ActionRunner(Working, Verifying, FallingBack):
             self._end(ActionOutcome.SUCCEEDED, actor, reason)
         elif state in (ActionState.ASSIGNED, ActionState.ERROR, ActionState.RECIPE_REQUESTED):
             self._left()  # else a retry could come before a row that has to be repeated
+            self._canceled_by = ErrorCode.CANCELED, reason, actor
             self._end(ActionOutcome.CANCELED, actor, reason)
         elif state is not ActionState.TERMINATED:
             self._stop(ErrorCode.CANCELED, reason, actor)
@@ -85,18 +85,17 @@ class ActionRunner(Working, Verifying, FallingBack):
         Work that was stopped is treated as after a restart: the sensors are asked first. The time
         limit of the attempt starts again.
         """
-        if not self._held:
-            begin, self._postponed = self._postponed, None
-            if begin is not None:
-                begin()
-            return
-        if self._motion is not None and self._step.is_physical():
+        if self.held == 'stopping':
             return  # goes on when it has stopped
-        self._held = False
-        if self._motion is not None:
+        held, self._held = self._held, False
+        begin, self._postponed = self._postponed, None
+        if held:
             self._watch_deadline(0.0)
+        if begin is not None:
+            begin()
+        elif not held or self._motion is not None or self._unwritten:
+            return  # nothing was kept from going on
         elif self._recorded:
-            self._watch_deadline(0.0)
             self.action.recorder.barrier(self._unless_changed(self._next_step))
         else:
             try:
@@ -107,12 +106,11 @@ class ActionRunner(Working, Verifying, FallingBack):
     def retry(self, actor: str, reason: str) -> None:
         """Begin another attempt of an action in `error`, without its delay."""
         self._left()
-        self._begin(lambda: self._fire('retry', actor=actor, cause=reason))
+        self._begin(lambda again: self._fire('retry', again, actor=actor, cause=reason))
 
     def assign_again(self, actor: str, reason: str) -> None:
         """Assign an ended action again; raises a journal error."""
         self.fire('reassign', actor=actor, cause=reason)
-        self._waived = self._last = False
 
     def stay(self) -> None:
         """Do not end an action whose end could not be recorded yet."""
@@ -126,6 +124,8 @@ class ActionRunner(Working, Verifying, FallingBack):
             return
         self._last = True
         if state is ActionState.ERROR:
+            if self.canceling or self._waived or self.action.skip_requested:
+                return  # a person ends it, and that is not recorded yet
             self._left()
             self._end(ActionOutcome.FAILED, actor, reason)
         else:
@@ -159,11 +159,17 @@ class ActionRunner(Working, Verifying, FallingBack):
         if hold:
             self.hold()
 
+    def _enter_assigned(self) -> None:
+        self._forget_orders()
+
+    def _forget_orders(self) -> None:
+        self._canceled_by = None
+        self._last = self._waived = False
+
     def _enter_in_progress(self) -> None:
         action = self.action
         self._render()
-        self._canceled_by = None
-        self._last = self._waived = False
+        self._forget_orders()
         self._watch_deadline(0.0)
         if self.fetch is None:
             self._require()
@@ -212,8 +218,7 @@ class ActionRunner(Working, Verifying, FallingBack):
             except (ContentRefused, LookupError, TypeError, ValueError) as error:
                 self._end(ActionOutcome.SUCCEEDED, 'recipe', f'not added to the recipe: {error}')
 
-        until_recorded(
-            self._later, f'{self.action.machine.name}: its fragment of the recipe', record)
+        self._record('receive_recipe', record)
 
     def _enter_recipe_received(self) -> None:
         self._fire('terminate', outcome=ActionOutcome.SUCCEEDED.value)

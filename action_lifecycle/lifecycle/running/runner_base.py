@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-import functools
+from functools import partial, wraps
 import logging
 from typing import Any
 
@@ -67,7 +67,9 @@ class RunnerBase:
         self._postponed: Callable[[], None] | None = None
         self._held = False  #: by a person: no step begins, and what moves is stopped
         self._recorded = False  #: the row of the next step is written, and nothing was sent
-        self._repeating = False
+        self._is_halted = False
+        self._unwritten = ''  #: event of the row that the journal has refused; it is repeated
+        self._repetition: Handle | None = None
 
     def fire(self, event: str, **data: Any) -> None:
         """
@@ -123,36 +125,81 @@ class RunnerBase:
                    answer_text(answer), evidence=list(answer.evidence),
                    sensors_said=answer.verdict, actor='sensors')
 
-    def _fire(self, event: str, **data: Any) -> None:
-        """Fire an event; if the journal write fails, log it and repeat until it succeeds."""
+    def _record(
+        self, event: str, write: Callable[[], None], again: Callable[[], None] | None = None
+    ) -> None:
+        """
+        Write a row; if the journal refuses it, log it and repeat it until it succeeds.
+
+        It takes the place of a row that is being repeated. `again`: called instead of `write` to
+        repeat it.
+        """
+        def later(delay: float, repeat: Callable[[], Any]) -> None:
+            def repeated() -> None:
+                self._unwritten = ''
+                (again or repeat)()
+
+            self._unwritten, self._repetition = event, self.clock.call_later(delay, repeated)
+
+        self._drop_unwritten()
+        until_recorded(later, f'{self.action.machine.name}: {event}', write)
+
+    def _drop_unwritten(self) -> None:
+        self._unwritten = ''
+        if self._repetition is not None:
+            self._repetition.cancel()
+            self._repetition = None
+
+    def _fire(
+        self, event: str, again: Callable[[], None] | None = None, /, **data: Any
+    ) -> None:
+        """Fire an event; its row is repeated as `_record` says."""
         def fire() -> None:
             try:
-                self.fire(event, **data)
+                self.fire(event, **{**data, **(self._ordered() if event == 'fail' else {})})
             except (TransitionNotAllowed, ContentRefused) as error:
                 self._internal(error)
 
-        if not until_recorded(self._later, f'{self.action.machine.name}: {event}', fire):
-            self._repeating = True
+        self._held = False  # its work has ended
+        self._record(event, fire, again)
 
     @property
     def repeating(self) -> bool:
         """Return whether its next change is decided, and its row is written again and again."""
-        return self._repeating
+        return self._unwritten != ''
 
-    def _begin(self, begin: Callable[[], None]) -> None:
-        """Call `begin`, which begins an attempt or a motion; if paused, when it is resumed."""
+    def _begin(self, begin: Callable[[Callable[[], None]], None]) -> None:
+        """
+        Call `begin(again)`, which begins an attempt or a motion; if paused, when it is resumed.
+
+        `again`: to be called instead to repeat a refused row, since it may be paused by then.
+        """
+        again = partial(self._begin, begin)
+        if self._is_halted:
+            return  # a restart does it
         if self.paused():
-            self._postponed = self._unless_changed(begin)
+            self._postponed = self._unless_changed(again)
             self.progressed()
         else:
-            begin()
+            begin(again)
 
     def _fail(self, code: ErrorCode, reason: str, **data: Any) -> None:
-        if self._last:
-            data['last'] = True
+        self._fire('fail', error_code=code.name, error_msg=reason, cause=reason, **data)
+
+    def _ordered(self) -> dict[str, Any]:
+        """Return how a person or a limit ends the action, for a row of `fail`."""
+        data: dict[str, Any] = {'last': True} if self._last else {}
         if self._waived:
             data.update(skip=True, cancel=False)
-        self._fire('fail', error_code=code.name, error_msg=reason, cause=reason, **data)
+        elif self.canceling:
+            data['cancel'] = True
+        return data
+
+    @property
+    def canceling(self) -> bool:
+        """Return whether a person has canceled the action, and its end is not recorded yet."""
+        return self._canceled_by is not None and self._canceled_by[0] is ErrorCode.CANCELED \
+            or self.action.state is ActionState.ERROR and self.action.cancel_requested
 
     def _internal(self, error: Exception) -> None:
         """Turn an internal error into an error of the action, if its state permits it."""
@@ -170,7 +217,7 @@ class RunnerBase:
         """Wrap a callback so that it does nothing once the state has changed."""
         changes = self._changes
 
-        @functools.wraps(callback)
+        @wraps(callback)
         def when_still(*arguments: Any) -> None:
             if self._changes == changes:
                 callback(*arguments)
@@ -186,7 +233,8 @@ class RunnerBase:
         """Cancel the work of the previous state."""
         self._changes += 1
         self._motion = self._postponed = None
-        self._held = self._recorded = self._repeating = False
+        self._held = self._recorded = False
+        self._drop_unwritten()
         self._ended_request = self._request
         under_way, self._under_way = self._under_way, []
         for handle in under_way:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from .runner_base import RunnerBase
@@ -16,13 +17,18 @@ from ..work import WorkSpec
 
 TO_REQUEST = 0.5
 """Time (s) in addition to `stop_timeout` for the result of work that is stopped."""
+LIMITED = (
+    ActionState.IN_PROGRESS, ActionState.EXECUTING_MOTION, ActionState.SENSOR_CONFIRM,
+    ActionState.STATUS_VERIFICATION_REQUESTED, ActionState.PENDING)
+"""States in which the time limit of an attempt counts."""
+STEP = 'step'
+"""Name of the row of a step that begins, among the events of rows."""
 
 
 class Stopping(RunnerBase):
     """Stops the work of an action; subclasses do it, see `_step_ended` and `go_on`."""
 
     _halted: Callable[[], None] | None = None
-    _sent = True  #: the request may have been sent, also by an earlier process
 
     def _step_ended(self, number: int, result: WorkResult) -> None:
         """Handle the end of a request with `number` steps."""
@@ -39,6 +45,7 @@ class Stopping(RunnerBase):
         Other work is left as it is. `halted` is called when nothing moves, or when the stop could
         not be confirmed; then the action has failed with STOP_UNCONFIRMED.
         """
+        self._is_halted = True
         self._cancel_deadline()
         if self._motion is None or not self._step.is_physical():
             self._left()
@@ -57,8 +64,12 @@ class Stopping(RunnerBase):
         if self._held or self._canceled_by is not None or self.action.state not in (
                 ActionState.IN_PROGRESS, ActionState.EXECUTING_MOTION):
             return
+        if self._unwritten not in ('', 'execute', STEP):
+            return  # its work has ended
         self._cancel_deadline()
-        if self._motion is None:
+        if self._unwritten == STEP:
+            pass  # that row has the result of the step before
+        elif self._motion is None:
             recorded = self._recorded
             self._left()
             self._recorded = recorded
@@ -115,17 +126,18 @@ class Stopping(RunnerBase):
 
     def _stop(self, code: ErrorCode, reason: str, actor: str) -> None:
         """Fail the action; its work is stopped first, and the stop of a motion is confirmed."""
+        is_stopping = self._canceled_by is not None
+        if is_stopping and code is not ErrorCode.CANCELED:
+            return
+        self._canceled_by = code, reason, actor  # a person's cancel goes before a time limit
+        if self._unwritten == 'fail':
+            return  # repeated with what is ordered now
         if not self._works():
-            self._held = False
             self._left()  # else an answer could come before a row that has to be repeated
-            self._fail(code, reason, actor=actor, cancel=code is ErrorCode.CANCELED)
+            self._fail(code, reason, actor=actor)
+        elif is_stopping:
             return
-        if self._canceled_by is not None:
-            if code is ErrorCode.CANCELED:  # a person's cancel goes before a time limit
-                self._canceled_by = code, reason, actor
-            return
-        self._canceled_by = code, reason, actor
-        if not self._sent:
+        elif self._unsent:
             self._step_ended(0, WorkResult('canceled', self.clock.now(), 'nothing was sent'))
         elif self._motion is not None:
             self._cancel_motion(self._motion)
@@ -138,12 +150,17 @@ class Stopping(RunnerBase):
         step: WorkSpec = self.action.spec.steps[len(self.action.results)]
         return step
 
+    @property
+    def _unsent(self) -> bool:
+        """Whether the next step begins, and its request was not sent yet."""
+        return self._recorded or self._unwritten == STEP
+
     def _works(self) -> bool:
         """Whether a step may be under way."""
         action = self.action
         return action.state is ActionState.EXECUTING_MOTION or (
             action.state is ActionState.IN_PROGRESS and (
-                not self._sent or self._motion is not None))
+                self._unsent or self._motion is not None))
 
     def _cancel_motion(self, motion: Handle) -> None:
         """
@@ -152,31 +169,34 @@ class Stopping(RunnerBase):
         Then physical work counts as not stopped.
         """
         motion.cancel()
-        step, request = self._step, self._request
+        step = self._step
         if not step.stops_slowly:
             who = 'the bridge' if step.at_bridge and step.is_physical() else f'the {step.kind}'
-            self._later(self.action.spec.stop_timeout + TO_REQUEST, lambda: self._no_answer(
-                request, WorkResult('failed', self.clock.now(), stopped=not step.is_physical(),
-                                    error_msg=f'{who} gives no answer')))
+            ended = partial(self._ended_once, self._request, 0)
+            self._later(self.action.spec.stop_timeout + TO_REQUEST, lambda: ended(WorkResult(
+                'failed', self.clock.now(), stopped=not step.is_physical(),
+                error_msg=f'{who} gives no answer')))
 
-    def _no_answer(self, request: int, result: WorkResult) -> None:
-        if request == self._request and request != self._ended_request:
+    @property
+    def _open_request(self) -> bool:
+        return self._request != self._ended_request
+
+    def _ended_once(self, request: int, number: int, result: WorkResult) -> None:
+        """Handle the end of a request with `number` steps, or that it does not end in time."""
+        if request == self._request and self._open_request:
             self._ended_request = request
-            self._step_ended(0, result)
+            self._step_ended(number, result)
 
     def _watch_deadline(self, elapsed: float) -> None:
         self._cancel_deadline()
         timeout = self.action.spec.timeout
-        if timeout > 0 and self.action.state in (
-                ActionState.IN_PROGRESS, ActionState.EXECUTING_MOTION, ActionState.SENSOR_CONFIRM,
-                ActionState.STATUS_VERIFICATION_REQUESTED, ActionState.PENDING):
+        if timeout > 0 and self.action.state in LIMITED:
             attempt = self.action.attempt
             self._deadline = self.clock.call_later(
                 max(0.0, timeout - elapsed), lambda: self._timed_out(attempt))
 
     def _timed_out(self, attempt: int) -> None:
-        if self.action.attempt == attempt and 'fail' in self.action.machine.possible_events() \
-                and self.action.state is not ActionState.FALLBACK_REQUESTED:
+        if self.action.attempt == attempt and self.action.state in LIMITED:
             self._stop(ErrorCode.DEADLINE_EXCEEDED,
                        f'took longer than its limit of {self.action.spec.timeout:g} s', 'clock')
 

@@ -18,8 +18,7 @@ import json
 from typing import Any
 import uuid
 
-from .stopping import Stopping
-from ..journal_retry import until_recorded
+from .stopping import STEP, Stopping
 from ..ports import (
     conditions_of,
     Confirmation,
@@ -44,11 +43,15 @@ class Working(Stopping):
     _following = False
 
     def _begin_steps(
-        self, goal_id: str, results: Sequence[Any] = (), data: Mapping[str, Any] = {}
+        self, goal_id: str, results: Sequence[Any] = (), data: Mapping[str, Any] = {},
+        again: Callable[[], None] | None = None,
     ) -> None:
-        """Journal that the next steps begin, then begin them; `data`: further data of the row."""
+        """
+        Journal that the next steps begin, then begin them; `data`: further data of the row.
+
+        `again`: see `_record`.
+        """
         action = self.action
-        self._sent = False
 
         def record() -> None:
             try:
@@ -68,7 +71,7 @@ class Working(Stopping):
             else:
                 self._next_step()
 
-        until_recorded(self._later, f'{action.machine.name}: its step {len(results)}', record)
+        self._record(STEP, record, again)
 
     def _next_step(self, resume: bool = False) -> None:
         """Begin the next step, or the next ones if the bridge does them; or follow them."""
@@ -79,9 +82,10 @@ class Working(Stopping):
         index = len(action.results)
         bridge_steps = _bridge_steps(action.spec.steps[index:])
         number = max(1, len(bridge_steps))
-        self._following, self._sent, self._recorded = resume, True, False
+        self._following, self._recorded = resume, False
         self._request += 1
-        ended = self._unless_changed(partial(self._ended_once, self._request, number))
+        once = partial(self._ended_once, self._request, number)
+        ended = self._unless_changed(lambda result: once(_checked(result)))
         try:
             handle = self._execute(index, bridge_steps, resume, ended) if bridge_steps \
                 else self._start(index, resume, ended)
@@ -96,15 +100,6 @@ class Working(Stopping):
             self._motion = handle
             if self._canceled_by is not None:  # canceled before it was followed
                 self._cancel_motion(handle)
-
-    @property
-    def _open_request(self) -> bool:
-        return self._request != self._ended_request
-
-    def _ended_once(self, request: int, number: int, result: WorkResult) -> None:
-        if request == self._request and self._open_request:
-            self._ended_request = request
-            self._step_ended(number, _checked(result))
 
     def _execute(
         self, index: int, steps: Sequence[WorkSpec], resume: bool,
@@ -195,7 +190,7 @@ class Working(Stopping):
             self._fire('request_verification', **kept)
 
     def _enter_executing_motion(self) -> None:
-        self._sent, self._recorded = False, True
+        self._recorded = True
         self.action.recorder.barrier(self._unless_changed(self._next_step))
 
     def _work_done(self, result: WorkResult, said: Mapping[str, Any]) -> None:
@@ -235,14 +230,16 @@ class Working(Stopping):
             self._fail_unanswered(lost, answer)
         elif action.spec.resume_policy == 'retry' and (
                 answer.verdict != 'failed' or not action.spec.confirm):
-            self._begin(lambda: self._begin_steps(uuid.uuid4().hex, data={'seen': action.seen}))
+            self._begin(lambda again: self._begin_steps(
+                uuid.uuid4().hex, data={'seen': action.seen}, again=again))
         else:
             self._unresolved(answer)
 
     def _enter_sensor_confirm(self) -> None:
         action = self.action
         if self._canceled_by is not None:  # canceled while the end of the motion was recorded
-            self._stop(*self._canceled_by)
+            code, reason, actor = self._canceled_by
+            self._fail(code, reason, actor=actor)
             return
         self._confirm('confirm', action.spec.confirm, action.motion_ended, self._confirmed)
 
@@ -257,10 +254,11 @@ class Working(Stopping):
         elif action.unanswered:
             self._fail_unanswered(action.unanswered, answer)
         elif action.spec.resume_policy == 'retry' and answer.verdict != 'failed':
+            ask = partial(self._begin, lambda again: self._enter())
             if self.paused():  # the world may change until the flow is resumed
-                self._begin(self._enter)
+                ask()
                 return
-            self._fire('repeat_motion', goal_id=uuid.uuid4().hex, evidence=evidence,
+            self._fire('repeat_motion', ask, goal_id=uuid.uuid4().hex, evidence=evidence,
                        sensors_said=answer.verdict,
                        cause='interrupted, its outcome is not confirmed, and on_resume says retry')
         else:

@@ -155,6 +155,18 @@ def test_a_cancel_ends_the_asking(start: Start, clock: Clock, robot: Robot) -> N
     assert run.constellation_state() == 'cancelled' and not run.edits
 
 
+def test_a_cancel_ends_a_flow_that_only_waits_for_the_answer(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process, planner = steered(start, clock)
+    run = process.submit(f'flow: f\nsteering: true\nactions:\n  a: {{{MOTION}}}\n')
+    clock.run(1.5)
+    assert run.planning and run.outcomes['succeeded'] == 1
+    process.orchestrator.cancel('f', 'ann', 'enough')
+    clock.run()
+    assert run.ended
+
+
 def test_a_flow_that_is_not_steered_asks_nobody(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
