@@ -68,10 +68,11 @@ class Cancel:
             return
         await asyncio.wait([self._task], timeout=WAIT)
         if self._refusal is not None:
+            how = 'is stopped' if self._task.done() else 'is being stopped'
             raise JournalError(
-                f'session {self._record.session_id} is stopped, and its cancel is recorded when '
+                f'session {self._record.session_id} {how}, and its cancel is recorded when '
                 f'the journal takes rows again: {self._refusal}') from self._refusal
-        if self._task.done():
+        if self._task.done() and not self._task.cancelled():
             self._task.result()
 
     async def detach(self) -> None:
@@ -85,14 +86,14 @@ class Cancel:
         await self._driver.end()
         for number in begun if record.visit == visit else ():
             if number in record.begun and number not in record.done:
-                await self._stop_call(number, record.begun[number])
+                await self._stop_call(call_id_of(record, number), record.begun[number])
         self._session.finish(CANCELED, ErrorCode.CANCELED,
                              f'canceled by {record.canceled_by or "somebody"}')
 
-    async def _stop_call(self, number: int, effect: Mapping[str, Any]) -> None:
+    async def _stop_call(self, call_id: str, effect: Mapping[str, Any]) -> None:
         """Stop a call that an earlier process may have made, if it can be found by its id."""
         host: Host = self._session.host
         agent, kind = host.agent, effect['kind']
         if hasattr(agent, 'stop_call') and (kind == 'motion' or (
                 kind == 'tool' and await agent.tool_manager.after_crash(effect['key']) == BY_ID)):
-            await agent.stop_call(call_id_of(self._record, number))
+            await agent.stop_call(call_id)
