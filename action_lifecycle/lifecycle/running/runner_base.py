@@ -67,7 +67,6 @@ class RunnerBase:
         self._postponed: Callable[[], None] | None = None
         self._held = False  #: by a person: no step begins, and what moves is stopped
         self._recorded = False  #: the row of the next step is written, and nothing was sent
-        self._is_halted = False
         self._unwritten = ''  #: event of the row that the journal has refused; it is repeated
         self._repetition: Handle | None = None
 
@@ -175,8 +174,6 @@ class RunnerBase:
         `again`: to be called instead to repeat a refused row, since it may be paused by then.
         """
         again = partial(self._begin, begin)
-        if self._is_halted:
-            return  # a restart does it
         if self.paused():
             self._postponed = self._unless_changed(again)
             self.progressed()

@@ -45,7 +45,6 @@ class Stopping(RunnerBase):
         Other work is left as it is. `halted` is called when nothing moves, or when the stop could
         not be confirmed; then the action has failed with STOP_UNCONFIRMED.
         """
-        self._is_halted = True
         self._cancel_deadline()
         if self._motion is None or not self._step.is_physical():
             self._left()

@@ -128,21 +128,3 @@ def test_the_cancel_of_a_paused_flow_whose_actions_have_all_ended_ends_it(
     process.orchestrator.cancel('f', 'anna', 'enough')
     clock.run(20.0)
     assert run.ended
-
-
-def test_a_retry_that_is_ordered_while_the_process_stops_moves_nothing(
-    start: Start, clock: Clock, robot: Robot
-) -> None:
-    """Another flow's motion is still being stopped."""
-    robot.verdicts['pick', 'confirm'] = ['refuted']
-    process = start()
-    run = process.submit(one(', retry: {times: 1, delay: 60}'))
-    clock.run(2.0)
-    assert run.actions[0].state is ActionState.ERROR
-    robot.by_hand.add('motion')
-    process.submit(STEPS, 'g')
-    clock.run(0.5)
-    process.orchestrator.halt(lambda: None)
-    process.orchestrator.control.retry('f', 'pick', 'anna')
-    clock.run(1.0)
-    assert robot.executed('pick') == 1
