@@ -115,12 +115,9 @@ class AgentRig(ProcessRig):
 
     def send(self, session_id: str, event: str, given: Any = None) -> Any:
         """Send an event once; returns the response."""
-        client = self.clients[SendSessionEvent]
-        self.until(client.service_is_ready, 30.0, 'send_event')
-        future = client.call_async(SendSessionEvent.Request(
+        return self.ask(self.clients[SendSessionEvent], SendSessionEvent.Request(
             session_id=session_id, event=event, actor='anna',
             input_json='' if given is None else json.dumps(given)))
-        return self.until(lambda: future.result() if future.done() else None, 15.0, event)
 
     def poll(self, session_id: str) -> Any:
         return self.call(SendSessionEvent, SendSessionEvent.Request(

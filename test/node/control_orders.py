@@ -138,18 +138,28 @@ class Breakpoint(Pause):
         assert rig.until_ended(flow) == {'move': 'succeeded', 'later': 'succeeded'}
 
 
-class Skip(ControlOrder):
+class OfAborted(ControlOrder):
+    """An order to the action `move`, whose controller aborts it."""
+
+    fields = {'action_id': 'move'}
+    called = SENT
+
+    def begin(self, rig: OrdersRig, flow: str, actions: dict[str, Any]) -> None:
+        """Start a flow; the left arm aborts its first motion."""
+        rig.robot.tell('fault', fault='abort', part='left')
+        rig.begin(flow, actions)
+
+
+class Skip(OfAborted):
     verb = 'skip'
     row = 'note', 'skipped'
     half = 'transition', 'terminate'
-    fields = {'action_id': 'move'}
-    called = SENT
     moved = Fault(BRIDGE, 'called', {'name': f'right/{CONTROLLER}/send_goal'})
 
     def prepare(self, rig: OrdersRig, flow: str) -> None:
-        rig.robot.tell('fault', fault='abort', part='left')
-        rig.begin(flow, {'move': rig.move('left', retry={'times': 1, 'delay': 300.0}),
-                         'later': rig.move('right', after='move')})
+        self.begin(rig, flow, {
+            'move': rig.move('left', retry={'times': 1, 'delay': 300.0}),
+            'later': rig.move('right', after='move')})
         rig.until(lambda: rig.state(flow, 'move') == 'error', 20.0, 'move: error')
         self.moves = rig.robot.count(resource='left')
 
@@ -162,21 +172,19 @@ class Skip(ControlOrder):
         assert rig.rows(flow_id=flow, kind='flow')[-1].to_state == 'FINISH'
 
 
-class RetryEnded(ControlOrder):
+class RetryEnded(OfAborted):
     """Runs a failed action again, and the one that was skipped because of it."""
 
     verb = 'retry'
     row = 'note', 'retried'
     half = 'transition', 'reassign'
-    fields = {'action_id': 'move'}
-    called = SENT
     moved = Fault(BRIDGE, 'called', {'name': f'left/{CONTROLLER}/send_goal'})
 
     def prepare(self, rig: OrdersRig, flow: str) -> None:
-        rig.robot.tell('fault', fault='abort', part='left')
         rig.robot.tell('fault', fault='hang', part='right')
-        rig.begin(flow, {'move': rig.move('left'), 'later': rig.move('left', after='move'),
-                         'beside': rig.move('right')})
+        self.begin(rig, flow, {
+            'move': rig.move('left'), 'later': rig.move('left', after='move'),
+            'beside': rig.move('right')})
         self.ended(rig, flow, 'move', 'later')
 
     def not_there(self, rig: OrdersRig, flow: str) -> None:

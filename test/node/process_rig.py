@@ -58,6 +58,13 @@ class ProcessRig:
         """Serve callbacks until something is so; with the logs in the failure."""
         return serve_until(self.executor, done, timeout, what, self.folder)
 
+    def ask(self, client: Any, request: Any) -> Any:
+        """Call a service once, when it is there; returns its response."""
+        self.until(client.service_is_ready, 30.0, f'the service {client.srv_name}')
+        asked = client.call_async(request)
+        self.until(asked.done, 30.0, f'an answer of {client.srv_name}')
+        return asked.result()
+
     def end(self, processes: Iterable[Forked]) -> None:
         """End processes in an orderly way, then the rig."""
         running = list(processes)

@@ -78,12 +78,9 @@ class GraphRig(WorkRig):
              if one.id not in known and one.status == status), None), 60.0, f'a session {status}')
 
     def fire(self, session: Any, event: str, given: Any = None) -> None:
-        request = SendSessionEvent.Request(
-            session_id=session.id, event=event, input_json=json.dumps(given), actor='anna')
-        self.until(self.events.service_is_ready, 30.0, 'send_event')
-        done = self.events.call_async(request)
-        self.until(done.done, 30.0, 'an answer to the event')
-        assert done.result().accepted, done.result().error_msg
+        response = self.ask(self.events, SendSessionEvent.Request(
+            session_id=session.id, event=event, input_json=json.dumps(given), actor='anna'))
+        assert response.accepted, response.error_msg
 
 
 @pytest.fixture(scope='module')

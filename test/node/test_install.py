@@ -61,15 +61,20 @@ def _in(workspace: Path, command: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
+def files(folder: Path) -> list[Path]:
+    """Return all files; a folder may be left over from another version, with its caches."""
+    return [path for path in folder.rglob('*') if path.is_file()]
+
+
 def test_every_file_is_installed(workspace: Path) -> None:
     share = workspace / 'install/action_lifecycle/share/action_lifecycle'
     for folder in ('config', 'launch'):
-        for path in (workspace / 'src' / folder).rglob('*'):
+        for path in files(workspace / 'src' / folder):
             assert (share / path.relative_to(workspace / 'src')).exists()
     where = _in(workspace, "python3 -c 'import action_lifecycle; "
                 "print(action_lifecycle.__path__[0])'").communicate(timeout=30)[0].strip()
     assert where.startswith(str(workspace))
-    for path in (workspace / 'src/action_lifecycle').rglob('*'):
+    for path in files(workspace / 'src/action_lifecycle'):
         assert (Path(where) / path.relative_to(workspace / 'src/action_lifecycle')).exists(), path
 
 

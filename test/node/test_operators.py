@@ -23,7 +23,7 @@ ASKS = """\
 flow: asks
 actions:
   look:
-    confirm: {condition: gap > 9.0, within: 4.0, max_age: 5.0}
+    confirm: {condition: gap > 9.0, within: 1.0, max_age: 5.0}
     fallback:
       - strategy: ask
         question: 'The gap is {{ facts.gap|round(2) }} m: {{ error }}'
@@ -138,7 +138,7 @@ def test_a_question_outlives_the_killed_node_and_is_answered_once(system: System
     assert lines[-1].startswith('look             #1 succeeded after ') or \
         lines[-1].startswith('look             #2 succeeded after '), told
     assert 'safety READY' in told and 'verified 1 of 1, recovered ' in told, told
-    late = system.shell('operator', '--flow', 'asks-1', '--answer', 'leave it', '--wait', '10')
+    late = system.shell('operator', '--flow', 'asks-1', '--answer', 'leave it', '--wait', '3')
     assert late.returncode == 3 and 'no such question' in late.stderr
     for source in ((), ('--journal', str(system.journal_path))):
         told = system.shell('dialogue', 'asks-1', *source)

@@ -105,11 +105,9 @@ class ToolRig(WorkRig):
             timeout, f'a question of {flow_id}')
 
     def answer(self, question: Any, answer: str) -> None:
-        request = Respond.Request(id=question.id, answer=answer, actor='anna')
-        self.until(self.respond.service_is_ready, 30.0, 'the service for answers')
-        done = self.respond.call_async(request)
-        self.until(done.done, 30.0, 'the answer is taken')
-        assert done.result().accepted, done.result().error_msg
+        response = self.ask(
+            self.respond, Respond.Request(id=question.id, answer=answer, actor='anna'))
+        assert response.accepted, response.error_msg
 
 
 @pytest.fixture(scope='module')

@@ -81,10 +81,8 @@ class WorkRig(ProcessRig):
     def transition(self, transition: int) -> None:
         """Change the state of the action node; see lifecycle_msgs/msg/Transition."""
         client = self.node.create_client(ChangeState, 'action_lifecycle/change_state')
-        self.until(client.service_is_ready, 30.0, 'change_state')
-        done = client.call_async(ChangeState.Request(transition=Transition(id=transition)))
-        self.until(done.done, 30.0, 'the transition')
-        assert done.result().success
+        request = ChangeState.Request(transition=Transition(id=transition))
+        assert self.ask(client, request).success
 
     def new_id(self) -> str:
         """Return an id for a flow."""
