@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 import json
 from pathlib import Path
 import textwrap
 import time
+from types import SimpleNamespace
+from typing import Any
 
 from action_lifecycle.fleet import FlowTasks, LedgerRefused, open_ledger, SmartLedger
+from action_lifecycle.journal import Entry, Journal
+from action_lifecycle.nodes.ledger.fleet_work import FleetWork
 import pytest
 
 from .fleet_rig import Fleet, FLOW, IDLE
@@ -150,6 +155,30 @@ actions:
     assert ends == {'one': 'succeeded', 'two': 'failed', 'fetch': 'failed'}
     assert robot.goals == 1
     assert 'LEASE_LAPSED' in [row.data.get('error_code') for row in robot.rows(action_id='two')]
+
+
+@pytest.mark.parametrize(('flow_id', 'moved'), [
+    ('t.1', True), ('t.1/fetch', True), ('t.1/fetch/pick', True), ('t.10/fetch', False)])
+def test_first_motion_of_a_request_may_be_in_a_flow_inside(
+    tmp_path: Path, flow_id: str, moved: bool
+) -> None:
+    work: Any = object.__new__(FleetWork)  # without a middleware
+    work._node = SimpleNamespace(call_soon=lambda call: None, get_namespace=lambda: '/r1')
+    work._changed, work.ready = None, lambda: True
+    operation: Any = SimpleNamespace(moved=False)
+
+    async def start_motion() -> None:
+        assert not operation.moved
+        operation.moved = True
+    operation.start_motion = start_motion
+    with Journal(tmp_path / 'journal') as journal:
+        work._reader = lambda: journal
+        journal.append(Entry('flow', 't.1', '', event='accepted'))
+        for _ in range(2):
+            journal.append(Entry('transition', flow_id, 'one', to_state='executing_motion'))
+        journal.append(Entry('flow', 't.1', '', to_state='FINISH', final=True))
+        result = asyncio.run(work._follow(operation, 't.1', None))
+    assert result['state'] == 'FINISH' and operation.moved is moved
 
 
 def test_flow_that_nobody_can_run_is_one_dead_letter(fleet: Fleet) -> None:
