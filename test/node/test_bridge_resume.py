@@ -19,7 +19,7 @@ from typing import Any
 import uuid
 
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
-from action_lifecycle_msgs.msg import ErrorCode
+from action_lifecycle_msgs.msg import Condition, ErrorCode
 from control_msgs.action import GripperCommand
 import pytest
 from rclpy.action import ActionClient
@@ -120,6 +120,26 @@ def test_killed_while_running_it_can_be_canceled(rig: KilledRig) -> None:
     rig.wait(handle.cancel_goal_async())
     result = rig.result(handle)
     assert (result.outcome, result.stopped, rig.gripper.canceled) == ('canceled', True, 1)
+
+
+@pytest.mark.parametrize('moving', [True, False])
+def test_killed_while_a_stop_is_confirmed_the_sensors_are_asked_again(
+    rig: KilledRig, moving: bool
+) -> None:
+    rig.gripper.behaviour, rig.moving = 'wait', 0.5
+    order = rig.order(
+        OPEN, stopped=Condition(name='stopped', expression='speed < 0.01'), stop_timeout=2.0)
+    handle = rig.send(order)
+    rig.until(lambda: rig.gripper.goals)
+    handle.cancel_goal_async()
+    rig.until(lambda: rig.gripper.canceled)
+    rig.spin(0.3)  # the server says that it is canceled, and it moves on
+    rig.moving = 0.5 if moving else 0.0
+    result = rig.result(rig.resumed(order))
+    rig.moving = 0.0
+    assert (result.outcome, result.error_code, result.stopped) == (
+        'canceled', ErrorCode.MOTION_CANCELED, not moving)
+    assert ('not seen to stop within 2 s: stopped: speed < 0.01' in result.error_msg) is moving
 
 
 def test_killed_before_the_end_was_read_the_end_is_told(rig: KilledRig) -> None:

@@ -239,6 +239,8 @@ class BridgeMotion:
                 result.results = [None] * index
                 result.steps_done = index
                 if not self._record_end(end):
+                    # Who has canceled it may not have seen that it stopped.
+                    result.stopped &= not (sensors and end.said == 'canceled')
                     return
                 break
             result.controller_said = end.message
