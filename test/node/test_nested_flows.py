@@ -65,10 +65,7 @@ class Rig(WorkRig):
         """Call a service of the action node."""
         client = self.clients.setdefault(
             name, self.node.create_client(kind, f'action_lifecycle/{name}'))
-        self.until(client.service_is_ready, 30.0, name)
-        answer = client.call_async(kind.Request(**fields))
-        self.until(answer.done, 20.0, f'an answer of {name}')
-        return answer.result()
+        return self.ask(client, kind.Request(**fields))
 
     def until_state(self, flow_id: str, action_id: str, state: str) -> None:
         self.until(lambda: any(row.action_id == action_id and row.to_state == state

@@ -456,14 +456,18 @@ def test_killed_while_it_writes_the_old_recipe_or_the_new_one_is_there(
     made: Recipe, folder: Path
 ) -> None:
     seen = set()
+    path = folder / 'fetch.json'
     for number in range(5):
         with subprocess.Popen(
                 [sys.executable, str(Path(__file__).with_name('recipe_writer.py')), str(folder)],
                 env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}) as process:
             end = time.monotonic() + 20.0
-            before = Recipe.load(folder, 'fetch').spec.flow_id
-            while Recipe.load(folder, 'fetch').spec.flow_id == before:
+            before = path.stat().st_ino
+            while path.stat().st_ino == before:
                 assert process.poll() is None and time.monotonic() < end
+                time.sleep(0.001)
+            for _ in range(20):
+                Recipe.load(folder, 'fetch')  # while it is written again and again
             time.sleep(number * 0.003)
             process.kill()
         seen.add(Recipe.load(folder, 'fetch').spec.flow_id)
