@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The journal refuses the rows of an action for a while, and a stop, a pause or an answer arrives.
+The journal refuses rows of an action for a while, and a stop, a pause, an answer or a kill comes.
 
 Nothing moves that is not recorded, that a pause holds, or that a person has canceled; a resource
 of something that may still move is not free; the flow ends. REFUSED_ROUNDS (60): how many random
@@ -12,6 +12,7 @@ cases are tried.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+import contextlib
 from dataclasses import dataclass
 import functools
 import itertools
@@ -42,7 +43,8 @@ FLOWS = {
     'tools': f'    steps: [{{tool: {{name: t}}}}, {{tool: {{name: u}}}}]\n{MORE}'}
 ENDS = ('executed', 'aborted', 'estop', 'unseen')
 STOPS = ('canceled', 'executed', 'unseen', 'silent')
-EVENTS = ('nothing', 'cancel', 'cancel flow', 'hold', 'pause', 'skip', 'timeout', 'deadline')
+EVENTS = ('nothing', 'cancel', 'cancel flow', 'hold', 'pause', 'skip', 'timeout', 'deadline',
+          'kill')
 FULL = 2.5
 """For how long (s) the disk is full; a row is repeated each second."""
 
@@ -60,6 +62,7 @@ class Moving(Robot):
         self.moving: dict[str, Motion] = {}
         self.results: dict[str, dict[str, Any]] = {}
         self.ordered: set[ActionOutcome] = set()  #: how the action is to end
+        self.was_killed = False
         self.wrong: list[str] = []
 
     def execute(self, request: Any, result: Any) -> Any:
@@ -84,7 +87,7 @@ class Moving(Robot):
                 self.open[goal] = motion
             else:
                 found = self.results.get(goal, {'outcome': 'not_running'})
-                if found['outcome'] == 'executed':
+                if found['outcome'] == 'executed' and not self.was_killed:
                     self.wrong.append(f'{goal} has ended, and is asked for again')
                 self.clock.call_later(0.1, lambda: motion.end(**found))
             return motion
@@ -145,20 +148,38 @@ class Case:
     def run(self, path: Path) -> int:
         """Run it; returns the number of rows."""
         clock = self.clock = Clock()
-        robot = self.robot = Moving(clock, self.ends, self.stops)
-        process = self.process = robot.process = Process(path, clock, robot)
-        self.rows, self.end = 0, -1.0
-        with process.full_disk(self._refuse):
-            run = self.flow_run = process.orchestrator.submit(parsed(self.flow), 'f')
+        self.path, self.rows, self.end = path, 0, -1.0
+        self.robot = Moving(clock, self.ends, self.stops)
+        with contextlib.ExitStack() as self.until_end:
+            process = self._process()
+            self.flow_run = process.orchestrator.submit(parsed(self.flow), 'f')
             for _ in range(600):
                 clock.run(0.1)
                 self._check_resources()
-                if run.ended and clock.time > self.end + 3.0:  # later than all answers
+                if self.flow_run.ended and clock.time > self.end + 3.0:  # later than all answers
                     break
-        self._check_end(run)
-        process.journal.close()
+        self._check_end(self.flow_run)
+        self.process.journal.close()
         assert verify_journal(path) == []
         return self.rows
+
+    def _process(self) -> Process:
+        process = self.process = self.robot.process = Process(self.path, self.clock, self.robot)
+        self.until_end.enter_context(process.full_disk(self._refuse))
+        return process
+
+    def _kill(self) -> None:
+        """Kill the process and start the next; what the robot does goes on."""
+        robot, paused = self.robot, self.flow_run.paused
+        self.process.kill()
+        robot.was_killed = True
+        robot.ordered -= {ActionOutcome.FAILED}  # nothing of it was recorded
+        for goal in robot.open:
+            self.clock.call_later(1.0, lambda goal=goal: robot._end(goal, 'executed'))
+        restored = self._process().orchestrator.restore()
+        self.flow_run = restored[0] if restored else self.flow_run
+        if paused:
+            self.clock.call_later(self.lasts, lambda: self._happen('resume'))
 
     def _refuse(self, entry: Entry) -> bool:
         if entry.action_id != 'a' or entry.kind == 'lock':
@@ -193,6 +214,8 @@ class Case:
             elif event == 'deadline':
                 orchestrator.dispatcher.withdraw(run, 'a')
                 runner.expire(ErrorCode.DEADLINE_EXCEEDED, 'too late', 'clock')
+            elif event == 'kill' and not run.ended:
+                self._kill()
             elif event == 'timeout':
                 runner._timed_out(runner.action.attempt)
         except LifecycleError:
