@@ -139,6 +139,9 @@ class Orchestrator(FlowRunner):
         if event in BEGINNING and action_id in run.canceled_actions:
             raise TransitionNotAllowed(event, runner.action.state.value, (),
                                        'it is being canceled')
+        if event != 'cancel' and runner.repeating:
+            raise TransitionNotAllowed(event, runner.action.state.value, (),
+                                       'its next change is decided, and is being recorded')
         if event == 'cancel' and run.is_over(action_id):
             raise TransitionNotAllowed(event, runner.action.state.value, (), 'it has ended')
         if event == 'cancel':

@@ -208,6 +208,8 @@ class Control(Extension):
         if state is ActionState.ERROR:
             self._refuse_if(action_id in run.canceled_actions, 'retry', run, action_id,
                             'it is being canceled')
+            self._refuse_if(runner.repeating, 'retry', run, action_id,
+                            'its next change is decided, and is being recorded')
             row = self._record(run, RETRIED, {'action': action_id}, actor, reason)
             runner.retry(actor, reason)
             return self._done(run, row, self._if_paused(run))

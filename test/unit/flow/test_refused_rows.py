@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from action_lifecycle.documents.errors import TransitionNotAllowed
+from action_lifecycle.flow.control.orders import OrderRefused
 from action_lifecycle.journal import Entry
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
 import pytest
@@ -68,6 +70,21 @@ def test_a_deadline_does_not_take_the_place_of_a_cancel(
         clock.run(2.5)
     clock.run(100.0)
     assert run.actions[0].outcome is ActionOutcome.CANCELED
+
+
+def test_a_retry_does_not_take_the_place_of_a_deadline(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.verdicts['pick', 'confirm'] = ['refuted']
+    process = start()
+    run = process.submit(one(', deadline: 3.0, retry: {times: 1, delay: 60}'))
+    clock.run(2.5)
+    with process.full_disk(of_actions):
+        clock.run(0.6)
+    with pytest.raises(OrderRefused, match='is being recorded'):
+        process.orchestrator.control.retry('f', 'pick', 'anna')
+    clock.run(100.0)
+    assert len(robot.motions) == 1 and run.actions[0].outcome is ActionOutcome.FAILED
 
 
 def test_a_hold_keeps_the_lock_of_a_motion_that_was_not_seen_to_stop(
@@ -175,6 +192,26 @@ def test_a_waiting_action_whose_end_is_repeated_does_not_start(
     assert robot.executed('b') == 0
     assert run.runners['b'].action.outcome is (
         ActionOutcome.CANCELED if event == 'cancel' else ActionOutcome.FAILED)
+
+
+@pytest.mark.parametrize('state, more, event', [
+    (ActionState.ERROR, ', retry: {times: 1, delay: 60}', 'retry'),
+    (ActionState.ERROR, ', retry: {times: 1, delay: 60}', 'request_fallback'),
+    (ActionState.FALLBACK_REQUESTED, ', fallback: ask', 'receive_fallback')])
+def test_an_event_from_outside_does_not_take_the_place_of_a_cancel(
+    start: Start, clock: Clock, robot: Robot, state: ActionState, more: str, event: str
+) -> None:
+    robot.verdicts['pick', 'confirm'] = ['refuted']
+    process = start()
+    run = process.submit(one(more))
+    clock.run(2.0)
+    assert run.actions[0].state is state
+    with process.full_disk(of_actions):
+        process.orchestrator.cancel('f', 'anna', 'enough')
+    with pytest.raises(TransitionNotAllowed, match='is being recorded'):
+        process.orchestrator.fire('f', 'pick', event, strategy='retry', next_fallback=1)
+    clock.run(20.0)
+    assert len(robot.motions) == 1 and run.actions[0].outcome is ActionOutcome.CANCELED
 
 
 def test_the_time_limit_of_an_attempt_does_not_fail_an_action_that_is_done(
