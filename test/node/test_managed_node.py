@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import inspect
 import os
 import re
 import time
@@ -30,11 +31,12 @@ from isolation import domain_id
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
+from rcl_interfaces.msg import Log
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.parameter import Parameter
-from rclpy.qos import qos_profile_action_status_default
+from rclpy.qos import DurabilityPolicy, qos_profile_action_status_default, QoSProfile
 from rosgraph_msgs.msg import Clock
 
 from .ending import destroy
@@ -403,6 +405,40 @@ def test_diagnostics_are_asked_for_while_somebody_listens(rig: Rig) -> None:
     rig.until(lambda: any(status.name == 'example: asked' and status.message == 'fine'
                           for array in health for status in array.status))
     assert asked
+
+
+def test_lines_of_the_log_have_their_place_and_no_source_file_is_read_for_it(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Any] = []
+    rig.other.create_subscription(
+        Log, '/rosout', found.append, QoSProfile(
+            depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    log = rig.node.get_logger()
+
+    def repeated(word: str) -> None:
+        for _ in range(3):
+            log.info(f'{word} one', once=True)
+            log.info(f'{word} other', skip_first=True)
+
+    def plain() -> None:
+        log.info('plain')
+        log.debug('not shown')
+        log.error('bad')
+
+    repeated('repeated')
+    with monkeypatch.context() as patched:
+        patched.setattr(inspect, 'getframeinfo', None)
+        plain()
+    rig.until(lambda: any(line.msg == 'bad' for line in found))
+    lines = [line for line in found if line.name == 'example']
+    assert [line.msg for line in lines] == [
+        'repeated one', 'repeated other', 'repeated other', 'plain', 'bad']
+    assert {(line.file, line.function) for line in lines} == {
+        (__file__, 'repeated'), (__file__, 'plain')}
+    assert [line.level for line in lines[3:]] == [20, 40]
+    assert [line.line for line in lines[3:]] == [
+        plain.__code__.co_firstlineno + 1, plain.__code__.co_firstlineno + 3]
 
 
 def test_each_step_of_a_coroutine_is_timed_not_what_it_awaits(rig: Rig) -> None:

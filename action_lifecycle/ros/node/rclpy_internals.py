@@ -11,9 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 import contextlib
+import os
+import sys
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
+from rclpy.impl import rcutils_logger
+from rclpy.impl.logging_severity import LoggingSeverity
 from rclpy.node import Node
 from rclpy.task import Future
 
@@ -60,6 +64,36 @@ def refuse_impossible_transitions(node: Any) -> None:
             response.success = False
             return response
     service.callback = answer
+
+
+def log_quickly(logger: Any) -> None:
+    """
+    Have a logger find the caller of each line without reading source files.
+
+    rclpy resolves paths and reads the source around the call, for 0.3 ms a line:
+    https://github.com/rai-opensource/synchros2/pull/84. Lines with filters, such as `once`, are
+    left to it.
+    """
+    log = logger.log
+    own = os.path.realpath(__file__)
+    if own not in rcutils_logger._internal_callers:
+        rcutils_logger._internal_callers.append(own)
+    passed = {__file__, rcutils_logger.__file__}
+
+    def quick(message: str, severity: Any, **filters: Any) -> bool:
+        if filters:
+            return bool(log(message, severity, **filters))
+        if not logger.is_enabled_for(severity):
+            return False
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename in passed and frame.f_back is not None:
+            frame = frame.f_back
+        code = frame.f_code
+        rcutils_logger._rclpy.rclpy_logging_rcutils_log(
+            LoggingSeverity(severity), logger.name, message, code.co_name,
+            os.path.abspath(code.co_filename), frame.f_lineno)
+        return True
+    logger.log = quick
 
 
 def drop_late_responses(service: Any) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
-from .rclpy_internals import lifecycle_state, refuse_impossible_transitions
+from .rclpy_internals import lifecycle_state, log_quickly, refuse_impossible_transitions
 from ...documents.errors import LifecycleError
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -33,6 +33,7 @@ class TransitionNode(LifecycleNode):
         self._halted = False
         super().__init__(name, **kwargs)
         refuse_impossible_transitions(self)
+        log_quickly(self.get_logger())
 
     # -- overridden by nodes
 
