@@ -216,6 +216,7 @@ class ActionLifecycleNode(ManagedNode):
         self.add_diagnostics('actions', lambda: actions_health(
             self.orchestrator, len(self.desk.open)))
         self._last_seq: dict[tuple[str, str], int] = {}
+        self._ended_flows: dict[str, msg.FlowStatus] = {}  #: of flows that have not changed since
         self._halts = 0
 
     def activate(self) -> None:
@@ -296,6 +297,7 @@ class ActionLifecycleNode(ManagedNode):
 
     def _flow_changed(self, changed: FlowRun) -> None:
         self._large_flows.changed(changed)
+        self._ended_flows.pop(changed.flow_id, None)
         self.flows.changed(changed)
         self._flows.publish_soon()
         self._actions.publish_soon()
@@ -320,10 +322,16 @@ class ActionLifecycleNode(ManagedNode):
     def _flows_message(self) -> msg.FlowStatusArray:
         now = self.now()
         orchestrator = self.orchestrator
+        if orchestrator is None:
+            return msg.FlowStatusArray(stamp=to_time(now))
+        runs = orchestrator.runs
+        known = self._ended_flows
+        flows = {flow_id: known.get(flow_id) or flow_to(run, now, orchestrator.blocked_for)
+                 for flow_id, run in runs.items()}
+        self._ended_flows = {
+            flow_id: flow for flow_id, flow in flows.items() if runs[flow_id].ended}
         return msg.FlowStatusArray(stamp=to_time(now), flows=[  # the newest last
-            *self.flows.requests.ended(orchestrator.runs),
-            *(flow_to(run, now, orchestrator.blocked_for) for run in orchestrator.runs.values()),
-            *self.flows.requests.open(orchestrator.runs)] if orchestrator else [])
+            *self.flows.requests.ended(runs), *flows.values(), *self.flows.requests.open(runs)])
 
     def _running(self) -> Orchestrator:
         if self.orchestrator is None:
