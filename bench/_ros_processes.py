@@ -217,18 +217,19 @@ def switch() -> None:
 
 def calling(folder: str, action_id: str) -> None:
     """
-    Call the service as often as asked for, and print the time (s) of each call.
+    Call the service as often as asked for, and print the times (s) of each call.
 
-    With each response, the row of the end of that action's work is written to a journal.
+    Each call is between the rows of that action, which are written to a journal as it wrote them,
+    up to the barrier that its end waits for. The times are those of `_calls.Cost`.
     """
     from action_lifecycle.journal import Entry, Journal, JournalReader
     from action_lifecycle.ros.node.executor import make_executor
     import rclpy
     from std_srvs.srv import Trigger
     with JournalReader(f'{folder}/ready.journal') as reader:
-        entries = [Entry(*(getattr(row, name) for name in Entry._fields))
-                   for row in reader.rows(flow_id='calls_0', action_id=action_id)
-                   if row.event == 'request_verification']
+        entries = {row.event: Entry(*(getattr(row, name) for name in Entry._fields))
+                   for row in reader.rows(flow_id='calls_0', action_id=action_id)}
+    start, step, requested, verified, terminate = entries.values()
     journal = Journal(f'{folder}/bare.journal')
     rclpy.init()
     node = rclpy.create_node('calling')
@@ -245,10 +246,17 @@ def calling(folder: str, action_id: str) -> None:
         times = []
         for _ in range(count):
             began = time.monotonic()
+            journal.append(start)
+            called = time.monotonic()
+            journal.append(step)
             await client.call_async(Trigger.Request())
-            for entry in entries:
-                journal.append(entry)
-            times.append(time.monotonic() - began)
+            answered = time.monotonic()
+            journal.append(requested)
+            journal.append(verified)
+            ended = time.monotonic()
+            journal.append(terminate)
+            journal.barrier().result()
+            times.append((answered - called, ended - began, time.monotonic() - began))
             time.sleep(PERIOD)  # calls of a flow are not back to back, either
         print(json.dumps(times), flush=True)
 

@@ -18,7 +18,11 @@ action_s, motion_s: the maximum duration of an action, and of its motion, among 
     single_action_s, single_motion_s: the same of the single action.
 call_vs_service: a call as work of an action, from the row with which it begins to the row with
     which it has ended, against a bare rclpy call of the same service and one such row.
-    call_ms, bare_call_ms: both, in ms; call_action_ms: from the start of the action to its end.
+call_action_vs_service: the whole action, from its first row to its last one, against a bare call
+    and the same rows; the action also publishes its changes.
+calls_vs_services: actions one after the other, from the first row of one to that of the next,
+    against bare calls with the same rows and the wait until they survive a loss of power.
+    call_ms, call_action_ms, calls_ms, and the same with `bare_`: the durations, in ms.
 rss_ratio: memory of that process divided by that of the bare node, which imports the same
     messages.
 
