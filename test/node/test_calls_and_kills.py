@@ -351,7 +351,7 @@ def test_killed_in_a_publication_finally_is_sent_before_anything_else(
     rig.until(lambda: len(rig.conveyor.heard) > 3, 20.0, 'messages')
     for name in victims:
         rig.kill(name)
-    rig.until(lambda: True, 1.0, 'what is on its way arrives')
+    rig.until(rig.conveyor.silent, 10.0, 'what is on its way arrives')
     rig.conveyor.heard.clear()
     rig.safety = SafetyState()
     for name in victims:
@@ -369,6 +369,7 @@ def test_killed_under_an_estop_the_stop_is_still_sent(rig: CallsRig) -> None:
     rig.until(lambda: len(rig.conveyor.heard) > 3, 20.0, 'messages')
     rig.kill(BRIDGE)
     rig.pressed = True
+    rig.until(rig.conveyor.silent, 10.0, 'what is on its way arrives')
     rig.conveyor.heard.clear()
     rig.safety = SafetyState()
     rig.start(BRIDGE, use_sim_time=False)

@@ -309,11 +309,11 @@ def test_picture_is_saved_while_the_cell_goes_on(client):
 
 def test_bad_parameter_ends_the_process_with_a_sentence(isolated):
     process = _start(isolated, 'slippery:=part_d')
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
     assert "no part named 'part_d'; did you mean" in errors
     process = _start(isolated, 'real_time_factor:=2.0', 'publish_clock:=false')
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
     assert 'real_time_factor is 2' in errors
 

@@ -81,6 +81,10 @@ class Conveyor:
         """Return the speeds that were published."""
         return [speed for _, speed in self.heard]
 
+    def silent(self, seconds: float = 0.5) -> bool:
+        """Whether nothing arrived for a while: what a killed process sent is all there."""
+        return not self.heard or time.monotonic() > self.heard[-1][0] + seconds
+
     def _take(self, message: Any) -> None:
         self.heard.append((time.monotonic(), message.data))
         self.speed = message.data
