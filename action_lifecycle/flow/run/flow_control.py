@@ -84,3 +84,4 @@ class FlowControl:
         for name in names:
             self.ended(name)
             self.skipped.pop(name, None)
+            self.retries.pop(name, None)

@@ -271,7 +271,10 @@ class FlowRun:
         self.flow.apply(staged.flow, staged.changes)
         for name in staged.changes:
             self.runners.renew(name)
-        self.control.removed([name for name, source in staged.changes.items() if source is None])
+        removed = [name for name, source in staged.changes.items() if source is None]
+        self.control.removed(removed)
+        for name in removed:
+            self.canceled_actions.pop(name, None)
         self.edits.append({'seq': seq, 'author': author, 'names': sorted(staged.changes)})
         self.replaced = {old: new for old, new in self.replaced.items()
                          if new not in staged.changes}

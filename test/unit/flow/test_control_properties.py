@@ -20,7 +20,7 @@ from typing import Any
 
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.documents.errors import LifecycleError, TransitionNotAllowed
-from action_lifecycle.flow import FlowRun, Orchestrator, parse_edit
+from action_lifecycle.flow import FlowRun, JournalRecorder, Orchestrator, parse_edit
 from action_lifecycle.flow.control.orders import OrderRefused
 from action_lifecycle.flow.restart.restore import Restored
 from action_lifecycle.journal import Projection, verify_journal
@@ -30,7 +30,7 @@ from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
 
-from .robot import Clock, GRAPH, Killed, Motion, Process, Robot
+from .robot import Clock, GRAPH, Killed, Motion, Process, Question, Robot
 
 ROUNDS = int(os.environ.get('CONTROL_ROUNDS', '60'))
 BEGINS = ('start', 'retry', 'apply_fallback', 'repeat_motion', 'resume')
@@ -85,7 +85,13 @@ class SlowRobot(Robot):
         verdicts = self.verdicts.setdefault((request.action_id, request.name), [])
         if not verdicts and self.rng.random() < self.fails:
             verdicts.append('refuted')
-        return super().confirm(request, result)
+        if request.name != 'until' or self.rng.random() < 0.5:
+            return super().confirm(request, result)
+        question = Question(request, result, self.clock)
+        verdict = verdicts.pop(0) if verdicts else 'confirmed'
+        self.clock.call_later(
+            5.0, lambda: None if question.canceled else question.answer(verdict))
+        return question
 
 
 class Watched(Process):
@@ -97,7 +103,9 @@ class Watched(Process):
 
     def _changed(self, action: Any, row: Any) -> None:
         super()._changed(action, row)
-        run = self.orchestrator.runs[action.flow_id]
+        run = self.orchestrator.runs.get(action.flow_id)
+        if run is None:  # the node halts
+            return
         control = run.control
         if row.event == 'start' and not set(run.flow.actions) & set(action.spec.after) <= set(
                 run.dependencies.outcomes):
@@ -137,6 +145,9 @@ class Case:
             raw['fallback'] = rng.choice([['ask'], [{'strategy': 'retry'}]])
         if rng.random() < 0.1:
             raw['timeout'] = 6.0
+        if rng.random() < 0.2:
+            raw['repeat'] = {'times': 2, 'delay': rng.choice([0.1, 3.0]),
+                             **rng.choice([{}, {'until': 'z > 5'}])}
         return raw
 
     def text(self) -> str:
@@ -206,10 +217,11 @@ class Case:
             moving = {motion.request.action_id for motion in self.robot.moving.values()}
             assert not moving & {name for name in run.at_work
                                  if run.runners[name].action.state is ActionState.EXECUTING_MOTION}
+        recorder = JournalRecorder(
+            process.journal, self.clock, self.clock.call_soon, lambda action, row: None)
         again = Restored(Orchestrator(
-            GRAPH, process.orchestrator.recorder, self.robot, self.clock,
-            OperatorDesk(self.clock, lambda: None), self.robot, lambda run: None, self.robot),
-            'f').run
+            GRAPH, recorder, self.robot, self.clock, OperatorDesk(self.clock, lambda: None),
+            self.robot, lambda run: None, self.robot), 'f').run
         assert list(again.flow.actions) == list(run.flow.actions)
         live, read = run.control, again.control
         assert (live.paused, live.paused_by, live.hold, live.paused_seq) == (
@@ -248,6 +260,19 @@ class Case:
             assert list(self.process.journal.rows(kind='flow'))[-1].final
         return restored[0] if restored else None
 
+    def activate_again(self) -> FlowRun | None:
+        """Deactivate the node, then activate it; returns None if the flow has ended."""
+        process, halted = self.process, []
+        process.orchestrator.halt(lambda: halted.append(True))
+        while not halted:
+            self.clock.run(0.1)
+        process.orchestrator = Orchestrator(
+            GRAPH, process.orchestrator.recorder, self.robot, self.clock, process.desk, self.robot,
+            lambda run: None, self.robot)
+        self.held_at = 0.0
+        restored = process.orchestrator.restore()
+        return restored[0] if restored else None
+
     def run(self) -> None:
         run: FlowRun | None = self.process.submit(self.text())
         for _ in range(self.rng.randint(5, 40)):
@@ -276,7 +301,7 @@ class Case:
         if chance < 0.65:
             self.order(run)
         elif chance < 0.75:
-            return self.restart()
+            return self.restart() if self.rng.random() < 0.5 else self.activate_again()
         elif chance < 0.9:
             self.people()
         return run

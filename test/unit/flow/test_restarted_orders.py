@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from action_lifecycle.flow import FlowRun
+from action_lifecycle.flow import FlowRun, parse_edit
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState
 import pytest
 
@@ -95,6 +95,24 @@ def test_a_retry_takes_back_a_skip_that_is_not_recorded_yet_also_after_a_kill(
     robot.motions[-1].end()
     clock.run()
     assert run.state == 'FINISH' and not run.waived
+
+
+def test_an_edit_removes_an_action_that_a_retry_has_freed(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    robot.verdicts['a', 'confirm'] = ['refuted']
+    process = start()
+    run = process.submit(f'flow: f\nactions:\n  a: {{{MOTION}}}\n  b: {{{MOTION}, after: a}}\n')
+    with process.full_disk(lambda entry: entry.action_id == 'b'):
+        while run.runners['b'].action.cause or not run.dependencies.is_doomed('b'):
+            clock.run(0.1)
+        process.orchestrator.control.pause('f', 'anna')
+        process.orchestrator.control.retry('f', 'a', 'anna')
+    process.orchestrator.edit('f', parse_edit('- remove: [b]\n'), 'ben', 'x')
+    process, run = restarted(start, process)
+    process.orchestrator.control.resume('f', 'anna')
+    clock.run()
+    assert run.state == 'FINISH' and set(run.runners) == {'a'}
 
 
 # Shutdown
