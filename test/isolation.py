@@ -11,10 +11,10 @@ import os
 from pathlib import Path
 import random
 import re
-import tempfile
 import time
 from typing import IO
 
+DOMAINS = Path('/tmp/action_lifecycle_domains')  # of all runs, whatever their TMPDIR is
 KEPT = 30  # more than the tests of a module take while its fixtures use their domain
 TRIES = 10  # a second apart
 
@@ -45,7 +45,7 @@ def domain_id() -> int:
     DDS finds no more than 32 participants of a process on localhost.
     """
     gc.collect()
-    folder = Path(tempfile.gettempdir()) / 'action_lifecycle_domains'
+    folder = DOMAINS
     folder.mkdir(exist_ok=True)
     if len(_OF_TESTS) > KEPT:
         _OF_TESTS.pop(0).close()
