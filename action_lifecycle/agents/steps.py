@@ -64,15 +64,19 @@ class Session:
         self.choice_timeout = choice_timeout
         self.machine = machine or Machine(
             handler.graph, listeners=() if agent is None else (agent,))
-        self._states: dict[str, State] = {}
+        self._state: State | None = None
 
     @property
     def state(self) -> State:
-        """Return the object of the current state; a session has one object per state."""
+        """Return the object of the current state, which is new each time a state is entered."""
         name = self.machine.state
-        if name not in self._states:
-            self._states[name] = self.handler.get_state(name)
-        return self._states[name]
+        if self._state is None or self._state.name != name:
+            self._state = self.handler.get_state(name)
+        return self._state
+
+    def renew_state(self) -> None:
+        """Let the next run have a new object, which knows nothing of the runs before."""
+        self._state = None
 
     async def run(self, max_iter: int = MAX_ITER) -> StepsResult:
         """Run states until a terminal state, a pause, or `max_iter` states."""
@@ -106,6 +110,7 @@ class Session:
         if transition is None:
             return False
         await self.machine.fire_async(transition.event, expect=state.name)
+        self.renew_state()
         return True
 
     async def next_transition(

@@ -14,8 +14,9 @@ from .detach import DETACH, Detach
 from .effects import AGAIN, ANSWERS, DONE, Effects, RecordedAgent
 from .effects import FAILED as SAID_FAILED
 from .host import Host
-from .record import ACTION, FAILED, recordable, said, SessionRecord, size_of
+from .record import ACTION, FAILED, recordable, RUN, said, SessionRecord, size_of
 from ..chooser import awaited
+from ..time_limit import limited, unlimited
 from ...documents.errors import LifecycleError
 from ...graphs.graph import Transition
 from ...graphs.machine import Machine
@@ -24,7 +25,6 @@ from ...journal.row import EntryRefused, JournalError
 from ...lifecycle.question import Question
 from ...lifecycle.states import ErrorCode
 
-RUN = -1  #: number of the effect that is the run itself, of a state that may not be repeated
 AUTHORIZED, GIVE_UP = 'authorized', 'give_up'
 _LOG = logging.getLogger('action_lifecycle')
 
@@ -42,6 +42,9 @@ class DrivenSession(Protocol):
     @property
     def state(self) -> State:
         """Return the object of the current state."""
+
+    def renew_state(self) -> None:
+        """Let the next run have a new object."""
 
     def write(self, event: str, data: Mapping[str, Any]) -> None:
         """Journal an event, then apply it."""
@@ -119,7 +122,7 @@ class Driver:
 
     async def _step(self, state: State) -> None:
         """Run a state and leave it, or only leave it if it has run before a restart."""
-        record = self.record
+        record, step = self.record, self.record.step
         try:
             if record.pause is not None:
                 if not await self._authorized(record.pause):
@@ -137,13 +140,16 @@ class Driver:
         except Exception as error:  # states are user-defined
             _LOG.debug('a state failed', exc_info=True)
             self._fail(state, str(error) or type(error).__name__)
+        finally:
+            if record.step != step or record.updated or record.error or record.pause:
+                self.session.renew_state()  # else the state was not ready, and runs on
 
     async def _run_state(self, state: State) -> None:
         if not state.repeatable and not await self._may_run(state):
             return
         run = awaited(state.run(self.record.context, RecordedAgent(
             self.session.host.agent, Effects(self))))
-        update = await asyncio.wait_for(run, self.session.host.state_time_limit or None)
+        update = await limited(run, self.session.host.state_time_limit or None)
         if isinstance(update, Pause):
             self.session.write('paused', {'message': update.message, 'link': update.link})
             return
@@ -225,7 +231,9 @@ class Driver:
             'resume', self.record.session_id, ACTION,
             '{{ what }} had begun before the restart. Was it done? again: repeat it, done: go on '
             'without a result, failed: it has failed', ANSWERS,
-            key=f'{self.record.visit}.{key}', names={'what': what})) or SAID_FAILED
+            key=f'{self.record.visit}.{key}' + (
+                f'.after{self.record.pauses}' if self.record.pauses else ''),
+            names={'what': what})) or SAID_FAILED
 
     async def _authorized(self, pause: Mapping[str, str]) -> bool:
         answer = await self._ask(Question(
@@ -242,6 +250,7 @@ class Driver:
         self.asks = True
         self.session.host.changed(self.session)
         try:
-            return await self.session.host.ask(question)
+            with unlimited():
+                return await self.session.host.ask(question)
         finally:
             self.asks = False

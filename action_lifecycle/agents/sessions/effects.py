@@ -14,6 +14,8 @@ condition       judged again
 motion          followed by its flow id, made of session, visit and number; never sent twice
 tool            by its id if it has `call_by_id`; called again if it is `idempotent`; otherwise a
                 person is asked what happened
+skill           repeated, since each of its calls is an effect of its own, such as 2.0 and 2.1 of
+                the skill that is effect 2
 =============== ===================================================================================
 """
 
@@ -22,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from .record import SessionRecord
+from .record import Number, SessionRecord
 from ..chooser import awaited, Choice
 from ..tool_state import ToolError
 from ...documents.errors import LifecycleError
@@ -31,7 +33,8 @@ from ...journal.row import EntryRefused, JournalError
 AGAIN, DONE, FAILED = 'again', 'done', 'failed'
 ANSWERS = (AGAIN, DONE, FAILED)
 """Answers of a person about a call whose fate is not known."""
-HARMLESS, BY_ID, ASK = 'harmless', 'by_id', 'ask'  # what becomes of an effect that had begun
+HARMLESS, BY_ID, BY_STEPS, ASK = 'harmless', 'by_id', 'by_steps', 'ask'
+"""What becomes of an effect that had begun."""
 
 Call = Callable[[str, bool], Any]
 """Makes the call, with its id and whether an earlier process may have made it."""
@@ -55,11 +58,19 @@ class EffectLog(Protocol):
 
 
 class Effects:
-    """The effects of one run of a state."""
+    """The effects of one run of a state; `within`: number of the effect that they are part of."""
 
-    def __init__(self, log: EffectLog) -> None:
+    def __init__(self, log: EffectLog, within: Number | None = None) -> None:
         self._log = log
+        self._within = within
         self._count = 0
+
+    def of_next(self) -> Effects:
+        """Return the effects that the next one consists of."""
+        return Effects(self._log, self._next())
+
+    def _next(self) -> Number:
+        return self._count if self._within is None else f'{self._within}.{self._count}'
 
     async def perform(self, kind: str, key: str, call: Call, after_crash: str) -> Any:
         """
@@ -67,7 +78,7 @@ class Effects:
 
         `kind` and `key` describe it; raises LifecycleError if another one was recorded.
         """
-        log, number = self._log, self._count
+        log, number = self._log, self._next()
         self._count += 1
         begun, done = log.record.begun.get(number), log.record.done.get(number)
         for earlier in (begun, done):
@@ -78,7 +89,7 @@ class Effects:
         if done is not None:
             return _recorded(done)
         data = {'n': number, 'kind': kind, 'key': key}
-        if begun is not None and after_crash == ASK:
+        if begun is not None and after_crash in (ASK, BY_STEPS):  # of steps without records
             asked = begun.get('asked', 0)
             answer = await log.ask_what_happened(f'{kind} {key}', f'{number}.{asked}')
             if answer == DONE:
@@ -88,7 +99,7 @@ class Effects:
                 return self._failed(data, ToolError(f'{kind} {key} has failed, a person says'))
             log.write('effect', {**data, 'asked': asked + 1})
             await log.barrier()
-        elif begun is None and after_crash != HARMLESS:
+        elif begun is None and after_crash not in (HARMLESS, BY_STEPS):
             log.write('effect', data)
             await log.barrier()
         try:
@@ -97,7 +108,7 @@ class Effects:
             raise
         except Exception as error:
             if hasattr(error, 'connect_url'):
-                if after_crash != HARMLESS:
+                if after_crash not in (HARMLESS, BY_STEPS):
                     log.write('effect_void', {'n': number})
                 raise
             return self._failed(data, error)
@@ -117,7 +128,7 @@ class Effects:
                                  f'{error}') from error
 
 
-def call_id_of(record: SessionRecord, number: int) -> str:
+def call_id_of(record: SessionRecord, number: Number) -> str:
     """Return the id of an effect of the current run of a state."""
     return f'{record.session_id}.{record.visit}.{number}'
 
@@ -182,11 +193,14 @@ class _Tools:
     async def call_tool(
         self, tool_name: str, arguments: Mapping[str, Any], user_id: Any = None
     ) -> Any:
+        after_crash = await self._manager.after_crash(tool_name)
+        steps = _Tools(self._manager, self._effects.of_next())
+
         def call(call_id: str, again: bool) -> Any:
             return self._manager.call_tool(
-                tool_name, arguments, user_id, call_id=call_id, again=again)
-        return await self._effects.perform(
-            'tool', tool_name, call, await self._manager.after_crash(tool_name))
+                tool_name, arguments, user_id, call_id=call_id, again=again,
+                caller=steps.call_tool)
+        return await self._effects.perform('tool', tool_name, call, after_crash)
 
 
 _RECORDED: dict[str, Callable[[Any, Effects], Any]] = {

@@ -51,6 +51,11 @@ KIND = 'session'
 ACTION = 'session'
 """`action_id` of all rows of a session, so that compaction keeps them while it is open."""
 
+Number = int | str
+"""Number of an effect of a run of a state; of a call in a skill, such as 2.0."""
+RUN = -1
+"""Number of the effect that is the run itself, of a state that must not be repeated."""
+
 ENDED, FAILED, CANCELED = 'ended', 'failed', 'canceled'
 USER, STATE, WORK = 'user', 'state', 'work'  # who fires an event
 
@@ -80,8 +85,8 @@ class SessionRecord:
     error: str = ''             #: of the last run of the state
     pause: dict[str, str] | None = None
     pauses: int = 0             #: number of pauses so far
-    begun: dict[int, dict[str, Any]] = field(default_factory=dict)  #: effects of this visit
-    done: dict[int, dict[str, Any]] = field(default_factory=dict)
+    begun: dict[Number, dict[str, Any]] = field(default_factory=dict)  #: effects of this visit
+    done: dict[Number, dict[str, Any]] = field(default_factory=dict)
     work: EarlierWork | None = None
     canceled_by: str | None = None
     end: dict[str, Any] | None = None
@@ -137,6 +142,7 @@ class SessionRecord:
     def _paused(self, data: Mapping[str, Any], row: Row) -> None:
         self.pauses += 1
         self.pause = {'message': data['message'], 'link': data['link']}
+        self.begun.pop(RUN, None)  # it has ended, so its fate is known
 
     def _again(self, data: Mapping[str, Any], row: Row) -> None:
         if self.error and not self.updated:  # else only the choice of the next state failed

@@ -28,7 +28,7 @@ from pydantic import Field
 import yaml
 
 from ..tool_state import ToolError
-from ..tools.registry import Tool, ToolRegistry
+from ..tools.registry import Caller, Tool, ToolRegistry
 from ...documents.durable_file import replacing
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import object_schema, schema_faults
@@ -110,8 +110,9 @@ class SkillStore:
         """Return the skills as tools."""
         return [Tool(skill.skill, SERVER, skill.description, object_schema({
             name: {'type': given.type, 'description': given.description}
-            for name, given in skill.parameters.items()}), partial(self._perform, skill),
-            TIME_LIMIT) for skill in self.skills.values()]
+            for name, given in skill.parameters.items()}),
+            partial(self._perform, skill, caller=self._registry.call_tool), TIME_LIMIT,
+            call_by_steps=partial(self._perform, skill)) for skill in self.skills.values()]
 
     async def close(self) -> None:
         """Do nothing."""
@@ -156,14 +157,16 @@ class SkillStore:
             raise LifecycleError(f'{path}: {error.strerror}') from error
         self.skills[skill.skill] = skill
 
-    async def _perform(self, skill: Skill, arguments: dict[str, Any], user_id: Any) -> Any:
+    async def _perform(
+        self, skill: Skill, arguments: dict[str, Any], user_id: Any, caller: Caller
+    ) -> Any:
         results: list[Any] = []
         for index, call in enumerate(skill.steps):
             try:
                 tool = await self._registry.find(call.tool)
                 if tool.server == SERVER:
                     raise ToolError(f"'{call.tool}' is a skill")
-                results.append(await self._registry.call_tool(
+                results.append(await caller(
                     call.tool, render(call.arguments, {**arguments, 'results': results}),
                     user_id))
             except ToolError as error:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 import functools
 import inspect
@@ -15,6 +15,7 @@ import logging
 from typing import Any, Protocol, TypeVar
 
 from .python import arguments_schema
+from ..time_limit import limited
 from ..tool_state import ArgumentsError, ToolError, ToolTimeout
 from ...documents.errors import LifecycleError
 from ...documents.json_schema import check_schema, schema_faults
@@ -27,6 +28,8 @@ TIME_LIMIT = 60.0
 
 _LOG = logging.getLogger(__name__)
 CallableT = TypeVar('CallableT', bound=Callable[..., Any])
+Caller = Callable[[str, Mapping[str, Any], Any], Awaitable[Any]]
+"""Calls a tool: its name, arguments, user id; such as `ToolRegistry.call_tool`."""
 
 
 class AuthRequiredError(ToolError):
@@ -46,7 +49,8 @@ class Tool:
 
     `call_by_id(arguments, user_id, call_id, again)` does the same for a call that can be found
     again after a crash; `again`: an earlier process may have made it. `idempotent`: a call whose
-    fate is not known may be repeated.
+    fate is not known may be repeated. `call_by_steps(arguments, user_id, caller)` does the same
+    for a tool that only calls other tools, by `caller`, in the same order whenever it is repeated.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Tool:
     time_limit: float = TIME_LIMIT  #: s
     idempotent: bool = False
     call_by_id: Callable[[dict[str, Any], Any, str, bool], Any] | None = None
+    call_by_steps: Callable[[dict[str, Any], Any, Caller], Any] | None = None
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -156,21 +161,23 @@ class ToolRegistry:
         return tool
 
     async def after_crash(self, tool_name: str) -> str:
-        """Return how a call whose fate is not known is treated: harmless, by_id or ask."""
+        """Return what becomes of a call after a crash: harmless, by_id, by_steps or ask."""
         try:
             tool = await self.find(tool_name)
         except ToolError:
             return 'ask'
         if tool.call_by_id is not None:
             return 'by_id'
+        if tool.call_by_steps is not None:
+            return 'by_steps'
         return 'harmless' if tool.idempotent else 'ask'
 
     async def call_tool(
         self, tool_name: str, arguments: Mapping[str, Any], user_id: Any = None, *,
-        call_id: str = '', again: bool = False,
+        call_id: str = '', again: bool = False, caller: Caller | None = None,
     ) -> Any:
         """
-        Call a tool and return its result; `call_id` and `again`: see `Tool`.
+        Call a tool and return its result; `call_id`, `again` and `caller`: see `Tool`.
 
         Raises `ToolError` if the tool does not exist, its arguments are not valid (then it is not
         called), it fails, or its time limit is exceeded. Errors with a `connect_url` are raised
@@ -185,11 +192,14 @@ class ToolRegistry:
             raise ArgumentsError(
                 f"tool '{tool_name}': arguments that do not fit: " + '; '.join(faults))
         try:
-            result = tool.call(dict(arguments), user_id) \
-                if tool.call_by_id is None or not call_id \
-                else tool.call_by_id(dict(arguments), user_id, call_id, again)
+            if tool.call_by_id is not None and call_id:
+                result = tool.call_by_id(dict(arguments), user_id, call_id, again)
+            elif tool.call_by_steps is not None and caller is not None:
+                result = tool.call_by_steps(dict(arguments), user_id, caller)
+            else:
+                result = tool.call(dict(arguments), user_id)
             if inspect.isawaitable(result):
-                result = await asyncio.wait_for(result, tool.time_limit)
+                result = await limited(result, tool.time_limit)
         except asyncio.TimeoutError:
             raise ToolTimeout(f"tool '{tool_name}': no result within {tool.time_limit:g} s; "
                               'whether it was done is not known') from None
