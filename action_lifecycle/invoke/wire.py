@@ -40,8 +40,14 @@ def unpack(message: bytes) -> Any:
 
 
 def to_json_data(value: Any) -> Any:
-    """Return a value as plain JSON data, such as for a journal row; raises WireError."""
-    return json.loads(pack(value))
+    """
+    Return a value as plain JSON data, such as for a journal row.
+
+    Raises WireError, also if `from_json_data` could not read it back.
+    """
+    message = pack(value)
+    unpack(message)
+    return json.loads(message)
 
 
 def from_json_data(data: Any) -> Any:
@@ -56,4 +62,9 @@ def _binary(value: Any) -> dict[str, str]:
 
 
 def _object(found: dict[str, Any]) -> Any:
-    return base64.b64decode(found[_BINARY], validate=True) if found.keys() == {_BINARY} else found
+    if found.keys() != {_BINARY}:
+        return found
+    try:
+        return base64.b64decode(found[_BINARY], validate=True)
+    except (TypeError, ValueError):
+        raise ValueError(f"'{_BINARY}': expected base64, got {found[_BINARY]!r:.100}") from None

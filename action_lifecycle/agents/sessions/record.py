@@ -152,13 +152,15 @@ class SessionRecord:
     def _moved(self, data: dict[str, Any], row: Row) -> None:
         by = data['by']
         self.move = {**data, 'source': row.from_state, 'target': row.to_state}
-        self.actor_input = said(self.update) if by == STATE else from_json_data(data.get('input'))
+        given = data.get('input')  # plain JSON, as the context is
+        self.actor_input = said(self.update) if by == STATE else \
+            from_json_data(given) if by == WORK else given
         if by == USER:
             self.runs = 0
         elif by == WORK:
             self.runs += 1
         if by != STATE:
-            self._add(row.from_state, self.actor_input)
+            self._add(row.from_state, given)
         self.state, self.settled, self.update, self.updated = row.to_state, False, None, False
         self.step += 1
         self.error, self.pause, self.work = '', None, None

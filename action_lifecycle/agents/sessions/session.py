@@ -44,7 +44,7 @@ from ...dialogue import Conversation, Dialogue, DialogueEntry, Reply
 from ...documents.errors import LifecycleError, TransitionNotAllowed
 from ...graphs.loader import load_graph
 from ...graphs.machine import Change, Machine
-from ...invoke import EarlierWork, Invoker, Progress, to_json_data
+from ...invoke import EarlierWork, Invoker, Progress, to_json_data, WireError
 from ...journal.row import Entry, EntryRefused, JournalError
 from ...lifecycle.states import ErrorCode
 
@@ -242,7 +242,10 @@ class HostedSession(Session):
         by = STATE if data.get('driven') else WORK if data.get('invocation') else USER
         row: dict[str, Any] = {'event': change.event, 'by': by}
         if by != STATE:
-            row['input'] = to_json_data(data.get('actor_input'))
+            try:
+                row['input'] = to_json_data(data.get('actor_input'))
+            except WireError as error:
+                raise WireError(f"event '{change.event}': actor_input: {error}") from None
         progress = self.invoker.progress if self.invoker is not None else None
         if progress is not None and \
                 change.event == self.machine.graph.states[change.source].config.get('done'):
