@@ -209,12 +209,15 @@ class Restored:
 
     def _obeys(self, runner: ActionRunner) -> bool:
         """
-        Carry out the order to an action after an error that the restart has interrupted.
+        Carry out the order to an action that the restart has interrupted, where nothing works.
 
         Returns whether there is one. Otherwise the action resumes, and could end by itself.
         """
         run, action = self.run, runner.action
         canceled = run.canceled_by or run.canceled_actions.get(action.action_id)
+        if canceled is not None and action.state is ActionState.STATUS_VERIFICATION_REQUESTED:
+            runner.cancel(*canceled)
+            return True
         if action.state not in (ActionState.ERROR, ActionState.FALLBACK_RECEIVED):
             return False
         if canceled is not None:

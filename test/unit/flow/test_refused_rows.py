@@ -224,3 +224,22 @@ def test_the_time_limit_of_an_attempt_does_not_fail_an_action_that_is_done(
     assert len(refused) > 3 and run.actions[0].state is ActionState.RECIPE_REQUESTED
     clock.run(20.0)
     assert len(robot.motions) == 1 and run.actions[0].outcome is ActionOutcome.SUCCEEDED
+
+
+@pytest.mark.parametrize('whole', [True, False])
+def test_a_cancel_before_the_verification_is_recorded_is_carried_out_after_a_kill(
+    start: Start, clock: Clock, robot: Robot, whole: bool
+) -> None:
+    process = start()
+    process.submit('flow: f\nactions:\n  a: {tool: {name: t}}\n')
+    with process.full_disk(lambda entry: entry.event in ('verified', 'fail')):
+        clock.run(1.2)
+        if whole:
+            process.orchestrator.cancel('f', 'anna', 'enough')
+        else:
+            process.orchestrator.fire('f', 'a', 'cancel', actor='anna')
+    process.kill()
+    process = start()
+    (run,) = process.orchestrator.restore()
+    clock.run(20.0)
+    assert run.ended and run.actions[0].outcome is ActionOutcome.CANCELED
