@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from action_lifecycle.agents.sessions import cancel, hosting
+from action_lifecycle.agents.skills.skill import parse_skill, SkillStore
 from action_lifecycle.agents.tools.registry import Tool
 from action_lifecycle.journal import JournalError
 import pytest
@@ -159,5 +160,36 @@ def test_only_calls_that_can_be_found_by_their_id_are_stopped(tmp_path: Path) ->
             await rig.sessions.send(name, 'cancel')
             assert rig.sessions.status(name).status == 'canceled'
         assert agent.stopped == ['drive.1.0']
+        await rig.close()
+    run(main())
+
+
+def test_a_cancel_stops_the_motion_of_a_skill(tmp_path: Path) -> None:
+    async def main() -> None:
+        agent, calls = Agent(), []
+        schema = {'type': 'object', 'properties': {}}
+
+        async def look(*arguments: Any) -> str:
+            return 'seen'
+
+        async def drive(*arguments: Any) -> None:
+            calls.append(arguments)
+            await asyncio.Event().wait()
+        agent.tool_manager.add(Tool('look', 'python', 'Looks.', schema, look))
+        agent.tool_manager.add(Tool('drive', 'arm', 'Drives.', schema, drive, call_by_id=drive))
+        store = SkillStore(tmp_path / 'skills', agent.tool_manager)
+        agent.tool_manager.add_source(store)
+        store.add(parse_skill(
+            'skill: fetch\ndescription: d\nsteps: [{tool: look}, {tool: drive}]\n', 's'))
+        rig = Rig(tmp_path / 'journal', agent)
+        rig.begin(MOVE.replace('type: motion, motion: {server: arm}',
+                               'type: tool, tool: fetch, arguments: {}'), session_id='one')
+        await rig.until('one', lambda status: calls)
+        await rig.close()
+        rig = Rig(tmp_path / 'journal', agent)
+        rig.sessions.restore()
+        await rig.sessions.send('one', 'cancel')
+        assert rig.sessions.status('one').status == 'canceled'
+        assert agent.stopped == ['one.1.0.1']
         await rig.close()
     run(main())
