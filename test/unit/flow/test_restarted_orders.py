@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from action_lifecycle.flow import FlowRun, parse_edit
+from action_lifecycle.flow.control.orders import OrderRefused
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState
 import pytest
 
@@ -45,11 +46,11 @@ def test_a_retry_that_waits_for_the_resume_of_its_flow_is_not_lost_by_a_kill(
     assert run.state == 'FINISH' and robot.executed('pick') == 2
 
 
-@pytest.mark.parametrize('order, outcome, motions', [
-    ('retry', ActionOutcome.SUCCEEDED, 2), ('skip', ActionOutcome.SKIPPED, 1),
-    ('cancel', ActionOutcome.CANCELED, 1), ('cancel of the flow', ActionOutcome.CANCELED, 1)])
+@pytest.mark.parametrize('order, outcome', [
+    ('skip', ActionOutcome.SKIPPED), ('cancel', ActionOutcome.CANCELED),
+    ('cancel of the flow', ActionOutcome.CANCELED)])
 def test_an_order_goes_before_the_end_of_an_action_that_could_not_be_recorded(
-    start: Start, clock: Clock, robot: Robot, order: str, outcome: ActionOutcome, motions: int
+    start: Start, clock: Clock, robot: Robot, order: str, outcome: ActionOutcome
 ) -> None:
     """The process is killed when the order is recorded."""
     robot.verdicts['pick', 'confirm'] = ['refuted']
@@ -61,9 +62,7 @@ def test_an_order_goes_before_the_end_of_an_action_that_could_not_be_recorded(
     orchestrator = process.orchestrator
     process.die_after(1)
     with pytest.raises(Killed):
-        if order == 'retry':
-            orchestrator.control.retry('f', 'pick', 'anna')
-        elif order == 'skip':
+        if order == 'skip':
             orchestrator.control.skip('f', 'pick', 'anna')
         elif order == 'cancel':
             orchestrator.fire('f', 'pick', 'cancel', actor='anna', cause='enough')
@@ -72,27 +71,34 @@ def test_an_order_goes_before_the_end_of_an_action_that_could_not_be_recorded(
     process, run = restarted(start, process)
     clock.run()
     assert run.ended and run.actions[0].outcome is outcome
-    assert robot.executed('pick') == motions
+    assert robot.executed('pick') == 1
     assert process.orchestrator.resources.free('arm')
 
 
-def test_a_retry_takes_back_a_skip_that_is_not_recorded_yet_also_after_a_kill(
+def test_a_retry_waits_until_a_skip_is_recorded(
     start: Start, clock: Clock, robot: Robot
 ) -> None:
     robot.verdicts['pick', 'confirm'] = ['refuted']
     process = start()
-    process.submit(one(', retry: {times: 1, delay: 5.0, jitter: 0}'))
+    process.submit(one(', retry: {times: 1, delay: 5.0, jitter: 0}')
+                   + f'  more: {{{MOTION}, after: {{pick: completion}}, require: z > 0}}\n')
     clock.run(1.5)
-    robot.by_hand.add('motion')
+    robot.by_hand.update(['motion', 'require'])
+    control = process.orchestrator.control
     with process.full_disk(lambda entry: entry.event == 'terminate'):
-        process.orchestrator.control.skip('f', 'pick', 'anna')
-        process.orchestrator.control.retry('f', 'pick', 'anna')
+        control.skip('f', 'pick', 'anna')
+        with pytest.raises(OrderRefused, match='is being recorded'):
+            control.retry('f', 'pick', 'anna')
+    clock.run(2.0)
+    control.retry('f', 'pick', 'anna')
     clock.run(0.5)
     process, run = restarted(start, process)
     clock.run(0.5)
-    assert run.actions[0].state is ActionState.EXECUTING_MOTION
+    assert run.runners['pick'].action.state is ActionState.EXECUTING_MOTION
     assert not robot.motions[-1].canceled
     robot.motions[-1].end()
+    robot.by_hand.clear()
+    [asked for asked in robot.questions if asked.request.name == 'require'][-1].answer('confirmed')
     clock.run()
     assert run.state == 'FINISH' and not run.waived
 
