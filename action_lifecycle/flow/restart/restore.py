@@ -215,7 +215,9 @@ class Restored:
         """
         run, action = self.run, runner.action
         canceled = run.canceled_by or run.canceled_actions.get(action.action_id)
-        if canceled is not None and action.state is ActionState.STATUS_VERIFICATION_REQUESTED:
+        if canceled is not None and (
+                action.state is ActionState.STATUS_VERIFICATION_REQUESTED
+                or action.state is ActionState.IN_PROGRESS and not action.goal_id):
             runner.cancel(*canceled)
             return True
         if action.state not in (ActionState.ERROR, ActionState.FALLBACK_RECEIVED):

@@ -243,3 +243,17 @@ def test_a_cancel_before_the_verification_is_recorded_is_carried_out_after_a_kil
     (run,) = process.orchestrator.restore()
     clock.run(20.0)
     assert run.ended and run.actions[0].outcome is ActionOutcome.CANCELED
+
+
+def test_no_work_begins_after_a_kill_if_the_action_was_canceled_before(
+    start: Start, clock: Clock, robot: Robot
+) -> None:
+    process = start()
+    with process.full_disk(lambda entry: entry.event in ('step', 'fail')):
+        process.submit('flow: f\nactions:\n  a: {tool: {name: t}}\n')
+        process.orchestrator.fire('f', 'a', 'cancel', actor='anna')
+    process.kill()
+    process = start()
+    (run,) = process.orchestrator.restore()
+    clock.run(20.0)
+    assert not robot.works and run.actions[0].outcome is ActionOutcome.CANCELED
