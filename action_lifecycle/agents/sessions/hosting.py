@@ -32,7 +32,8 @@ MAX_OPEN = 1000
 """Maximum number of open sessions."""
 KEPT = 10_000
 """Maximum number of ended sessions that are listed."""
-_SESSION_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z')
+_SESSION_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_-]{0,99}\Z')
+"""Without a dot, since the ids of a session's flows are this id and numbers, joined by dots."""
 _LOG = logging.getLogger('action_lifecycle')
 
 
@@ -98,7 +99,7 @@ class Sessions:
         session_id = order.session_id or f'{order.name}-{uuid.uuid4().hex[:8]}'
         if not _SESSION_ID.match(session_id):
             raise LifecycleError(f'session_id {session_id[:200]!r}: expected up to 100 letters, '
-                                 'digits, _, - and .')
+                                 'digits, _ and -')
         if session_id in self.open or session_id in self.aside or next(
                 self.host.journal.rows(flow_id=session_id, limit=1), None) is not None:
             raise LifecycleError(f"session_id '{session_id}' is in the journal already")

@@ -285,8 +285,9 @@ transitions:
   - {event: poll, from: a, to: b, cond: ready}
 """)
         assert all(word in str(caught.value) for word in ('wave', "'ready'", "'poll'"))
-        with pytest.raises(LifecycleError, match='session_id'):
-            rig.begin(LOOP, session_id='a/b')
+        for session_id in ('a/b', 'a.1', 'a b', '-a', 'a' * 101):
+            with pytest.raises(LifecycleError, match='session_id'):
+                rig.begin(LOOP, session_id=session_id)
         assert rig.journal.last_seq() == 0
         await rig.close()
     run(main())
