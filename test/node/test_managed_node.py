@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import inspect
+import logging
 import os
 import re
 import time
 from typing import Any
 
 from action_lifecycle.documents.errors import LifecycleError
+from action_lifecycle.nodes.shared.ros_log import log_to
 from action_lifecycle.ros.conversions.basic import to_time
 from action_lifecycle.ros.interfaces.qos import state_qos
 from action_lifecycle.ros.node.diagnostics import Health, OK
@@ -439,6 +441,22 @@ def test_lines_of_the_log_have_their_place_and_no_source_file_is_read_for_it(
     assert [line.level for line in lines[3:]] == [20, 40]
     assert [line.line for line in lines[3:]] == [
         plain.__code__.co_firstlineno + 1, plain.__code__.co_firstlineno + 3]
+
+
+def test_text_that_is_not_valid_does_not_stop_who_logs_it(rig: Rig) -> None:
+    found: list[Any] = []
+    rig.other.create_subscription(
+        Log, '/rosout', found.append, QoSProfile(
+            depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    logger = logging.getLogger('action_lifecycle')
+    before = logger.handlers, logger.propagate
+    try:
+        log_to(rig.node)
+        logger.error('bad: %s', '\ud800')
+        rig.node.get_logger().info('bad, too: \ud800', once=True)
+        rig.until(lambda: {'bad: ?', 'bad, too: ?'} <= {line.msg for line in found})
+    finally:
+        logger.handlers, logger.propagate = before
 
 
 def test_each_step_of_a_coroutine_is_timed_not_what_it_awaits(rig: Rig) -> None:

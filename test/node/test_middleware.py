@@ -45,7 +45,7 @@ def test_a_flow_runs_and_is_confirmed(
     assert code == 0, output + system.logs()
     mapped = {name for process in system.processes.values()
               for name in Path(f'/proc/{process.pid}/maps').read_text().split()
-              if name.startswith('/dev/shm/')}
+              if name.startswith('/dev/shm/fastrtps')}
     assert bool(mapped) is (environment == {'RMW_IMPLEMENTATION': 'rmw_fastrtps_cpp'})
     rows = [row for row in system.rows(action_id='move') if row.kind == 'transition']
     assert [row.to_state for row in rows] == [

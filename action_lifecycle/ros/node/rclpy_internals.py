@@ -72,7 +72,7 @@ def log_quickly(logger: Any) -> None:
 
     rclpy resolves paths and reads the source around the call, for 0.3 ms a line:
     https://github.com/rai-opensource/synchros2/pull/84. Lines with filters, such as `once`, are
-    left to it.
+    left to it. Lone surrogates, for which rclpy raises an error, become question marks.
     """
     log = logger.log
     own = os.path.realpath(__file__)
@@ -81,6 +81,7 @@ def log_quickly(logger: Any) -> None:
     passed = {__file__, rcutils_logger.__file__}
 
     def quick(message: str, severity: Any, **filters: Any) -> bool:
+        message = str(message).encode('utf-8', 'replace').decode()
         if filters:
             return bool(log(message, severity, **filters))
         if not logger.is_enabled_for(severity):

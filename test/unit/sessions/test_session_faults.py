@@ -191,8 +191,8 @@ def test_ended_sessions_are_compacted_and_open_ones_stay(
         rig = Rig(tmp_path / 'journal', Agent(), compact_keep=keep)
         rig.begin(waits, session_id='open', context_input='kept')
         for number in range(200):
-            rig.begin(agents, session_id=f'old.{number}')
-            await rig.end(f'old.{number}')
+            rig.begin(agents, session_id=f'old-{number}')
+            await rig.end(f'old-{number}')
             left = {row.flow_id for row in rig.journal.rows()} - {'', 'open'}
             if number >= 9 and (len(left) < 6 or not keep):  # compaction is in another thread
                 break
@@ -201,7 +201,7 @@ def test_ended_sessions_are_compacted_and_open_ones_stay(
         rig.sessions.restore()
         assert rig.sessions.view('open').context == ['kept']
         kept = set(rig.sessions.ended)
-        assert f'old.{number}' in kept and (len(kept) < 6) is bool(keep)
+        assert f'old-{number}' in kept and (len(kept) < 6) is bool(keep)
         await rig.sessions.send('open', 'bye')
         await rig.end('open')
         await rig.close()
