@@ -5,11 +5,12 @@
 
 from typing import Any, TYPE_CHECKING
 
+from .engine import Engine
 from .engines import ENGINES, make_engine
 from .invoker import EarlierWork, Invoker, WorkLog
-from .jobs import Engine, Job, Outcome
+from .jobs import Job, Outcome
 from .local import LocalEngine
-from .run import Progress, RunLog
+from .run import Progress, RunLog, RunSuspended
 from .states import InvokerState
 from .wire import from_json_data, MAX_MESSAGE, to_json_data, WireError
 from .work import Group, Map, read_work, Sequence, Task, WorkError
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     'ENGINES', 'MAX_MESSAGE', 'CeleryEngine', 'EarlierWork', 'Engine', 'Group', 'Invoker',
-    'InvokerState', 'Job', 'LocalEngine', 'Map', 'Outcome', 'Progress', 'RunLog', 'Sequence',
-    'Task', 'WireError', 'WorkError', 'WorkLog', 'from_json_data', 'make_engine', 'read_work',
-    'to_json_data',
+    'InvokerState', 'Job', 'LocalEngine', 'Map', 'Outcome', 'Progress', 'RunLog', 'RunSuspended',
+    'Sequence', 'Task', 'WireError', 'WorkError', 'WorkLog', 'from_json_data', 'make_engine',
+    'read_work', 'to_json_data',
 ]
 
 

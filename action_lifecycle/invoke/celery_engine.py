@@ -13,7 +13,8 @@ import time
 import uuid
 
 from .celery_app import KEPT, LEASE, lease_key, QUEUE, RETAINED, robot_app, SENT, TASK
-from .jobs import Attempt, CLOSED, Engine, Job, max_retries, Outcome
+from .engine import Engine
+from .jobs import Attempt, CLOSED, Job, max_retries, Outcome
 from .wire import unpack, WireError
 from ..documents.errors import LifecycleError
 from ..fleet.backends.redis.connection import server_errors
@@ -69,12 +70,14 @@ class CeleryEngine(Engine):
         from kombu.exceptions import OperationalError
         self._errors = server_errors(OperationalError)
 
-    def resume(self, job: Job, sent: bool) -> None:
+    def _find(self, job: Job, sent: bool) -> None:
         """Go on with a job of an earlier process; `sent`: it is lost if it has no record."""
         self._begin(job, _SENT if sent else _NOT_SENT)
 
     def release(self, jobs: Iterable[Job]) -> None:
         """Let the records of jobs with `keep` expire after `KEPT` s."""
+        jobs = list(jobs)
+        super().release(jobs)
         for job in jobs:
             self._released.put(job)
 

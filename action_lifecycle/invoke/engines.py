@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .jobs import Engine
+from .engine import Engine
 from .local import LocalEngine
 from ..documents.errors import LifecycleError
 from ..documents.suggestions import nearest

@@ -13,7 +13,8 @@ import time
 from typing import Any, NamedTuple, Optional, Protocol
 import uuid
 
-from .jobs import Engine, Outcome
+from .engine import Engine
+from .jobs import Outcome
 from .run import Progress, Run, RunLog
 from .wire import pack, WireError
 from .work import read_work, Work, WorkError

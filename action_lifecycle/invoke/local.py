@@ -17,7 +17,8 @@ import sys
 import threading
 import time
 
-from .jobs import CLOSED, Engine, Job, Outcome
+from .engine import Engine
+from .jobs import CLOSED, Job, Outcome
 from .wire import MAX_MESSAGE, unpack
 from ..documents.errors import LifecycleError
 

@@ -14,8 +14,10 @@ import threading
 from typing import Any, NamedTuple, Protocol
 import uuid
 
-from .jobs import Engine, Job, LOST, Names, Outcome
+from .engine import Engine
+from .jobs import Job, LOST, Names, Outcome
 from .work import count, Group, Map, MAX_ELEMENTS, Sequence, Task, Work, WorkError
+from ..documents.errors import LifecycleError
 
 Then = Callable[[Any], None]
 
@@ -45,8 +47,16 @@ class Progress(NamedTuple):
         return Progress(self.total, self.done + 1, fraction)
 
 
+class RunSuspended(LifecycleError):
+    """The log takes no more rows; another run with the same id goes on with the tasks later."""
+
+
 class RunLog(Protocol):
-    """Records the tasks of a run, so that another process can go on with it; may raise."""
+    """
+    Records the tasks of a run, so that another run can go on with it, also in a later process.
+
+    If it raises, the run fails; if it raises RunSuspended, the run waits until it is abandoned.
+    """
 
     def sent(self, path: str) -> None:
         """Record that a task is about to be given to a worker."""
@@ -61,8 +71,8 @@ class Run:
 
     The first failed task ends the run. Repeated replies, and replies after the end, are ignored.
 
-    `log` records each task by its path in the work, such as `0.2`. A run that was begun by an
-    earlier process goes on with the same `run_id` and what that process has recorded: `earlier`
+    `log` records each task by its path in the work, such as `0.2`. A run that an earlier process
+    or object has begun goes on with the same `run_id` and what has been recorded: `earlier`
     has, in this order, the paths of tasks that were sent (with None) and of those that ended (with
     the outcome). What has ended is not performed again; what was sent is looked up by its job id.
 
@@ -263,6 +273,8 @@ class Run:
                 if self._log is not None:
                     self._log.ended(waiting.path, outcome)
                     self._release_recorded(waiting.path)
+            except RunSuspended:  # the engine keeps the outcome for the run that goes on
+                return
             except Exception as error:  # what is not recorded must not be used
                 outcome = Outcome(None, f'its outcome is not recorded: {error}')
             self._use(waiting, outcome)

@@ -198,6 +198,7 @@ class Sessions:
             await session.detach()
             if not self._closed:
                 self._restore(session.record.session_id, session.canceling.actor)
+                session.leave_work()
         self._restarting = asyncio.ensure_future(restart())
 
     # -- helpers

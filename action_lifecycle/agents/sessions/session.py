@@ -137,6 +137,11 @@ class HostedSession(Session):
         await self.canceling.detach()
         await self._driver.end()
 
+    def leave_work(self) -> None:
+        """Stop the tasks that no other object of this session has taken over."""
+        if self.invoker is not None:
+            self.invoker.give_up('the session goes on from its record')
+
     def proceed(self, canceled_by: str | None = None) -> None:
         """Go on where the record ends; `canceled_by`: of a cancel that is not recorded yet."""
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...invoke import Outcome, Progress, RunLog, to_json_data
+from ...invoke import Outcome, Progress, RunLog, RunSuspended, to_json_data
 from ...journal.row import EntryRefused, JournalError
 
 
@@ -63,4 +63,4 @@ class _TaskLog:
             raise
         except JournalError as error:
             self._session.refuse_soon(error)
-            raise
+            raise RunSuspended(str(error)) from error
