@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 import gc
 from importlib.util import find_spec
 import logging
 import signal
 
 from hypothesis import HealthCheck, settings
+import pytest
 
 # Processes begin with SIGINT ignored where the tests do, as behind `nohup … &`; nodes of tests end
 # by it.
@@ -48,6 +50,15 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     if isinstance(val, str) and len(val) > 200:
         return f'{ascii(val[:40])[1:-1]}...'
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Write lone surrogates of captured text as escapes: they can't be sent to another process."""
+    report = yield
+    report.sections = [(name, text.encode('utf-8', 'backslashreplace').decode())
+                       for name, text in report.sections]
+    return report
 
 
 def pytest_collection_finish() -> None:

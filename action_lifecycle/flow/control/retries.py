@@ -76,4 +76,5 @@ class Retries:
 def _was_doomed(run: FlowRun, name: str) -> bool:
     """Return whether an action was skipped by the scheduler, not by a person."""
     return run.runners[name].action.outcome in (None, ActionOutcome.SKIPPED) \
+        and run.runners[name].over_or_waiting and name not in run.canceled_actions \
         and name not in run.control.skipped

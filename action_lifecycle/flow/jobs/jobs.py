@@ -234,6 +234,10 @@ class Jobs(Extension):
             runner.fire('reassign', actor='job', cause=job.spec.in_words())
             self._orchestrator.assigned(
                 self._orchestrator.runs[job.flow_id], runner.action.action_id)
+        elif job.flow_id in self._orchestrator.runs:  # canceled before this was recorded
+            run = self._orchestrator.runs[job.flow_id]
+            run.completions.append(runner)
+            self._orchestrator.advance_soon(run)
 
     def flow_ended(self, run: FlowRun) -> None:
         """Handle the end of a run, or of a flow with scheduled actions."""

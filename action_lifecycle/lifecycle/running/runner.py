@@ -98,6 +98,7 @@ class ActionRunner(Working, Verifying, FallingBack):
         elif self._recorded:
             self.action.recorder.barrier(self._unless_changed(self._next_step))
         else:
+            self._left()
             try:
                 self.resume(0.0, 0.0)
             except LifecycleError as error:
@@ -111,6 +112,12 @@ class ActionRunner(Working, Verifying, FallingBack):
     def assign_again(self, actor: str, reason: str) -> None:
         """Assign an ended action again; raises a journal error."""
         self.fire('reassign', actor=actor, cause=reason)
+
+    @property
+    def over_or_waiting(self) -> bool:
+        """Whether it has ended, or waits for its first attempt and is not about to fail."""
+        return self.action.state is ActionState.TERMINATED or (
+            self.action.state is ActionState.ASSIGNED and self._unwritten != 'fail')
 
     def stay(self) -> None:
         """Do not end an action whose end could not be recorded yet."""

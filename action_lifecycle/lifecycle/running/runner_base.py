@@ -159,7 +159,9 @@ class RunnerBase:
             except (TransitionNotAllowed, ContentRefused) as error:
                 self._internal(error)
 
-        self._held = False  # its work has ended
+        if self._held:  # its work has ended
+            self._held = False
+            self._watch_deadline(0.0)
         self._record(event, fire, again)
 
     @property
@@ -220,6 +222,10 @@ class RunnerBase:
                 callback(*arguments)
 
         return when_still
+
+    def _watch_deadline(self, elapsed: float) -> None:
+        """Begin the time limit of an attempt that took `elapsed` (s) until now."""
+        raise NotImplementedError
 
     def _cancel_deadline(self) -> None:
         if self._deadline is not None:

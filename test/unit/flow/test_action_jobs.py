@@ -195,3 +195,17 @@ def test_the_retry_of_a_scheduled_action_does_not_wait_for_its_time(
     clock.run(10.0)
     assert robot.executed('place') == 2 and run.state == 'FINISH'
     assert not here.jobs.jobs and not here.process.journal.open_rows('job')
+
+
+def test_a_flow_ends_when_its_job_is_canceled_while_the_next_run_is_refused(
+    life: Life, clock: Clock, robot: Robot
+) -> None:
+    here = life()
+    run = here.orchestrator.submit(
+        parse_flow(flow_with('every: 10, times: 3, clock: ros'), 'f'), 'f')
+    with here.process.full_disk(lambda entry: entry.event == 'reassign') as refused:
+        while not refused:
+            clock.run(0.5)
+        here.jobs.cancel('f/place', 'ann', 'enough')
+    clock.run(100.0)
+    assert run.ended and robot.executed('place') == 1
