@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from .driver import Driver
-from .effects import BY_ID, call_id_of
+from .effects import call_id_of
 from .host import Host
 from .record import CANCELED, SessionRecord
+from ..tool_state import ToolError
 from ...journal.row import EntryRefused, JournalError
 from ...lifecycle.states import ErrorCode
 
@@ -44,9 +45,9 @@ class Cancel:
         return record
 
     def begin(self, actor: str) -> None:
-        """Record the order, and begin to stop what runs; raises EntryRefused."""
+        """Record the order, and stop what runs, again if that failed; raises EntryRefused."""
         session = self._session
-        if self._task is not None:
+        if self._task is not None and not self._has_failed(self._task):
             return
         if self._record.canceled_by is None:
             try:
@@ -93,7 +94,23 @@ class Cancel:
     async def _stop_call(self, call_id: str, effect: Mapping[str, Any]) -> None:
         """Stop a call that an earlier process may have made, if it can be found by its id."""
         host: Host = self._session.host
-        agent, kind = host.agent, effect['kind']
-        if hasattr(agent, 'stop_call') and (kind == 'motion' or (
-                kind == 'tool' and await agent.tool_manager.after_crash(effect['key']) == BY_ID)):
-            await agent.stop_call(call_id)
+        if hasattr(host.agent, 'stop_call') and await self._has_id(host.agent, effect):
+            await host.agent.stop_call(call_id)
+
+    @staticmethod
+    async def _has_id(agent: Any, effect: Mapping[str, Any]) -> bool:
+        """Whether a call may be found by its id; the tools may be others than at its begin."""
+        if effect['kind'] != 'tool':
+            return bool(effect['kind'] == 'motion')
+        if 'by_id' in effect:  # not in rows of an earlier version
+            return bool(effect['by_id'])
+        manager = getattr(agent, 'tool_manager', None)
+        try:
+            return manager is None or (
+                await manager.find(effect['key'])).call_by_id is not None
+        except ToolError:  # there is no such tool any more
+            return True
+
+    @staticmethod
+    def _has_failed(task: asyncio.Task[None]) -> bool:
+        return task.done() and not task.cancelled() and task.exception() is not None

@@ -89,6 +89,7 @@ class Effects:
         if done is not None:
             return _recorded(done)
         data = {'n': number, 'kind': kind, 'key': key}
+        begins = {**data, 'by_id': after_crash == BY_ID}  # for a cancel without the tool
         if begun is not None and after_crash in (ASK, BY_STEPS):  # of steps without records
             asked = begun.get('asked', 0)
             answer = await log.ask_what_happened(f'{kind} {key}', f'{number}.{asked}')
@@ -97,10 +98,10 @@ class Effects:
                 return None
             if answer == FAILED:
                 return self._failed(data, ToolError(f'{kind} {key} has failed, a person says'))
-            log.write('effect', {**data, 'asked': asked + 1})
+            log.write('effect', {**begins, 'asked': asked + 1})
             await log.barrier()
         elif begun is None and after_crash not in (HARMLESS, BY_STEPS):
-            log.write('effect', data)
+            log.write('effect', begins)
             await log.barrier()
         try:
             value = await awaited(call(call_id_of(log.record, number), begun is not None))
