@@ -277,6 +277,7 @@ class Run:
                 return
             except Exception as error:  # what is not recorded must not be used
                 outcome = Outcome(None, f'its outcome is not recorded: {error}')
+                self._release_recorded(waiting.path)
             self._use(waiting, outcome)
             try:
                 self._submit_all()

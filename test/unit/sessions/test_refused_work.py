@@ -128,3 +128,29 @@ def test_tasks_of_a_session_that_does_not_go_on_are_stopped(
         await rig.close()
     run(main())
     assert path.read_text().split() == ['tried']
+
+
+def test_an_outcome_that_is_too_large_to_record_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / 'large_task.py').write_text('def large(given):\n    return "x" * 3_000_000\n')
+    monkeypatch.syspath_prepend(str(tmp_path))
+    graph = """\
+initial: work
+states:
+  work: {type: invoker, done: found, failed: lost, invoke: {call: 'large_task:large'}}
+  good: {type: terminal}
+  bad: {type: terminal}
+transitions:
+- {event: found, from: work, to: good}
+- {event: lost, from: work, to: bad}
+"""
+
+    async def main() -> None:
+        rig = Rig(tmp_path / 'journal', Agent(), engine=LocalEngine(1, 30.0))
+        rig.begin(graph, session_id='one')
+        assert (await rig.end('one')).state == 'bad'
+        engine: Any = rig.sessions.host.engine
+        assert not engine._held._ended
+        await rig.close()
+    run(main())
