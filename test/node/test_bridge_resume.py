@@ -19,7 +19,7 @@ from typing import Any
 import uuid
 
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
-from action_lifecycle_msgs.msg import Condition, ErrorCode
+from action_lifecycle_msgs.msg import Condition, ErrorCode, Motion
 from control_msgs.action import GripperCommand
 import pytest
 from rclpy.action import ActionClient
@@ -30,6 +30,11 @@ from .bridge_rig import Gripper, Rig
 
 OPEN = {'command': {'position': 0.05, 'max_effort': 10.0}}
 CLOSE = {'command': {'position': 0.0, 'max_effort': 10.0}}
+NOT_INSTALLED = Motion(
+    server='gripper', type='no_such_msgs/action/Grip', goal_json='{}', server_timeout=10.0)
+UNFIT_FINALLY = Motion(
+    kind='publish', server='blower', type='std_msgs/msg/Float64', goal_json='{"data": 1.0}',
+    server_timeout=10.0, options_json='{"rate": 10.0, "finally": {"speed": 0.0}}')
 
 
 class KilledRig(Rig):
@@ -209,6 +214,39 @@ def test_killed_in_the_first_step_a_stop_reaches_it_though_the_second_server_is_
     if how == 'estop':
         rig.beating = True
         rig.clear_when_possible(rig.clear_client)
+
+
+@pytest.mark.parametrize(('moving', 'refused', 'why'), [
+    (0, NOT_INSTALLED, 'no_such_msgs'), (1, NOT_INSTALLED, 'no_such_msgs'),
+    (1, UNFIT_FINALLY, 'finally')])
+def test_killed_and_another_step_can_not_be_followed_what_moves_is_stopped(
+    rig: KilledRig, moving: int, refused: Motion, why: str
+) -> None:
+    order = rig.order(OPEN, CLOSE)
+    order.steps[1].server = f'second_{moving}_{why}'
+    servers = [rig.gripper, Gripper(rig.robot, order.steps[1].server)]
+    servers[moving].behaviour = 'wait'
+    rig.send(order)
+    rig.until(lambda: servers[moving].goals)
+    rig.kill()
+    order.steps[1 - moving] = refused  # as the new bridge sees it
+    result = rig.result(rig.resumed(order))
+    assert (result.outcome, result.error_code, result.stopped) == (
+        'failed', ErrorCode.INVALID_REQUEST, True)
+    assert why in result.error_msg
+    assert servers[moving].canceled == 1
+
+
+def test_killed_and_no_step_can_be_followed_nothing_is_known_to_stand(rig: KilledRig) -> None:
+    rig.gripper.behaviour = 'wait'
+    order = rig.order(OPEN)
+    rig.send(order)
+    rig.until(lambda: rig.gripper.goals)
+    rig.kill()
+    order.steps[0] = NOT_INSTALLED
+    result = rig.result(rig.resumed(order))
+    assert (result.error_code, result.stopped) == (ErrorCode.STOP_UNCONFIRMED, False)
+    assert 'no_such_msgs' in result.error_msg
 
 
 def test_killed_and_the_server_of_a_later_step_is_gone_it_may_still_move(rig: KilledRig) -> None:

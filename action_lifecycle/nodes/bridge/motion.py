@@ -71,7 +71,9 @@ class BridgeMotion:
         try:
             if resume:
                 self._guard_resumed()
-                self.steps.follow()
+                fault = self.steps.follow()
+                if fault:
+                    self.stop(ErrorCode.INVALID_REQUEST, fault)
             await self._until_known(self.request.maintain)
             if self._stop is None and self.request.maintain:
                 maintain = self._facts.model.maintain(

@@ -16,7 +16,8 @@ from typing import Any
 import uuid
 
 from .facts import Facts
-from .step_goals import step_goal, StepGoal
+from .step_goals import RefusedGoal, step_goal, StepGoal
+from ...documents.errors import LifecycleError
 from ...lifecycle.ports import MotionRequest
 from ...ros.calls.goal_end import GoalEnd
 from ...ros.node.lifecycle_node import ManagedNode
@@ -65,13 +66,22 @@ class MotionSteps:
         self._start(index, goal)
         return await self.end_of(index)
 
-    def follow(self) -> None:
-        """Ask the servers of all steps at once, so that a stop reaches the step that moves."""
-        self.sent = True
+    def follow(self) -> str:
+        """
+        Ask the servers of all steps at once, so that a stop reaches the step that moves.
+
+        Returns why the first step that can't be followed can't be, '' if all can.
+        """
+        self.sent, faults = True, []
         for index in range(len(self.works)):
-            self._start(index, None)
+            try:
+                self._start(index, None)
+            except LifecycleError as error:  # another step may be the one that moves
+                faults.append(str(error))
+                self._open[index] = RefusedGoal(self._node, str(error))
         for index, goal in self._open.items():
             goal.done.add_done_callback(functools.partial(self._rule_out_later, index))
+        return faults[0] if faults else ''
 
     async def end_of(self, index: int) -> GoalEnd:
         """Await the end of a step that was started; only now its time limit counts."""

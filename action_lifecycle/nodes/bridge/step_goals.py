@@ -10,11 +10,15 @@ import math
 from typing import Any, Protocol
 import uuid
 
+from rclpy.task import Future
+
 from .facts import Facts
 from .unmet_conditions import confirmation
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import Condition, Confirmation, Handle, MotionRequest
+from ...lifecycle.states import ErrorCode
 from ...ros.calls.call_goal import CallGoal
+from ...ros.calls.goal_end import GoalEnd
 from ...ros.calls.motion_client import MotionClient, MotionGoal
 from ...ros.calls.publish_goal import PublishGoal
 from ...ros.interfaces.control_names import control_fault
@@ -40,6 +44,20 @@ class StepGoal(Protocol):
 
     def give_up(self) -> None:
         """Stop waiting for its end."""
+
+
+class RefusedGoal:
+    """A step that can't be followed: nobody knows whether it moves."""
+
+    def __init__(self, node: ManagedNode, message: str) -> None:
+        self.done: Any = Future()
+        self.done.set_result(GoalEnd('', ErrorCode.INVALID_REQUEST, message, False, node.now()))
+
+    def cancel(self) -> None:
+        """Do nothing: it can't be reached."""
+
+    def give_up(self) -> None:
+        """Do nothing: nobody waits for it."""
 
 
 def step_goal(
