@@ -5,23 +5,17 @@
 
 from __future__ import annotations
 
-from action_lifecycle.flow import FlowRun, parse_edit
+from action_lifecycle.flow import parse_edit
 from action_lifecycle.flow.control.orders import OrderRefused
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState
 import pytest
 
-from .robot import Clock, Killed, MOTION, one, Process, Robot, Start
+from .kills import restart
+from .robot import Clock, Killed, MOTION, one, Robot, Start
 
 NESTED = ('flow: f\nactions:\n  outer:\n    resources: [arm]\n    deadline: 2.0\n    flow:\n'
           f'      flow:\n        flow: inner\n        actions:\n          a: {{{MOTION}}}\n'
           f'          b: {{after: a, {MOTION}}}\n')
-
-
-def restarted(start: Start, killed: Process) -> tuple[Process, FlowRun]:
-    killed.kill()
-    process = start()
-    (run,) = process.orchestrator.restore()
-    return process, run
 
 
 # Orders to an action after an error
@@ -41,7 +35,7 @@ def test_a_retry_that_waits_for_the_resume_of_its_flow_is_not_lost_by_a_kill(
     process.die_after(1)
     with pytest.raises(Killed):
         control.resume('f', 'anna')
-    process, run = restarted(start, process)
+    process, (run,) = restart(start, process)
     clock.run()
     assert run.state == 'FINISH' and robot.executed('pick') == 2
 
@@ -68,7 +62,7 @@ def test_an_order_goes_before_the_end_of_an_action_that_could_not_be_recorded(
             orchestrator.fire('f', 'pick', 'cancel', actor='anna', cause='enough')
         else:
             orchestrator.cancel('f', 'anna', 'enough')
-    process, run = restarted(start, process)
+    process, (run,) = restart(start, process)
     clock.run()
     assert run.ended and run.actions[0].outcome is outcome
     assert robot.executed('pick') == 1
@@ -92,7 +86,7 @@ def test_a_retry_waits_until_a_skip_is_recorded(
     clock.run(2.0)
     control.retry('f', 'pick', 'anna')
     clock.run(0.5)
-    process, run = restarted(start, process)
+    process, (run,) = restart(start, process)
     clock.run(0.5)
     assert run.runners['pick'].action.state is ActionState.EXECUTING_MOTION
     assert not robot.motions[-1].canceled
@@ -115,7 +109,7 @@ def test_an_edit_removes_an_action_that_a_retry_has_freed(
         process.orchestrator.control.pause('f', 'anna')
         process.orchestrator.control.retry('f', 'a', 'anna')
     process.orchestrator.edit('f', parse_edit('- remove: [b]\n'), 'ben', 'x')
-    process, run = restarted(start, process)
+    process, (run,) = restart(start, process)
     process.orchestrator.control.resume('f', 'anna')
     clock.run()
     assert run.state == 'FINISH' and set(run.runners) == {'a'}
