@@ -16,10 +16,12 @@ from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
 # The launch arguments that set parameters of each node; empty: the value of params_file.
 NODES = {
-    'world_model_bridge': ('facts_file', 'stop_file'),
+    'world_model_bridge': ('facts_file', 'stop_file', 'trace_file'),
     'ledger': ('journal_path', 'ledger_url'),
     'action_lifecycle_node': ('journal_path',),
 }
+# Files that are beside the journal unless they are given, and their suffixes.
+BESIDE = {'stop_file': '.stop', 'trace_file': '.traces'}
 # Each robot has its own tf topics, so the transforms of several robots do not mix.
 REMAPPINGS = [('/tf', 'tf'), ('/tf_static', 'tf_static')]
 RESPAWN_DELAY = 2.0  # s
@@ -48,6 +50,9 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument('stop_file', default_value='',
                               description='File that keeps a latched stop over a restart; empty: '
                               'beside the journal.'),
+        DeclareLaunchArgument('trace_file', default_value='',
+                              description='File of the evidence traces; empty: beside the '
+                              'journal.'),
         DeclareLaunchArgument('ledger_url', default_value='',
                               description='URL of the fleet Redis without a password; empty: from '
                               'params_file.'),
@@ -77,7 +82,7 @@ def generate_launch_description() -> LaunchDescription:
 def _nodes(context: LaunchContext) -> list[Node]:
     def given(name: str) -> str:
         value = str(LaunchConfiguration(name).perform(context))
-        return value or (_stop_file(context) if name == 'stop_file' else '')
+        return value or (_beside_the_journal(context, BESIDE[name]) if name in BESIDE else '')
 
     composed = given('compose') == 'true'
     processes = {'composed': tuple(dict.fromkeys(sum(NODES.values(), ())))} if composed else NODES
@@ -103,15 +108,15 @@ def _nodes(context: LaunchContext) -> list[Node]:
         for executable, arguments in processes.items()]
 
 
-def _stop_file(context: LaunchContext) -> str:
-    """Return the path of the stop file, beside the given journal or the nodes' default one."""
+def _beside_the_journal(context: LaunchContext, suffix: str) -> str:
+    """Return the path of a file beside the given journal or the nodes' default one."""
     journal = str(LaunchConfiguration('journal_path').perform(context))
     if journal:
         path = Path(journal).expanduser()
-        return str(path.with_name(f'{path.stem}.stop').absolute())
+        return str(path.with_name(path.stem + suffix).absolute())
     namespace = make_namespace_absolute(prefix_namespace(
         context.launch_configurations.get('ros_namespace'),
         LaunchConfiguration('namespace').perform(context))) or ''
     robot = namespace.strip('/').replace('/', '.') or 'robot'
     home = Path(os.environ.get('ROS_HOME', '~/.ros')).expanduser()
-    return str(home / 'action_lifecycle' / f'{robot}.stop')
+    return str(home / 'action_lifecycle' / f'{robot}{suffix}')

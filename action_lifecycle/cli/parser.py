@@ -259,6 +259,8 @@ def _add_record_verbs(commands: Any) -> None:
         example='journal export ~/.ros/action_lifecycle/journal --format csv --output rows.csv')
     export.add_argument('--format', choices=('jsonl', 'csv'), default='jsonl',
                         help='JSON, one row a line, or CSV (default: jsonl)')
+    export.add_argument('--traces', action='store_true',
+                        help='write the evidence traces beside the journal instead')
     export.add_argument('--output', default='', metavar='FILE',
                         help='a new file (default: standard output)')
     for parser in (verify, export):

@@ -31,6 +31,9 @@ from .sqlite.files import JournalFiles
 from .sqlite.schema import COLUMNS, migrate, said, SQLITE_ERRORS, touch, transaction, version_of
 from .sqlite.wal_checkpoint import CheckpointThread
 from ..documents.durable_file import sync_folder
+from ..documents.errors import LifecycleError
+from ..traces.store import remove_traces
+from ..traces.trace import trace_path
 
 BUSY_S = 1.0  # maximum time (s) that an append waits for a foreign lock on the file
 BUSY_WRITE_AGAIN = 0.1  # maximum wait (s) for readers to end, after a failed sync
@@ -144,9 +147,17 @@ class Journal(JournalReader):
 
         All rows of open actions, of open flows and of their actions are kept, and the last row of
         any other open subject. Each batch is one commit with a 'snapshot' row, which continues the
-        sequence and the hash chain. Appends of other threads wait for at most one batch. Raises
+        sequence and the hash chain. Appends of other threads wait for at most one batch. The
+        evidence traces beside the journal are removed of actions that have no row left. Raises
         JournalError as `append`, and at a damaged row; earlier batches stay removed.
         """
+        subjects: set[tuple[str, str]] = set()
+        try:
+            return self._compact(synced_to, batch, subjects)
+        finally:
+            self._remove_traces(subjects)
+
+    def _compact(self, synced_to: int, batch: int, subjects: set[tuple[str, str]]) -> int:
         if synced_to > self._seq:
             raise JournalError(f'{self.path}: synced to row {synced_to}, but the last one is '
                                f'{self._seq}: the ledger is of another journal, or rows are lost')
@@ -165,7 +176,21 @@ class Journal(JournalReader):
                     self._check_open()
                     for snapshot in self._commit(partial(self._removed, part)):
                         removed += snapshot.data['removed']
+                subjects.update((flow, action) for _, flow, action in part.rows if action)
         return removed
+
+    def _remove_traces(self, subjects: set[tuple[str, str]]) -> None:
+        """Remove the evidence traces of those actions that have no row any more."""
+        path = trace_path(self.path)
+        if not subjects or not path.exists():
+            return
+        try:
+            with JournalReader(self.path) as reader:
+                gone = [subject for subject in subjects if not any(reader.rows(
+                    flow_id=subject[0], action_id=subject[1], limit=1))]
+            remove_traces(path, gone)
+        except LifecycleError as error:
+            _log.warning('traces of removed rows are kept: %s', error)
 
     def check_files(self) -> None:
         """Raise JournalError if the path no longer leads to the open file."""

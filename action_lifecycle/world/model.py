@@ -38,7 +38,7 @@ from .facts.fact_state import (
 from .facts.facts import ConstantFact, DerivedFact, Fact, FactSet, TfFact, TopicFact
 from .facts.facts_file import TF_TOPICS
 from .facts.frames import Frames
-from .watches import Confirm, Judged, Maintain, UntilKnown, Watch
+from .watches import Confirm, Judged, Maintain, Observation, UntilKnown, Watch
 from ..documents.errors import DocumentError, Fault
 from ..lifecycle.ports import Condition
 
@@ -206,6 +206,14 @@ class WorldModel:
     ) -> UntilKnown:
         """Watch until every condition is known or its `within` is over; the result is JUDGED."""
         return self._open(UntilKnown, conditions, now, -math.inf, names, on_result, None)
+
+    def observe(
+        self, conditions: Iterable[Condition], now: float, on_update: OnUpdate, *,
+        names: Mapping[str, Any] | None = None,
+    ) -> Observation:
+        """Call back after each sample of the facts of conditions, until the watch is canceled."""
+        return self._open(
+            Observation, conditions, now, -math.inf, names, lambda result: None, on_update)
 
     def topics(
         self, conditions: Iterable[Condition], names: Mapping[str, Any] | None = None

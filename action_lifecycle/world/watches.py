@@ -3,7 +3,7 @@
 
 # ruff: noqa: D102 (what overrides is documented at its base)
 """
-Watches evaluate conditions over time: confirm, maintain, and wait until known.
+Watches evaluate conditions over time: confirm, maintain, and wait until known; or observe them.
 
 A watch is evaluated when a sample of one of its facts arrives, and when its result may change
 without one: at the end of a hold, at a time limit, or when a sample becomes too old. Each
@@ -61,19 +61,23 @@ class Judged:
         return any(part.describe(now, after, max_age).validity == Validity.STALE
                    for part in self.parts)
 
-    def evidence(self, now: float, after: float) -> Evidence:
-        """Return the evidence of the last verdict."""
+    def sources(self) -> dict[str, Source]:
+        """Return the facts of the condition by name, with those that they are derived from."""
         seen: dict[str, Source] = {}
         todo = list(self.parts)
         for part in todo:
             seen.setdefault(part.name, part)
             if isinstance(part, DerivedSource):
                 todo.extend(part.parts)
+        return seen
+
+    def evidence(self, now: float, after: float) -> Evidence:
+        """Return the evidence of the last verdict."""
         max_age = self.condition.max_age
         return Evidence(
             self.condition.name, self.condition.expression, self.verdict, now,
             now - self.since if self.verdict is TruthValue.TRUE else 0.0,
-            tuple(part.describe(now, after, max_age) for part in seen.values()),
+            tuple(part.describe(now, after, max_age) for part in self.sources().values()),
             self.expression.error if self.verdict is TruthValue.UNKNOWN else '')
 
 
@@ -215,6 +219,18 @@ class UntilKnown(Watch):
                or now >= self.start + judged.condition.within for judged in self.conditions):
             return WatchOutcome.JUDGED
         return None
+
+
+class Observation(Watch):
+    """Calls `on_update` after each sample of the facts of its conditions; has no result."""
+
+    def judge(self, now: float) -> None:
+        if self._on_update is not None:
+            self._on_update(self)
+
+    def restart(self, now: float) -> None:
+        super().restart(now)
+        self.due = math.inf
 
 
 def combined(verdicts: Any) -> TruthValue:

@@ -14,6 +14,8 @@ from ...documents.errors import LifecycleError
 from ...journal.export import export_rows
 from ...journal.reader import JournalReader
 from ...journal.verify import verify_journal
+from ...traces.export import export_traces
+from ...traces.trace import trace_path
 
 
 def verify(options: argparse.Namespace) -> int:
@@ -33,7 +35,7 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> None:
-    """Write all rows in the format of `--format`, to a file or to stdout."""
+    """Write all rows (or all traces) in the format of `--format`, to a file or to stdout."""
     with contextlib.ExitStack() as stack:
         stream = sys.stdout
         if options.output:
@@ -42,6 +44,9 @@ def export(options: argparse.Namespace) -> None:
                     open(options.output, 'x', encoding='utf-8', newline=''))
             except OSError as error:
                 raise LifecycleError(f'--output: {error}') from error
-        count = export_rows(options.file, options.format, stream)
+        if options.traces:
+            count = export_traces(trace_path(options.file), options.format, stream)
+        else:
+            count = export_rows(options.file, options.format, stream)
     if options.output:
-        print(f'{options.output}: {count} rows')
+        print(f"{options.output}: {count} {'traces' if options.traces else 'rows'}")

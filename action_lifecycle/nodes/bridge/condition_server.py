@@ -15,6 +15,7 @@ from rclpy.task import Future
 
 from .check import missing_servers, step_faults, TopicCheck, wrong_conditions
 from .facts import Facts
+from .traces import Traces
 from .unmet_conditions import confirmation
 from ..shared.heartbeat import GoalFeedback
 from ...documents.errors import LifecycleError
@@ -43,9 +44,10 @@ DISCOVERY = 1.5  #: s after configure in which a publisher may not have been dis
 class ConditionServer:
     """Serves requests that evaluate conditions or check motions."""
 
-    def __init__(self, node: ManagedNode, facts: Facts) -> None:
+    def __init__(self, node: ManagedNode, facts: Facts, traces: Traces) -> None:
         self._node = node
         self._facts = facts
+        self._traces = traces
         self._discovered = node.steady() + DISCOVERY
         self._unpublished: set[str] = set()  #: unpublished topics that were logged
         self._open: dict[bytes, Any] = {}
@@ -69,10 +71,17 @@ class ConditionServer:
             request = confirm_request_from(handle.request)
             release = self._facts.hold(
                 self._facts.model.topics(request.conditions, request.parameters))
+            noted = self._traces.confirm_begins(request)
+
+            def updated(watch: Watch) -> None:
+                if feedback is not None:
+                    feedback.changed()
+                if noted is not None:
+                    noted(watch)
+
             watch = self._facts.model.confirm(
                 request.conditions, self._node.now(), lambda result: settle(answered, result),
-                after=request.after or -1.0, names=request.parameters,
-                on_update=lambda watch: feedback.changed() if feedback is not None else None)
+                after=request.after or -1.0, names=request.parameters, on_update=updated)
             self._facts.changed()
             feedback = GoalFeedback(
                 self._node, handle, self._open, lambda: self._feedback_of(watch))
@@ -91,6 +100,7 @@ class ConditionServer:
             if feedback is not None:
                 feedback.close()
         if result is None:
+            self._traces.confirm_ended(request)
             if handle.is_cancel_requested:
                 handle.canceled()
                 return ConfirmOutcome.Result(
@@ -99,6 +109,7 @@ class ConditionServer:
             return ConfirmOutcome.Result(
                 error_code=int(ErrorCode.INTERRUPTED),
                 error_msg='the world model bridge is ending')
+        self._traces.confirmed(request, watch, result)
         handle.succeed()
         return confirmation_to(confirmation(result, self._facts.names), self._facts.names)
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import dataclasses
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +31,7 @@ from ...work.publish import PublishSpec
 from ...world.condition import WatchOutcome, WatchResult
 from ...world.evidence import Evidence, TruthValue
 from ...world.safety.safety import Safety
+from ...world.watches import Watch
 
 POLL_PERIOD = 0.02  #: polling period (s) for safety to be READY and for the facts of a goal
 
@@ -51,6 +52,7 @@ class BridgeMotion:
     ) -> None:
         self.request = request
         self.done: Any = Future()
+        self.noted: Callable[[Watch], None] | None = None  #: notes the verdicts of `maintain`
         self.steps = MotionSteps(node, facts, request, lambda message: self.stop(
             ErrorCode.MOTION_TIMEOUT, message))
         self._node = node
@@ -78,7 +80,7 @@ class BridgeMotion:
             if self._stop is None and self.request.maintain:
                 maintain = self._facts.model.maintain(
                     self.request.maintain, self._node.now(), self._violated,
-                    names=self.request.parameters)
+                    names=self.request.parameters, on_update=self.noted)
                 self._facts.changed()
             if resume:
                 await self._follow()

@@ -18,6 +18,7 @@ from .motion import BridgeMotion
 from .motion_steps import MotionProgress
 from .safety_guard import SafetyGuard
 from .step_goals import name_fault_of
+from .traces import Traces
 from ..shared.heartbeat import GoalFeedback
 from ...documents.errors import LifecycleError
 from ...lifecycle.ports import MotionRequest, WorkResult
@@ -41,10 +42,13 @@ STOP_TIMEOUT = 3.0  #: s, if the request gives none
 class MotionServer:
     """The running motions and those that ended last, by the caller's goal id."""
 
-    def __init__(self, node: ManagedNode, facts: Facts, guard: SafetyGuard) -> None:
+    def __init__(
+        self, node: ManagedNode, facts: Facts, guard: SafetyGuard, traces: Traces
+    ) -> None:
         self._node = node
         self._facts = facts
         self._guard = guard
+        self._traces = traces
         self._motions: OrderedDict[str, BridgeMotion] = OrderedDict()
         self._handles: dict[bytes, BridgeMotion] = {}
         node.add_action_server(
@@ -118,9 +122,11 @@ class MotionServer:
                 break
             del self._motions[oldest]
         feedback = self._attach(handle, motion)
+        motion.noted = self._traces.motion_begins(request)
         try:
             return await motion.run()
         finally:
+            self._traces.motion_ended(request, motion.done.result())
             release()
             feedback.close()
 

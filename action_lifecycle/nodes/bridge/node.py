@@ -13,6 +13,7 @@ from .condition_server import ConditionServer
 from .facts import Facts
 from .motion_server import MotionServer
 from .safety_guard import SafetyGuard
+from .traces import Traces
 from ...documents.errors import LifecycleError
 from ...lifecycle.states import ErrorCode
 from ...ros.interfaces.field_kinds import field_kind
@@ -32,6 +33,8 @@ class WorldModelBridge(ManagedNode):
     |---|---|---|
     | facts_file | string | facts, e-stop, safety topics, limits; see docs/world.md |
     | stop_file | string | file that keeps a latched stop over a restart; empty: none |
+    | trace_file | string | file of the evidence traces; empty: none; see docs/traces.md |
+    | trace_limit | double, 200.0 | size (MB) of that file from which on old traces are removed |
     | facts_rate | double, 2.0, dynamic | maximum rate (Hz) of ~/facts |
     | linger | double, 10.0, dynamic | time (s) a topic stays subscribed after its last use |
     | autostart, executor | | as for every managed node |
@@ -60,6 +63,9 @@ class WorldModelBridge(ManagedNode):
         self.declare('facts_file', '', 'Facts, e-stop, safety topics and limits (YAML).')
         self.declare('stop_file', '', 'File that keeps a latched stop over a restart; empty: '
                      'none.')
+        self.declare('trace_file', '', 'File of the evidence traces; empty: none.')
+        self.declare('trace_limit', 200.0, 'Size (MB) of the file of traces from which on the '
+                     'oldest are removed; 0: no limit.', limits=(0.0, 1e6))
         self.declare('facts_rate', 2.0, 'Maximum rate (Hz) of ~/facts.',
                      dynamic=True, limits=(0.01, 100.0))
         self.declare('linger', 10.0, 'Time (s) a topic stays subscribed after its last use.',
@@ -75,12 +81,14 @@ class WorldModelBridge(ManagedNode):
         facts = load_facts(path, field_kind)
         self._guard = SafetyGuard(self, facts, self._stop)
         self._facts = Facts(self, facts)
-        self._motions = MotionServer(self, self._facts, self._guard)
-        self._questions = ConditionServer(self, self._facts)
+        self._traces = Traces(self, self._facts.model)
+        self._motions = MotionServer(self, self._facts, self._guard, self._traces)
+        self._questions = ConditionServer(self, self._facts, self._traces)
         self.add_service(srv.ClearStop, '~/clear_stop', self._clear_stop)
         self.add_diagnostics('safety', self._guard.health)
         self.add_diagnostics('facts', self._facts.health)
         self.add_diagnostics('motions', self._motions.health)
+        self.add_diagnostics('traces', self._traces.health)
 
     def activate(self) -> None:
         """Publish the safety state and the declared facts; nothing has moved yet."""
@@ -101,6 +109,7 @@ class WorldModelBridge(ManagedNode):
     def cleanup(self) -> None:
         """Unsubscribe."""
         if self._motions is not None:
+            self._traces.destroy()
             self._facts.destroy()
             self._guard.destroy()
             self._motions = None

@@ -10,6 +10,8 @@ import threading
 import time
 
 from action_lifecycle.journal import Entry, Journal, JournalError, JournalReader, verify_journal
+from action_lifecycle.traces import trace_path, TraceKey, TraceReader
+from action_lifecycle.traces.store import TraceStore
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
@@ -32,6 +34,26 @@ def test_closed_and_synced_rows_go_and_open_and_unsynced_ones_stay(journal, path
     assert (rows[-1].kind, rows[-1].seq) == ('snapshot', unsynced[-1].seq + 1)
     assert journal.open_actions() == [half[-1]]
     assert verify_journal(path) == []
+
+
+def test_traces_of_actions_without_rows_go_with_them(journal, path, walk):
+    traces = TraceStore(trace_path(path))
+    for action_id in ('closed', 'open', 'unsynced'):
+        traces.begin(TraceKey('flow', action_id, 1), 1.0)
+    traces.begin(TraceKey('', 'of another program', 1), 1.0)
+    journal.append_many(walk('closed'))
+    journal.append_many(walk('open', 3))
+    unsynced = journal.append_many(walk('unsynced'))
+    journal.compact(synced_to=unsynced[0].seq - 1)
+    with TraceReader(trace_path(path)) as reader:
+        assert [key.action_id for key in reader.subjects()] == [
+            'open', 'unsynced', 'of another program']
+
+
+def test_damaged_traces_do_not_stop_a_compaction(journal, path, walk):
+    trace_path(path).write_text('no database')
+    journal.append_many(walk('closed'))
+    assert journal.compact(synced_to=journal.last_seq()) == 6
 
 
 def test_all_of_an_open_flow_stays_and_goes_with_its_end(journal, path, walk):

@@ -1,0 +1,205 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads a file of traces, also while the bridge writes it or after it was killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import json
+import math
+import os
+import sqlite3
+from typing import Any, TYPE_CHECKING
+from urllib.parse import quote
+
+import numpy as np
+
+from .curve import POINTS
+from .store import BUSY_S, CHANGE, CONFIRMED, MARK, require_traces, trace_errors
+from .trace import (
+    BOOLEAN,
+    Confirmed,
+    Curve,
+    Mark,
+    NUMBER,
+    TEXT,
+    Trace,
+    TraceError,
+    TraceKey,
+    VerdictChange,
+)
+from ..lifecycle.ports import Condition
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # in typing from Python 3.11 on
+
+
+CHUNKS = 16 * POINTS  #: of a curve; more are damage
+
+
+class TraceReader:
+    """
+    Reads the traces at `path`; a context manager.
+
+    Raises TraceError if the file is missing, damaged, or of another kind or version.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        if not os.path.exists(self.path):
+            raise TraceError(f"{self.path}: no evidence traces: the bridge records them if its "
+                             "parameter 'trace_file' is set; the launch files set it")
+        with trace_errors(self.path):
+            self._reader = sqlite3.connect(f'file:{quote(self.path)}?mode=ro', uri=True,
+                                           timeout=BUSY_S, isolation_level=None)
+            try:
+                require_traces(self._reader, self.path)
+            except BaseException:
+                self._reader.close()
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._reader.close()
+
+    def subjects(self, flow_id: str = '', action_id: str = '') -> list[TraceKey]:
+        """Return the subjects in order of their start; '' means any."""
+        with trace_errors(self.path):
+            return [TraceKey(*self._typed(row, (str, str, int))) for row in self._reader.execute(
+                'SELECT flow_id, action_id, attempt FROM trace '
+                "WHERE ? IN ('', flow_id) AND ? IN ('', action_id) ORDER BY id",
+                (flow_id, action_id))]
+
+    def traces(self, flow_id: str = '', action_id: str = '') -> Iterator[Trace]:
+        """Yield the traces in order of their start; '' means any."""
+        for key in self.subjects(flow_id, action_id):
+            trace = self.find(key)
+            if trace is not None:  # not removed meanwhile
+                yield trace
+
+    def trace(self, key: TraceKey) -> Trace:
+        """Return a trace; raises TraceError if there is none."""
+        trace = self.find(key)
+        if trace is None:
+            raise TraceError(f"{self.path}: no trace of attempt {key.attempt} of action "
+                             f"'{key.flow_id}/{key.action_id}'")
+        return trace
+
+    def find(self, key: TraceKey) -> Trace | None:
+        """Return a trace, or None."""
+        with trace_errors(self.path):
+            self._reader.execute('BEGIN')  # one state of the file for all parts
+            try:
+                return self._find(TraceKey(*key))
+            finally:
+                self._reader.execute('ROLLBACK')
+
+    def _find(self, key: TraceKey) -> Trace | None:
+        row = self._reader.execute(
+            'SELECT id, started, ended FROM trace '
+            'WHERE (flow_id, action_id, attempt) = (?, ?, ?)', key).fetchone()
+        if row is None:
+            return None
+        number, started, ended = row
+        changes, marks, confirmed = [], [], []
+        for time, kind, name, text in self._reader.execute(
+                'SELECT time, kind, name, data_json FROM event WHERE trace = ? ORDER BY id',
+                (number,)):
+            data = self._json(text, key)
+            try:
+                if kind == MARK:
+                    marks.append(Mark(time, name, str(data)))
+                elif kind == CHANGE:
+                    changes.append(VerdictChange(time, name, data['expression'], data['verdict']))
+                elif kind == CONFIRMED:
+                    confirmed.append(_confirmed(time, name, data))
+            except (KeyError, TypeError, ValueError) as error:
+                raise self._damaged(key, f'an event of kind {kind}: {error!r}') from error
+        curves = {}
+        for curve, fact, unit, topic in self._reader.execute(
+                'SELECT id, fact, unit, topic FROM curve WHERE trace = ? ORDER BY id',
+                (number,)).fetchall():
+            curves[fact] = self._curve(key, curve, fact, unit, topic)
+        return Trace(key, started, ended, curves, changes, marks, confirmed)
+
+    def _curve(self, key: TraceKey, number: int, fact: str, unit: str, topic: str) -> Curve:
+        parts: list[tuple[str, np.ndarray, Any]] = []
+        for kind, width, data in self._reader.execute(
+                'SELECT kind, width, points FROM chunk WHERE curve = ? '
+                'ORDER BY run, first LIMIT ?',
+                (number, CHUNKS)):
+            try:
+                parts.append((kind, *_unpacked(width, data)))
+            except (ValueError, TypeError, RecursionError) as error:
+                raise self._damaged(key, f"curve of fact '{fact}': {error}") from error
+        kinds = {kind for kind, _, values in parts if not _empty(values)}
+        kind = kinds.pop() if len(kinds) == 1 else TEXT if kinds else NUMBER
+        times = np.concatenate([times for _, times, _ in parts]) if parts else np.empty((0, 2))
+        return Curve(fact, unit, topic, kind if kind in (NUMBER, BOOLEAN) else TEXT,
+                     times[:, 0], times[:, 1], _joined([values for _, _, values in parts]))
+
+    def _json(self, text: str, key: TraceKey) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(key, f'an event: {error}') from error
+
+    def _typed(self, row: tuple[Any, ...], types: tuple[type, ...]) -> tuple[Any, ...]:
+        if not all(isinstance(value, kind) for value, kind in zip(row, types)):
+            raise TraceError(f'{self.path}: damaged: a trace has the key {row}')
+        return row
+
+    def _damaged(self, key: TraceKey, what: str) -> TraceError:
+        return TraceError(f"{self.path}: damaged: trace of attempt {key.attempt} of "
+                          f"'{key.flow_id}/{key.action_id}': {what}")
+
+
+def _unpacked(width: int, data: bytes) -> tuple[np.ndarray, Any]:
+    """Return arrival and stamp (n, 2), and the values of a chunk."""
+    if width == 0:
+        rows = json.loads(data)
+        return (np.array([[row[0], row[1]] for row in rows], float).reshape(-1, 2),
+                [row[2] for row in rows])
+    if not 0 < width <= 100_000 or len(data) % (8 * (2 + width)):
+        raise ValueError(f'{len(data)} bytes for points of {width} values')
+    table = np.frombuffer(data, '<f8').reshape(-1, 2 + width)
+    return table[:, :2], table[:, 2] if width == 1 else table[:, 2:]
+
+
+def _empty(values: Any) -> bool:
+    """Whether no point of a chunk has a value."""
+    if isinstance(values, list):
+        return all(value is None for value in values)
+    return bool(np.isnan(values).all())
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Return the values of all chunks as one array, or as a list if they differ in shape."""
+    if not parts:
+        return np.empty(0)
+    known = [part for part in parts if isinstance(part, list) or not _empty(part)] or parts
+    if all(isinstance(part, np.ndarray) and part.shape[1:] == known[0].shape[1:]
+           for part in known):
+        shape = known[0].shape[1:]
+        return np.concatenate([part if part.shape[1:] == shape else np.full(
+            (len(part), *shape), np.nan) for part in parts])
+    values: list[Any] = []
+    for part in parts:
+        values += part if isinstance(part, list) else [
+            None if np.isnan(row).all() else row.tolist() for row in part]
+    return values
+
+
+def _confirmed(ended: float, verdict: str, data: Mapping[str, Any]) -> Confirmed:
+    after = float(data['after'])
+    return Confirmed(
+        float(data['started']), after if math.isfinite(after) else -math.inf, ended,
+        [Condition(**condition) for condition in data['conditions']], dict(data['parameters']),
+        verdict, list(data['evidence']))
