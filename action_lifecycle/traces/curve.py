@@ -106,7 +106,7 @@ def _extremes(group: list[Point], pinned: set[float]) -> list[Point]:
     if len(group) <= 2:
         return group
     sizes = [_size(point.value) for point in group]
-    kept = {int(np.argmin(sizes)), int(np.argmax(sizes))}
+    kept = {sizes.index(min(sizes)), sizes.index(max(sizes))}
     kept.update(index for index, point in enumerate(group) if point.time in pinned)
     return [group[index] for index in sorted(kept)]
 
@@ -120,6 +120,8 @@ def _differs(before: Any, value: Any) -> bool:
 
 def _size(value: Any) -> float:
     """Return a number by which values of a fact are ordered: for vectors, their length."""
+    if value.__class__ is float:  # the most frequent one; numbers of NumPy are slower
+        return value
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return float(value)
     if isinstance(value, np.ndarray) and value.dtype.kind in 'biuf':
