@@ -49,10 +49,11 @@ def as_dict(trace: Trace) -> dict[str, Any]:
     """Return a trace as JSON-compatible data; the points of a curve are [time, stamp, value]."""
     return {
         **trace.key._asdict(), 'started': trace.started, 'ended': trace.ended,
-        'curves': [{'fact': curve.fact, 'unit': curve.unit, 'topic': curve.topic,
-                    'kind': curve.kind, 'points': [[time, stamp, value] for time, stamp, value in
-                                                   _points(curve)]}
-                   for curve in trace.curves.values()],
+        **{name: [{'fact': curve.fact, 'unit': curve.unit, 'topic': curve.topic,
+                   'kind': curve.kind, 'points': [[time, stamp, value] for time, stamp, value in
+                                                  _points(curve)]}
+                  for curve in found.values()]
+           for name, found in (('curves', trace.curves), ('samples', trace.samples))},
         'changes': [dataclasses.asdict(change) for change in trace.changes],
         'marks': [dataclasses.asdict(mark) for mark in trace.marks],
         'confirmations': [dataclasses.asdict(dataclasses.replace(

@@ -23,6 +23,7 @@ from .trace import (
     Curve,
     Mark,
     NUMBER,
+    SAMPLES,
     TEXT,
     Trace,
     TraceError,
@@ -122,12 +123,15 @@ class TraceReader:
                     confirmed.append(_confirmed(time, name, data))
             except (KeyError, TypeError, ValueError) as error:
                 raise self._damaged(key, f'an event of kind {kind}: {error!r}') from error
-        curves = {}
+        curves: dict[str, Curve] = {}
+        samples: dict[str, Curve] = {}
         for curve, fact, unit, topic in self._reader.execute(
                 'SELECT id, fact, unit, topic FROM curve WHERE trace = ? ORDER BY id',
                 (number,)).fetchall():
-            curves[fact] = self._curve(key, curve, fact, unit, topic)
-        return Trace(key, started, ended, curves, changes, marks, confirmed)
+            name = fact.removesuffix(SAMPLES)
+            (curves if name == fact else samples)[name] = self._curve(
+                key, curve, name, unit, topic)
+        return Trace(key, started, ended, curves, changes, marks, confirmed, samples)
 
     def _curve(self, key: TraceKey, number: int, fact: str, unit: str, topic: str) -> Curve:
         parts: list[tuple[str, np.ndarray, Any]] = []

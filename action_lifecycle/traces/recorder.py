@@ -16,12 +16,14 @@ import functools
 import math
 from typing import Any
 
+import numpy as np
+
 from .curve import GrowingCurve, Piece, Point
 from .store import CHANGE, CONFIRMED, MARK, TraceStore
-from .trace import Confirmed, TraceKey
+from .trace import Confirmed, SAMPLES, TraceKey
 from ..documents.errors import DocumentError
 from ..lifecycle.ports import Condition
-from ..world.facts.fact_state import Source
+from ..world.facts.fact_state import Source, WindowSource
 from ..world.model import WorldModel
 from ..world.watches import Observation, Watch
 
@@ -169,15 +171,19 @@ class _Recording:
         stamp = source.stamp_at(now)
         if not math.isfinite(stamp):  # no sample yet, or a constant
             return
+        self._append(name, source, Point(now, stamp, source.read(now, -math.inf, 0.0)))
+        if isinstance(source, WindowSource):
+            self._append(name + SAMPLES, source, Point(now, stamp, source.value))
+
+    def _append(self, name: str, source: Source, point: Point) -> None:
         if name not in self._curves:
             self._curves[name] = source, GrowingCurve()
         curve = self._curves[name][1]
-        value = source.read(now, -math.inf, 0.0)
         if curve.points:
             last = curve.points[-1]
-            if stamp == last.stamp and _same(value, last.value):
+            if point.stamp == last.stamp and _same(point.value, last.value):
                 return
-        curve.append(Point(now, stamp, value))
+        curve.append(point)
 
     def judged(self, watch: Watch) -> None:
         """Note changed verdicts, and keep the points at which they changed."""
@@ -188,8 +194,9 @@ class _Recording:
                 continue
             self._verdicts[key] = verdict
             for name in judged.sources():
-                if name in self._curves:
-                    self._curves[name][1].pin()
+                for curve in (name, name + SAMPLES):
+                    if curve in self._curves:
+                        self._curves[curve][1].pin()
             self._changes += 1
             if self._changes <= CHANGES:
                 self._event(judged.since if math.isfinite(judged.since) else self._model.now,
@@ -232,4 +239,6 @@ def _store_points(
 def _same(value: Any, other: Any) -> bool:
     if value is None or other is None:
         return value is other
+    if isinstance(value, np.ndarray) or isinstance(other, np.ndarray):
+        return bool(np.array_equal(value, other))
     return bool(value is other or (not hasattr(value, '__len__') and value == other))

@@ -17,6 +17,7 @@ from ..documents.errors import LifecycleError
 from ..lifecycle.ports import Condition, Evidence
 
 SUFFIX = '.traces'
+SAMPLES = '[]'  #: ends the stored name of a curve with the samples of a fact with a window
 NUMBER, BOOLEAN, TEXT = 'number', 'boolean', 'text'
 
 
@@ -97,6 +98,8 @@ class Trace:
     changes: Sequence[VerdictChange] = ()
     marks: Sequence[Mark] = ()
     confirmations: Sequence[Confirmed] = ()
+    samples: Mapping[str, Curve] = field(default_factory=dict)
+    """The samples of facts with a window, of which their curves have the reduced values."""
 
 
 def trace_path(journal: str | os.PathLike[str]) -> Path:

@@ -27,7 +27,7 @@ from action_lifecycle.traces import (
 from action_lifecycle.traces.export import export_traces
 from action_lifecycle.traces.store import remove_traces, TraceStore
 from action_lifecycle.traces.writer import TraceWriter
-from action_lifecycle.world import Condition, WorldModel
+from action_lifecycle.world import Condition, parse_facts, WorldModel
 import pytest
 
 from ..world import messages
@@ -200,7 +200,7 @@ WRITER = """
 import sys, time
 from action_lifecycle.traces import TraceRecorder, TraceKey
 from action_lifecycle.traces.writer import TraceWriter
-from action_lifecycle.world import Condition, WorldModel
+from action_lifecycle.world import Condition, parse_facts, WorldModel
 from unit.world.gripper import FACTS, gap
 writer = TraceWriter(sys.argv[1])
 model = WorldModel(FACTS)
@@ -309,3 +309,25 @@ def test_damaged_file_gives_an_error_or_what_is_there(rig, path):
         path.write_bytes(whole[:size])
         with contextlib.suppress(TraceError), TraceReader(path) as reader:
             list(reader.traces())
+
+
+def test_facts_with_a_window_have_their_samples_too(path):
+    facts = parse_facts("""
+estop: none
+facts:
+  level: {topic: level, type: std_msgs/msg/Float64, field: data, reduce: mean, window: 0.5}
+  place: {topic: place, type: geometry_msgs/msg/Point, field: x, max_age: 9.0}
+""")
+    rig = Rig(path)
+    rig.model = WorldModel(facts)
+    rig.recorder = TraceRecorder(rig.model, rig._put)
+    rig.recorder.begin(KEY, [Condition('confirm', 'level > 1.0 and place > 0.0')], {}, 1.0)
+    for index, value in enumerate((0.0, 4.0, 2.0)):
+        rig.model.ingest('level', messages.Message(data=value), 1.1 + 0.1 * index)
+        rig.model.ingest('place', messages.Message(x=1.0), 1.15 + 0.1 * index)
+    rig.recorder.end(KEY, 2.0)
+    with TraceReader(path) as reader:
+        trace = reader.trace(KEY)
+    assert trace.curves['level'].values.tolist() == [0.0, 2.0, 2.0]
+    assert trace.samples['level'].values.tolist() == [0.0, 4.0, 2.0]
+    assert trace.samples.keys() == {'level'} and trace.curves.keys() == {'level', 'place'}
