@@ -24,7 +24,8 @@ KEYS = {**ROSDEP_KEYS, **{
     name: f'python3-{name}' for name in ('hypothesis', 'jsonschema', 'networkx', 'psutil',
                                          'pytest')}}
 # extras: the module that imports one says how to install it
-NOT_REQUIRED = {'argcomplete', 'celery', 'kombu', 'matplotlib', 'mcp', 'mujoco', 'openai'}
+NOT_REQUIRED = {'argcomplete', 'celery', 'kombu', 'matplotlib', 'mcap', 'mcp', 'mujoco', 'openai',
+                'rosbags'}
 BESIDE_ROS = {'ros2launch'}  # not imported: the command that starts the launch files
 
 

@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Finds the files of a recording of rosbag2: a folder with metadata.yaml."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path, PurePath
+import shutil
+import tempfile
+from typing import Any
+
+from .errors import BagError, library
+from ..documents.errors import DocumentError
+from ..documents.yaml_document import read_document
+
+_METADATA_LIMIT = 16 << 20
+_SUFFIXES = ('.mcap', '.db3')
+
+
+def folder_files(
+    folder: Path, notes: list[str], stack: ExitStack
+) -> tuple[list[Path], bool]:
+    """
+    Return the files of a recording in their order, and whether each message is compressed (zstd).
+
+    Without metadata.yaml (a recorder that crashed), all bags of the folder; `notes` says so. Files
+    compressed as a whole are unpacked into a folder that `stack` removes.
+    """
+    metadata = folder / 'metadata.yaml'
+    if not metadata.exists():
+        found = sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES)
+        if not found:
+            raise BagError(f'{folder}: not a bag: no metadata.yaml, and no .mcap or .db3 file')
+        notes.append(f'{folder}: no metadata.yaml (the recorder has not ended); its '
+                     f'{len(found)} files are read')
+        return found, False
+    information = _information(metadata)
+    names = information.get('relative_file_paths')
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BagError(f'{metadata}: relative_file_paths: expected a list of file names')
+    mode = str(information.get('compression_mode') or '').lower()
+    if mode not in ('', 'none', 'file', 'message') or (
+            mode in ('file', 'message') and information.get('compression_format') != 'zstd'):
+        raise BagError(f"{metadata}: compression '{information.get('compression_format')}' by "
+                       f"'{mode}': expected zstd by file or message")
+    paths = [folder / PurePath(name).name for name in names]
+    for path in paths:
+        if not path.is_file():
+            raise BagError(f'{path}: named in metadata.yaml, but not there')
+    if mode == 'file':
+        into = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='bag_')))
+        return [_unpacked(path, into) for path in paths], False
+    return paths, mode == 'message'
+
+
+def _information(metadata: Path) -> dict[str, Any]:
+    try:
+        data = read_document(metadata, max_bytes=_METADATA_LIMIT).data
+    except DocumentError as error:
+        raise BagError(str(error)) from error
+    found = data.get('rosbag2_bagfile_information') if isinstance(data, dict) else None
+    if not isinstance(found, dict):
+        raise BagError(f"{metadata}: expected 'rosbag2_bagfile_information' at the top")
+    return found
+
+
+def _unpacked(path: Path, folder: Path) -> Path:
+    zstandard = library('zstandard')
+    target = folder / path.stem
+    try:
+        with path.open('rb') as source, target.open('wb') as output:
+            reader = zstandard.ZstdDecompressor().stream_reader(source)
+            shutil.copyfileobj(reader, output, 1 << 20)
+    except (OSError, zstandard.ZstdError) as error:
+        raise BagError(f'{path}: not a readable zstd file: {error}') from error
+    return target

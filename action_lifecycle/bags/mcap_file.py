@@ -1,0 +1,263 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Reads MCAP files, also without an index, damaged, or cut off at the end by a crash.
+
+The records are found by their headers, not by the index at the end of the file, so that all files
+are read in the same way. Only the chunks that have messages of the wanted channels are unpacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+import heapq
+import io
+from pathlib import Path
+import struct
+from typing import Any, BinaryIO
+import zlib
+
+from .errors import BagError, library
+from .storage import Channel, Definition, Gap, is_latched, MESSAGE_LIMIT, RawMessage, StorageFile
+
+MAGIC = b'\x89MCAP0\r\n'
+OUR_LIBRARY = 'action_lifecycle'  #: the bags of this library have exact publish times
+_RECORD = struct.Struct('<BQ')  # opcode, length
+_MESSAGE = struct.Struct('<HIQQ')  # channel, sequence, log time, publish time
+_CHUNK = struct.Struct('<QQQII')  # first and last log time, size, CRC, length of the compression
+_HEADER, _FOOTER, _SCHEMA, _CHANNEL, _MESSAGE_RECORD, _CHUNK_RECORD, _INDEX = range(1, 8)
+_DEFINITION_LIMIT = 4 << 20
+_LAST = 2 ** 63 - 1
+
+
+@dataclass
+class _Block:
+    """A chunk, or a message outside of chunks; `channels`: None if they are not known."""
+
+    start: int
+    end: int
+    offset: int  #: of the record's content
+    length: int
+    chunk: bool
+    channels: set[int] | None = field(default=None)
+
+
+class McapFile(StorageFile):
+    """One MCAP file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._records = library('mcap.records')
+        self._stream_of = library('mcap.data_stream').ReadDataStream
+        self._schemas: dict[int, Any] = {}
+        self._ours = False
+        self._blocks: list[_Block] = []
+        self._waiting: list[Any] = []  # channels whose schema has not been found
+        try:
+            self._file: BinaryIO = path.open('rb')
+            self._size = path.stat().st_size
+            if self._file.read(len(MAGIC)) != MAGIC:
+                raise BagError(f'{path}: not an MCAP file (its first 8 bytes are others)')
+            self._scan()
+            self._look_into_chunks()
+        except OSError as error:
+            raise BagError(f'{path}: {error.strerror or error}') from error
+        for channel in self._waiting:
+            self._add_channel(channel, None)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def messages(self, channels: Collection[int]) -> Iterator[RawMessage]:
+        """Yield the messages of these channels in order of log time."""
+        wanted = set(channels)
+        blocks = sorted((block for block in self._blocks
+                         if block.channels is None or block.channels & wanted),
+                        key=lambda block: block.start)
+        waiting: list[tuple[int, int, RawMessage]] = []
+        number = 0
+        for block in blocks:
+            while waiting and waiting[0][0] < block.start:
+                yield heapq.heappop(waiting)[2]
+            for message in self._messages_in(block):
+                if message.channel in wanted:
+                    heapq.heappush(waiting, (message.log_time, number, message))
+                    number += 1
+        while waiting:
+            yield heapq.heappop(waiting)[2]
+
+    # -- records
+
+    def _scan(self) -> None:
+        """Find all records by their headers."""
+        offset, ended = len(MAGIC), False
+        while not ended:
+            self._file.seek(offset)
+            header = self._file.read(_RECORD.size)
+            if len(header) < _RECORD.size:
+                self._cut(offset, 'it has no end')
+                return
+            opcode, length = _RECORD.unpack(header)
+            offset += _RECORD.size
+            if opcode == 0:
+                self._cut(offset - _RECORD.size, 'no record begins there')
+                return
+            fits = offset + length <= self._size
+            try:
+                if fits or opcode == _CHUNK_RECORD:  # whose first messages may be there
+                    self._found(opcode, offset, min(length, self._size - offset))
+            except (struct.error, ValueError, self._end_of_file()) as error:
+                self._cut(offset, f"a record can't be read ({error or 'it is too short'})")
+                return
+            if not fits:
+                self._cut(offset, 'a record is longer than the file')
+                return
+            offset += length
+            ended = opcode == _FOOTER
+
+    @staticmethod
+    def _end_of_file() -> Any:
+        return library('mcap.exceptions').EndOfFile
+
+    def _found(self, opcode: int, offset: int, length: int) -> None:
+        """Process a record of the file whose content begins at `offset`."""
+        if opcode == _MESSAGE_RECORD:
+            channel, _, log_time, _ = _MESSAGE.unpack(self._file.read(_MESSAGE.size))
+            self._blocks.append(_Block(log_time, log_time, offset, length, False, {channel}))
+        elif opcode == _CHUNK_RECORD:
+            start, end, *_ = _CHUNK.unpack(self._file.read(_CHUNK.size))
+            self._blocks.append(_Block(start, end, offset, length, True))
+        elif opcode == _INDEX and self._blocks and self._blocks[-1].chunk:
+            block = self._blocks[-1]
+            block.channels = (block.channels or set()) | {
+                struct.unpack('<H', self._file.read(2))[0]}
+        elif opcode in (_HEADER, _SCHEMA, _CHANNEL):
+            if length > _DEFINITION_LIMIT:
+                raise ValueError(f'{length} bytes, at most {_DEFINITION_LIMIT} are expected')
+            self._define(opcode, self._file.read(length))
+
+    def _define(self, opcode: int, data: bytes) -> None:
+        """Process a header, a schema or a channel."""
+        stream = self._stream_of(io.BytesIO(data))
+        if opcode == _HEADER:
+            self._ours = self._records.Header.read(stream).library.startswith(OUR_LIBRARY)
+        elif opcode == _SCHEMA:
+            schema = self._records.Schema.read(stream)
+            self._schemas.setdefault(schema.id, schema)
+            waiting, self._waiting = self._waiting, []
+            for channel in waiting:
+                self._add(channel)
+        else:
+            self._add(self._records.Channel.read(stream))
+
+    def _add(self, channel: Any) -> None:
+        schema = self._schemas.get(channel.schema_id)
+        if schema is None and channel.schema_id:
+            self._waiting.append(channel)
+        elif channel.id not in self.channels:
+            self._add_channel(channel, schema)
+
+    def _add_channel(self, channel: Any, schema: Any) -> None:
+        self.channels[channel.id] = Channel(
+            channel.id, channel.topic, schema.name if schema else '',
+            Definition(schema.encoding, schema.data.decode('utf-8', 'replace')) if schema
+            else Definition(), channel.message_encoding,
+            is_latched(channel.metadata.get('offered_qos_profiles', '')), self._ours)
+
+    def _look_into_chunks(self) -> None:
+        """Unpack the chunks whose channels are not all known."""
+        for block in list(self._blocks):
+            if block.chunk and (block.channels is None or not block.channels <= {*self.channels}):
+                block.channels = set()
+                for opcode, data in self._records_in(block):
+                    if opcode == _MESSAGE_RECORD and len(data) >= _MESSAGE.size:
+                        block.channels.add(_MESSAGE.unpack_from(data)[0])
+
+    # -- chunks
+
+    def _messages_in(self, block: _Block) -> Iterator[RawMessage]:
+        if block.chunk:
+            for opcode, data in self._records_in(block):
+                if opcode == _MESSAGE_RECORD and len(data) >= _MESSAGE.size:
+                    yield _message(data)
+        elif block.length >= _MESSAGE.size:
+            self._file.seek(block.offset)
+            yield _message(self._file.read(block.length))
+
+    def _records_in(self, block: _Block) -> Iterator[tuple[int, bytes]]:
+        """Yield opcode and content of the whole records of a chunk; notes what is damaged."""
+        try:
+            data, whole = self._unpacked(block)
+        except (struct.error, ValueError, RuntimeError, MemoryError) as error:
+            self._damaged(block, str(error) or "it can't be unpacked")
+            return
+        offset = 0
+        while offset + _RECORD.size <= len(data):
+            opcode, length = _RECORD.unpack_from(data, offset)
+            offset += _RECORD.size
+            if opcode == 0 or offset + length > len(data):
+                whole = False
+                break
+            content = data[offset:offset + length]
+            offset += length
+            if opcode in (_SCHEMA, _CHANNEL):
+                try:
+                    self._define(opcode, content)
+                except (struct.error, ValueError, self._end_of_file()):
+                    whole = False
+            else:
+                yield opcode, content
+        if not whole:
+            self._damaged(block, 'it is not whole')
+
+    def _unpacked(self, block: _Block) -> tuple[bytes, bool]:
+        """Return the content of a chunk, and whether it is whole."""
+        self._file.seek(block.offset)
+        content = self._file.read(min(block.length, MESSAGE_LIMIT))
+        _, _, size, crc, name_length = _CHUNK.unpack_from(content)
+        at = _CHUNK.size + name_length
+        compression = content[_CHUNK.size:at].decode()
+        packed_size, = struct.unpack_from('<Q', content, at)
+        packed = content[at + 8:at + 8 + packed_size]
+        if size > MESSAGE_LIMIT:
+            raise ValueError(f'{size} bytes unpacked, at most {MESSAGE_LIMIT} are expected')
+        data = unpack(compression, packed, size)
+        whole = len(data) == size and len(packed) == packed_size
+        if whole and crc and zlib.crc32(data) != crc:
+            raise ValueError('its check sum is wrong')
+        return data, whole
+
+    def _damaged(self, block: _Block, why: str) -> None:
+        note = f'{self._path}: the chunk at byte {block.offset} is damaged: {why}'
+        if note not in self.notes:
+            self.notes.append(note)
+            self.gaps.append(Gap(block.start, max(block.start, block.end)))
+
+    def _cut(self, offset: int, why: str) -> None:
+        self.notes.append(f'{self._path}: cut off or damaged at byte {offset} of {self._size}: '
+                          f'{why}; only what is before it is read')
+        self.gaps.append(Gap(max((block.end for block in self._blocks), default=0), _LAST))
+
+
+def _message(data: bytes) -> RawMessage:
+    channel, _, log_time, publish_time = _MESSAGE.unpack_from(data)
+    return RawMessage(channel, log_time, publish_time, data[_MESSAGE.size:])
+
+
+def unpack(compression: str, packed: bytes, size: int) -> bytes:
+    """Return unpacked data: at most `size` bytes, fewer if `packed` is cut off."""
+    if compression == '':
+        return packed[:size]
+    if compression == 'zstd':
+        zstandard = library('zstandard')
+        try:
+            return bytes(zstandard.ZstdDecompressor().stream_reader(
+                packed, read_across_frames=True).read(size))
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from None
+    if compression == 'lz4':
+        return bytes(library('lz4.frame').LZ4FrameDecompressor().decompress(packed, size))
+    raise ValueError(f"compression '{compression}' is not known: expected zstd or lz4")

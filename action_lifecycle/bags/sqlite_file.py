@@ -1,0 +1,87 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads the SQLite files of rosbag2 (.db3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+import sqlite3
+
+from .errors import BagError
+from .storage import Channel, Definition, Gap, is_latched, MESSAGE_LIMIT, RawMessage, StorageFile
+
+
+class SqliteFile(StorageFile):
+    """One SQLite file; it has no publish times, so they are the log times."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        try:
+            self._database = self._open()
+            self._read_channels()
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
+            raise BagError(f'{path}: not a readable SQLite bag of rosbag2: {error}') from error
+
+    def close(self) -> None:
+        self._database.close()
+
+    def messages(self, channels: Collection[int]) -> Iterator[RawMessage]:
+        """Yield the messages of these channels in order of log time."""
+        marks = ', '.join('?' * len(channels))
+        last = 0
+        try:
+            for channel, time, data in self._database.execute(
+                    'SELECT topic_id, timestamp, data FROM messages '
+                    f'WHERE topic_id IN ({marks}) ORDER BY timestamp, id', tuple(channels)):
+                if not isinstance(time, int) or not isinstance(data, bytes):
+                    raise sqlite3.DatabaseError(f'a message at {time!r} is no message')
+                last = time
+                yield RawMessage(channel, time, time, data)
+        except (sqlite3.Error, OverflowError) as error:
+            self.notes.append(f'{self._path}: damaged: {error}; only what is before it is read')
+            self.gaps.append(Gap(last, 2 ** 63 - 1))
+
+    def _open(self) -> sqlite3.Connection:
+        """Open the file with its write-ahead log; without it where the folder can't be written."""
+        if not self._path.is_file():
+            raise BagError(f'{self._path}: no such file')
+        for options in ('mode=ro', 'immutable=1'):
+            database = sqlite3.connect(
+                f'{self._path.absolute().as_uri()}?{options}', uri=True,
+                check_same_thread=False)
+            if hasattr(database, 'setlimit'):  # Python 3.11
+                database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MESSAGE_LIMIT)
+            try:
+                database.execute('SELECT count(*) FROM sqlite_master').fetchone()
+                return database
+            except sqlite3.OperationalError:
+                database.close()
+                if options != 'mode=ro':
+                    raise
+        raise AssertionError
+
+    def _read_channels(self) -> None:
+        columns = {row[1] for row in self._database.execute('PRAGMA table_info(topics)')}
+        missing = {'id', 'name', 'type', 'serialization_format'} - columns
+        if missing:
+            raise BagError(f'{self._path}: not a bag: no column {sorted(missing)[0]} in a table '
+                           'topics')
+        self._database.execute('SELECT topic_id, timestamp, data, id FROM messages LIMIT 1')
+        definitions = self._definitions()
+        qos = 'offered_qos_profiles' if 'offered_qos_profiles' in columns else "''"
+        for number, topic, kind, encoding, profiles in self._database.execute(
+                f'SELECT id, name, type, serialization_format, {qos} FROM topics'):
+            self.channels[number] = Channel(
+                number, str(topic), str(kind), definitions.get(kind, Definition()),
+                str(encoding), is_latched(profiles))
+
+    def _definitions(self) -> dict[str, Definition]:
+        if not self._database.execute('PRAGMA table_info(message_definitions)').fetchall():
+            return {}
+        return {str(name): Definition(str(encoding), str(text))
+                for name, encoding, text in self._database.execute(
+                    'SELECT topic_type, encoding, encoded_message_definition '
+                    'FROM message_definitions') if text}

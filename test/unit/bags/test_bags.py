@@ -1,0 +1,220 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bags of all formats are read alike; what is damaged is named, and the rest is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import sqlite3
+import time
+import tracemalloc
+
+from action_lifecycle.bags import BagError, BagWriter, read_bag
+from action_lifecycle.bags.writer import to_ns, to_seconds
+from hypothesis import given, HealthCheck, settings
+from hypothesis import strategies as st
+import pytest
+
+from .bag_files import by_mcap, by_us, FORMATS, gap, one_db3, Row, rows, START
+
+ROWS = rows()
+
+
+def read(path: Path, topics: list[str] | None = None) -> tuple[list[tuple], list[str]]:
+    with read_bag(path) as bag:
+        found = [(entry.topic, entry.log_time, entry.message.x)
+                 for entry in bag.messages(topics)]
+        return found, bag.notes
+
+
+def values(data: list[Row]) -> list[tuple[str, float]]:
+    return [(topic, when) for topic, when, _ in data]
+
+
+@pytest.mark.parametrize('name', FORMATS)
+def test_all_formats_give_the_same(name: str, tmp_path: Path) -> None:
+    path = FORMATS[name](tmp_path / 'run', ROWS)
+    found, notes = read(path)
+    assert notes == []
+    assert [(topic, when) for topic, when, _ in found] == values(ROWS)
+    assert [x for topic, _, x in found if topic == '/stamped'] == list(map(float, range(500)))
+    with read_bag(path) as bag:
+        assert {topic.name: topic.type for topic in bag.topics.values()} == {
+            '/gap': 'cell_msgs/msg/Gap', '/stamped': 'cell_msgs/msg/Stamped'}
+        assert next(bag.messages(['/gap'])).message.state == 'closed'
+
+
+def test_a_folder_without_metadata_is_read_with_a_note(tmp_path: Path) -> None:
+    path = FORMATS['folder, mcap'](tmp_path / 'run', ROWS)
+    (path / 'metadata.yaml').unlink()
+    found, notes = read(path)
+    assert len(found) == len(ROWS) and 'no metadata.yaml' in notes[0]
+
+
+def test_an_open_recording_is_read_with_its_write_ahead_log(tmp_path: Path) -> None:
+    path = one_db3(tmp_path / 'run', ROWS[:10])
+    database = sqlite3.connect(path)
+    database.execute('PRAGMA journal_mode=WAL')
+    database.execute('INSERT INTO messages (topic_id, timestamp, data) VALUES (1, ?, ?)',
+                     (to_ns(START + 9), gap(9.0)))
+    database.commit()
+    assert len(read(path)[0]) == 11
+    database.close()
+
+
+@pytest.mark.parametrize('name', ['ours', 'ours, not compressed', 'ours, lz4',
+                                  'small zstd chunks', 'without an index', 'without chunks'])
+def test_a_cut_off_file_is_read_up_to_the_cut(name: str, tmp_path: Path) -> None:
+    whole = FORMATS[name](tmp_path / 'run', ROWS).read_bytes()
+    cut = tmp_path / 'cut.mcap'
+    counts = []
+    for length in [*range(0, len(whole), len(whole) // 60 + 1), len(whole) - 20]:
+        cut.write_bytes(whole[:length])
+        try:
+            with read_bag(cut) as bag:
+                found = [entry.log_time for entry in bag.messages()]
+                assert bag.notes and bag.gaps, length
+        except BagError as error:
+            assert str(cut) in str(error) and length < 500
+            continue
+        assert found == [when for _, when, _ in ROWS[:len(found)]]
+        counts.append(len(found))
+    assert counts == sorted(counts)
+    assert counts[-1] == len(ROWS)
+    if name not in ('ours', 'ours, lz4'):  # which have all messages in one chunk
+        assert len(set(counts)) > 10
+
+
+@settings(max_examples=150, suppress_health_check=list(HealthCheck), deadline=None)
+@given(name=st.sampled_from(
+    ['small zstd chunks', 'without an index', 'without chunks', 'db3']), flips=st.lists(
+        st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=5))
+def test_flipped_bytes_end_in_an_error_or_in_what_is_right(
+    name: str, flips: list[tuple[float, int]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = _originals.setdefault(name, tmp_path_factory.mktemp('bags'))
+    original = folder / 'bytes'
+    if not original.exists():
+        path = FORMATS[name](folder / 'run', ROWS[:100])
+        original.write_bytes(path.read_bytes())
+    data = bytearray(original.read_bytes())
+    for where, value in flips:
+        data[int(where * (len(data) - 1))] = value
+    path = folder / ('flipped.db3' if name == 'db3' else 'flipped.mcap')
+    path.write_bytes(data)
+    before = time.monotonic()
+    try:
+        with read_bag(path) as bag:
+            found = list(bag.messages())
+            missing = len(found) < 100
+            assert not missing or bag.notes or set(bag.topics) != {'/gap', '/stamped'} \
+                or name in ('db3', 'without chunks')
+    except BagError as error:
+        assert str(path) in str(error)
+    assert time.monotonic() - before < 5
+
+
+_originals: dict[str, Path] = {}
+
+
+def test_a_damaged_chunk_is_left_out_and_named(tmp_path: Path) -> None:
+    path = by_mcap(tmp_path / 'run', ROWS, chunk_size=2000)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 255
+    path.write_bytes(data)
+    with read_bag(path) as bag:
+        found = [entry.log_time for entry in bag.messages()]
+        notes, gaps = bag.notes, bag.gaps
+    assert 'damaged' in notes[0] and len(notes) == 1
+    missing = [when for _, when, _ in ROWS if when not in set(found)]
+    assert 0 < len(missing) < 120
+    assert gaps[0].start <= to_ns(missing[0]) and to_ns(missing[-1]) <= gaps[0].end
+
+
+def test_what_is_no_bag_is_refused(tmp_path: Path) -> None:
+    for name, content, words in [
+            ('empty.mcap', b'', 'not an MCAP file'), ('text.mcap', b'hello' * 9, 'not an MCAP'),
+            ('empty.db3', b'', 'not a bag'), ('text.db3', b'hello' * 99, 'not a readable SQLite'),
+            ('bag.txt', b'x', 'not a bag')]:
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(BagError, match=words) as caught:
+            read_bag(path)
+        assert name in str(caught.value)
+    with pytest.raises(BagError, match='no such file'):
+        read_bag(tmp_path / 'nothing.mcap')
+    (tmp_path / 'folder').mkdir()
+    with pytest.raises(BagError, match='no metadata.yaml'):
+        read_bag(tmp_path / 'folder')
+    for text, words in [('a: [', 'metadata.yaml:2'), ('a: 1', 'rosbag2_bagfile_information'),
+                        ('rosbag2_bagfile_information: {relative_file_paths: 3}', 'file names'),
+                        ('rosbag2_bagfile_information: {relative_file_paths: [a.db3]}',
+                         'not there')]:
+        (tmp_path / 'metadata.yaml').write_text(text)
+        with pytest.raises(BagError, match=words):
+            read_bag(tmp_path)
+
+
+def test_huge_sparse_files_take_neither_memory_nor_time(tmp_path: Path) -> None:
+    path = by_us(tmp_path / 'run', ROWS)
+    with path.open('r+b') as file:
+        file.truncate(2 << 30)
+    (tmp_path / 'run.db3').write_bytes(b'SQLite format 3\0')
+    with (tmp_path / 'run.db3').open('r+b') as file:
+        file.truncate(2 << 30)
+    before = time.monotonic()
+    tracemalloc.start()
+    try:
+        assert len(read(path)[0]) == len(ROWS)
+        with pytest.raises(BagError, match='not a'):
+            read_bag(tmp_path / 'run.db3')
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+    assert time.monotonic() - before < 10
+
+
+def test_a_bag_that_is_not_completed_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), BagWriter(tmp_path / 'run.mcap') as bag:
+        bag.add_topic('/gap', 'cell_msgs/msg/Gap', 'float64 x')
+        bag.write('/gap', gap(1.0), START)
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(BagError, match='nowhere'), BagWriter(tmp_path / 'nowhere' / 'a.mcap'):
+        pass
+
+
+def test_the_age_of_latched_messages(tmp_path: Path) -> None:
+    path = tmp_path / 'run.mcap'
+    with BagWriter(path) as bag:
+        bag.add_topic('/gap', 'cell_msgs/msg/Gap', 'float64 x\nstring state', latched=True)
+        bag.add_topic('/live', 'cell_msgs/msg/Gap', 'float64 x\nstring state')
+        bag.write('/gap', gap(1.0), START, age=12.5)
+        bag.write('/live', gap(1.0), START, age=12.5)
+    with read_bag(path) as bag:
+        ages = {entry.topic: (entry.age, entry.publish_time) for entry in bag.messages()}
+    assert ages == {'/gap': (12.5, START - 12.5), '/live': (0.0, START - 12.5)}
+
+
+@given(st.floats(0, 4e9))
+def test_times_survive(seconds: float) -> None:
+    assert abs(to_seconds(to_ns(seconds)) - seconds) <= 5.1e-10
+    if seconds > 2 ** 23:  # where floats are coarser than ns
+        assert to_seconds(to_ns(seconds)) == seconds
+
+
+def test_other_readers_open_our_bags(tmp_path: Path) -> None:
+    from mcap.reader import make_reader
+    from rosbags.rosbag2 import Reader
+    path = by_us(tmp_path / 'run', ROWS)
+    with path.open('rb') as file:
+        messages = [(channel.topic, to_seconds(message.log_time))
+                    for _, channel, message in make_reader(
+                        file, validate_crcs=True).iter_messages()]
+    assert messages == values(ROWS)
+    with Reader(path) as reader:
+        assert [(connection.topic, to_seconds(when))
+                for connection, when, _ in reader.messages()] == values(ROWS)
+        assert {connection.msgtype for connection in reader.connections} == {
+            'cell_msgs/msg/Gap', 'cell_msgs/msg/Stamped'}
