@@ -53,7 +53,9 @@ def fact_in_words(fact: Mapping[str, Any], unit: str = '', **style: Any) -> str:
     value = value_in_words(fact, **style)
     if not value:
         return 'never seen'
-    return (f'{value} {unit}' if unit else value) + _MARKS.get(fact.get('validity', ''), '')
+    note = fact.get('note', '') if fact.get('validity') == 'unknown' else ''
+    mark = f' (unknown: {note})' if note else _MARKS.get(fact.get('validity', ''), '')
+    return (f'{value} {unit}' if unit else value) + mark
 
 
 def value_in_words(

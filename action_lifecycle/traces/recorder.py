@@ -172,8 +172,9 @@ class _Recording:
         if not math.isfinite(stamp):  # no sample yet, or a constant
             return
         self._append(name, source, Point(now, stamp, source.read(now, -math.inf, 0.0)))
-        if isinstance(source, WindowSource):
-            self._append(name + SAMPLES, source, Point(now, stamp, source.value))
+        unchecked = source.unchecked
+        if isinstance(unchecked, WindowSource):
+            self._append(name + SAMPLES, source, Point(now, stamp, unchecked.value))
 
     def _append(self, name: str, source: Source, point: Point) -> None:
         if name not in self._curves:

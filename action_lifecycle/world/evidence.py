@@ -16,7 +16,7 @@ import numpy as np
 class Validity(IntEnum):
     """Whether a fact has a value; the numbers are those of action_lifecycle_msgs/Fact."""
 
-    UNKNOWN = 0  #: no sample yet, or the newest one has no finite value
+    UNKNOWN = 0  #: no sample yet, the newest one has no finite value, or the fact is unhealthy
     VALID = 1
     STALE = 2  #: the newest sample is older than max_age
 
@@ -39,7 +39,7 @@ class FactValue:
     topic: str  #: '' for constants and expressions
     validity: Validity
     unit: str = ''
-    note: str = ''  #: why the newest sample has no value
+    note: str = ''  #: why the newest sample has no value, or why the fact is unhealthy
 
     def numbers(self) -> list[float] | None:
         """Return the value as a flat list of numbers; None if it is not numeric."""
@@ -62,6 +62,8 @@ class FactValue:
                 number if math.isfinite(number) else str(number) for number in numbers]
         elif self.value is not None:
             entry['value'] = plain_value(self.value)
+        if self.note:
+            entry['note'] = self.note
         return entry
 
 

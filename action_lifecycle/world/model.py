@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 from .condition import compile_condition, compile_over, WatchResult
 from .evidence import Evidence, FactValue, TruthValue
 from .expressions.constant_values import ConditionParameters
+from .facts.checked_source import CheckedSource, connect_checks
 from .facts.fact_state import (
     AgeSource,
     ConstantSource,
@@ -62,27 +63,31 @@ class WorldModel:
         self.now = -math.inf
         self._frames = Frames()
         self._sources: dict[str, Source] = {}
-        self._by_topic: dict[str, list[TopicSource]] = {}
-        self._tf: list[TfSource] = []
+        self._by_topic: dict[str, list[TopicSource | CheckedSource]] = {}
+        self._tf: list[TfSource | CheckedSource] = []
         self._watching: dict[str, dict[Watch, None]] = {}
         self._dues: list[tuple[float, int, Watch]] = []
         self._numbers = itertools.count()
         for fact in facts.values():
             self._sources[fact.name] = self._source(fact)
+        self._compared = connect_checks(facts, self._sources, lambda name: self._part(name, {}))
 
     def _source(self, fact: Fact) -> Source:
         if isinstance(fact, ConstantFact):
             return ConstantSource(fact.name, fact.value, fact.spec.unit)
+        checked = fact.name in self.facts.health
         if isinstance(fact, DerivedFact):
-            return DerivedSource(fact.name, fact.spec.unit, fact.expression,
-                                 [self._part(name, {}) for name in fact.expression.names])
+            derived = DerivedSource(fact.name, fact.spec.unit, fact.expression,
+                                    [self._part(name, {}) for name in fact.expression.names])
+            return CheckedSource(derived) if checked else derived
         if isinstance(fact, TfFact):
-            self._tf.append(TfSource(fact, self._frames))
+            pose = TfSource(fact, self._frames)
+            self._tf.append(CheckedSource(pose) if checked else pose)
             return self._tf[-1]
         assert isinstance(fact, TopicFact)
         kind = (AgeSource if fact.over_time == 'age' else
                 WindowSource if fact.over_time else TopicSource)
-        source = kind(fact)
+        source = CheckedSource(kind(fact)) if checked else kind(fact)
         self._by_topic.setdefault(fact.topic, []).append(source)
         return source
 
@@ -106,11 +111,18 @@ class WorldModel:
         if (topic in TF_TOPICS and self._tf
                 and self._frames.ingest(message, now, static=topic == '/tf_static')):
             for pose in self._tf:
-                pose.refresh()
+                pose.refresh(now)
+        checks = self._compared.get(topic, ()) if self._compared else ()
+        for check in checks:
+            check.settle(now)
+            check.compare(now)
+            check.settle(now)
         watches = self._watching.get(topic)
         if watches:
             for watch in list(watches):
                 self._judge(watch, now)
+            if self.facts.health:
+                self._advance_dues(watches, now)
 
     def advance(self, now: float) -> None:
         """Make all evaluations due until `now`, each for its due time."""
@@ -144,7 +156,7 @@ class WorldModel:
         for source in self._sources.values():
             source.clear()
         for pose in self._tf:
-            pose.refresh()
+            pose.refresh(now)
         self._dues.clear()
         for watch in dict.fromkeys(itertools.chain.from_iterable(self._watching.values())):
             watch.restart(now)
@@ -181,8 +193,10 @@ class WorldModel:
         value = compiled.evaluate(values)
         if value is not None:
             return value, ''
-        missing = [f"fact '{part.name}' is {part.describe(self.now).validity.name.lower()}"
-                   for part, entry in zip(parts, values) if entry is None]
+        missing = [f"fact '{found.name}' is {found.validity.name.lower()}"
+                   + (found.note and f': {found.note}')
+                   for part, entry in zip(parts, values) if entry is None
+                   for found in [part.describe(self.now)]]
         return None, ', '.join(missing) or compiled.error
 
     def confirm(
@@ -248,6 +262,14 @@ class WorldModel:
             due = watch.due
             watch.judge(now)
             if watch.open and watch.due != due:
+                self._schedule(watch)
+
+    def _advance_dues(self, watches: Iterable[Watch], now: float) -> None:
+        """Schedule watches earlier if a sample made a check due that changes no verdict yet."""
+        for watch in watches:
+            due = watch.next_due(now)
+            if due < watch.due:
+                watch.due = due
                 self._schedule(watch)
 
     def _schedule(self, watch: Watch) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from .condition import WatchOutcome, WatchResult
 from .evidence import Evidence, TruthValue, Validity
 from .expressions.expression import Expression
-from .facts.fact_state import DerivedSource, Source
+from .facts.fact_state import Source
 from ..lifecycle.ports import Condition
 
 _VERDICTS = {None: TruthValue.UNKNOWN, True: TruthValue.TRUE, False: TruthValue.FALSE}
@@ -67,8 +67,7 @@ class Judged:
         todo = list(self.parts)
         for part in todo:
             seen.setdefault(part.name, part)
-            if isinstance(part, DerivedSource):
-                todo.extend(part.parts)
+            todo.extend(part.parts)
         return seen
 
     def evidence(self, now: float, after: float) -> Evidence:

@@ -12,6 +12,7 @@ from typing import Any
 from action_lifecycle.journal import Entry, Row
 from action_lifecycle.journal.row import make_row
 from action_lifecycle.lifecycle.states import ActionOutcome, ActionState, ErrorCode
+from action_lifecycle.lifecycle.text_format import evidence_in_words
 from action_lifecycle.nodes.bridge.unmet_conditions import Topics, unmet_text
 from action_lifecycle.ros.conversions.evidence import (
     evidence_from,
@@ -118,3 +119,15 @@ def test_no_number_in_evidence_is_minus_zero() -> None:
     words = unmet_text([WorldEvidence('confirm', 'gap > 1', TruthValue.FALSE, 1.0, 0.0, (fact,))],
                        Topics({}, lambda topic: ''))
     assert words == 'confirm: gap > 1 is false (gap 0 m)'
+
+
+def test_the_reason_why_a_fact_is_unhealthy_is_in_message_journal_and_text() -> None:
+    fact = FactValue('gap', 0.02, 1.0, 'joint_states', Validity.UNKNOWN, 'm', 'frozen: 9 samples')
+    entry = WorldEvidence('confirm', 'gap > 1', TruthValue.UNKNOWN, 1.0, 0.0, (fact,))
+    assert unmet_text([entry], Topics({}, lambda topic: '')) == (
+        'confirm: gap > 1 is not known (gap 0.02 m unknown: frozen: 9 samples)')
+    message = evidence_to(entry.as_dict())
+    assert message.facts[0].note == 'frozen: 9 samples'
+    assert evidence_from(message) == entry.as_dict()
+    assert evidence_in_words(entry.as_dict()) == (
+        'gap > 1 is unknown (gap=0.02 (unknown: frozen: 9 samples))')

@@ -62,6 +62,8 @@ def silence(fact: FactValue, now: float, topics: Topics) -> str:
     age = f'{now - fact.stamp:.3g} s'
     if fact.validity is Validity.STALE:
         return f"{topic or 'the last sample'} has been silent for {age}"
+    if fact.note and (fact.value is not None or not topic):  # unhealthy, or computed from such
+        return fact.note
     if fact.value is None:
         return (f"the last sample{topic and f' on {topic}'} has no value: "
                 + (fact.note or 'not a finite number'))

@@ -50,7 +50,8 @@ def fact_to(fact: Mapping[str, Any], topics: Mapping[str, str] = _AS_WRITTEN) ->
         name=fact['name'], stamp=to_time(fact['stamp']),
         topic=topics.get(fact['topic'], fact['topic']), validity=_VALIDITIES[fact['validity']],
         numbers=[float(number) for number in fact.get('numbers', ())],
-        value_json=json.dumps(fact['value']) if 'value' in fact else '', unit=fact.get('unit', ''))
+        value_json=json.dumps(fact['value']) if 'value' in fact else '', unit=fact.get('unit', ''),
+        note=fact.get('note', ''))
 
 
 def fact_from(message: msg.Fact) -> dict[str, Any]:
@@ -59,7 +60,8 @@ def fact_from(message: msg.Fact) -> dict[str, Any]:
         'name': message.name, 'stamp': to_seconds(message.stamp), 'topic': message.topic,
         'validity': _VALIDITY_NAMES.get(message.validity, 'unknown'), 'unit': message.unit,
         **({'value': json_or_text(message.value_json)} if message.value_json else {
-            'numbers': [json_number(float(number)) for number in message.numbers]})}
+            'numbers': [json_number(float(number)) for number in message.numbers]}),
+        **({'note': message.note} if message.note else {})}
 
 
 def fact_value(fact: msg.Fact) -> Any:

@@ -34,12 +34,18 @@ class Source:
     """The state of one fact."""
 
     __slots__ = ('max_age', 'name', 'topic', 'unit')
+    parts: Sequence[Source] = ()  #: the facts that it is computed from
 
     def __init__(self, name: str, topic: str, unit: str, max_age: float) -> None:
         self.name = name
         self.topic = topic
         self.unit = unit
         self.max_age = max_age
+
+    @property
+    def unchecked(self) -> Source:
+        """Return the fact without checks of its health."""
+        return self
 
     def read(self, now: float, after: float, max_age: float) -> Any:
         """Return the value; None if it is unknown."""
@@ -54,6 +60,10 @@ class Source:
         stamp = self.stamp_at(now)
         expiry = stamp + (max_age or self.max_age)
         return expiry if expiry > now else math.inf
+
+    def expiry(self, now: float) -> float:
+        """Return when the value at `now` becomes stale."""
+        return self.stamp_at(now) + self.max_age
 
     def clear(self) -> None:
         """Drop all samples, after time jumped back."""
@@ -71,9 +81,9 @@ class Source:
         return FactValue(
             self.name, self.read(now, -math.inf, math.inf) if value is None else value,
             stamp if math.isfinite(stamp) else 0.0, self.topic, validity, self.unit,
-            self.why_not() if value is None else '')
+            self.why_not(now) if value is None else '')
 
-    def why_not(self) -> str:
+    def why_not(self, now: float) -> str:
         """Return why the newest sample has no value; '' if it has one or there is no sample."""
         return ''
 
@@ -95,9 +105,9 @@ class TopicSource(Source):
         self.stamp = -math.inf
         self.problem = ''  #: why the newest sample has no value
 
-    def take(self, message: Any, latest: float) -> None:
+    def take(self, message: Any, latest: float) -> bool:
         """
-        Process a message that was measured at or before `latest`.
+        Process a message that was measured at or before `latest`; returns whether it is a sample.
 
         A message without the fact, or older than the last sample, is ignored.
         """
@@ -106,7 +116,7 @@ class TopicSource(Source):
             if stamp is None or stamp > latest:  # a measurement can't be later than its message
                 stamp = latest
             if stamp < self.stamp:
-                return
+                return False
             try:
                 value = self._read(message)
                 if self._elements != 'latest':
@@ -121,10 +131,11 @@ class TopicSource(Source):
                 value = None
                 self.problem = str(error)
         except Absent:
-            return
+            return False
         self.stamp = stamp
         self.value = value
         self.keep()
+        return True
 
     def keep(self) -> None:
         """Keep the sample for a window."""
@@ -138,7 +149,7 @@ class TopicSource(Source):
     def stamp_at(self, now: float) -> float:
         return self.stamp
 
-    def why_not(self) -> str:
+    def why_not(self, now: float) -> str:
         return self.problem if self.value is None else ''
 
 
@@ -207,7 +218,7 @@ class TfSource(Source):
         self._part = fact.tf.part
         self._pose: Any = None
 
-    def refresh(self) -> None:
+    def refresh(self, now: float) -> None:
         """Update the pose after a new transform."""
         pose = self._frames.pose(self._target, self._source)
         self._pose = None if pose is None or _finite(pose[0]) is None else pose
@@ -246,6 +257,7 @@ class DerivedSource(Source):
     """An expression over other facts; its stamp is the oldest of theirs."""
 
     __slots__ = ('_expression', 'parts')
+    parts: Sequence[Source]
 
     def __init__(self, name: str, unit: str, expression: Expression, parts: Sequence[Source]
                  ) -> None:
@@ -262,6 +274,13 @@ class DerivedSource(Source):
 
     def changes(self, now: float, max_age: float) -> float:
         return min((part.changes(now, max_age) for part in self.parts), default=math.inf)
+
+    def expiry(self, now: float) -> float:
+        return min((part.expiry(now) for part in self.parts), default=math.inf)
+
+    def why_not(self, now: float) -> str:
+        notes = ((part.name, part.describe(now).note) for part in self.parts)
+        return next((f"'{name}' is unknown: {note}" for name, note in notes if note), '')
 
     def describe(self, now: float, after: float = -math.inf, max_age: float = 0.0) -> FactValue:
         described = super().describe(now, after, max_age)

@@ -17,6 +17,7 @@ from typing import Any
 
 from .facts_checks import clashes, FieldKind, limits_faults, no_topic, wrong_key
 from .facts_file import FactsFile, FactSpec, TF_TOPICS, TF_TYPE, TfSpec, TOPIC
+from .health_checks import add_health, cycle_faults, Health
 from .message_constants import collect, Constants
 from .safety_topics import add_safety_topics, SafetyTopic
 from .selectors import compile_path, Reader
@@ -81,6 +82,7 @@ class FactSet(Mapping[str, Fact]):
     limits: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     constants: Constants = Constants({}, {})  #: of the message types of facts
     safety: tuple[SafetyTopic, ...] = ()  #: the e-stop first
+    health: Mapping[str, Health] = field(default_factory=dict)  #: of the facts that are checked
 
     def __getitem__(self, name: str) -> Fact:
         return self.facts[name]
@@ -95,8 +97,15 @@ class FactSet(Mapping[str, Fact]):
         """Return the topics that these facts need, as written in the file; ignores other names."""
         topics: set[str] = set()
         todo = list(names)
+        seen: set[str] = set()
         while todo:
-            fact = self.facts.get(todo.pop())
+            name = todo.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            fact = self.facts.get(name)
+            if name in self.health:
+                todo.extend(self.health[name].related)
             if isinstance(fact, DerivedFact):
                 todo.extend(fact.expression.names)
             elif isinstance(fact, TopicFact):
@@ -151,13 +160,19 @@ def _build(document: Document, field_kind: FieldKind) -> FactSet:
     for name, value in constants.values.items():
         kinds[name] = kind_of(value)
     faults.extend(_derive(document, derived, facts, kinds, constants))
+    health: dict[str, Health] = {}
+    if not faults:
+        faults.extend(add_health(document, file, kinds, health))
+        faults.extend(cycle_faults(document, file, health, {
+            name: fact.expression.names for name, fact in facts.items()
+            if isinstance(fact, DerivedFact)}))
     faults.extend(clashes(document, file))
     safety: list[SafetyTopic] = []
     faults.extend(add_safety_topics(document, file, field_kind, safety))
     faults.extend(limits_faults(document, file, field_kind))
     if faults:
         raise DocumentError(faults)
-    return FactSet(facts, kinds, file.limits, constants, tuple(safety))
+    return FactSet(facts, kinds, file.limits, constants, tuple(safety), health)
 
 
 def _constants(

@@ -55,6 +55,60 @@ class TfSpec(StrictModel):
         'translation', description='(x, y, z) in m; (x, y, z, w); or both, seven numbers.')
 
 
+class FrozenSpec(StrictModel):
+    """When samples with equal values show that a sensor is frozen."""
+
+    noise: float = Field(
+        0.0, ge=0, description='Least standard deviation of the noise of one sample, in the unit '
+        'of the fact; 0: not known.')
+    resolution: float = Field(
+        0.0, ge=0, description='Step to which the sensor rounds, in the unit of the fact.')
+    for_: float = Field(
+        0.0, ge=0, le=3600, alias='for', description='Seconds for which the value must be '
+        'unchanged.')
+    clip: Optional[tuple[float, float]] = Field(
+        None, description='Least and greatest value of the sensor; a value there may stay equal.')
+
+
+class RateSpec(StrictModel):
+    """The rate of samples of a healthy sensor."""
+
+    min: float = Field(0.0, ge=0, le=1e5, description='Hz.')  # noqa: A003
+    max: Optional[float] = Field(None, gt=0, description='Hz.')  # noqa: A003
+    over: float = Field(1.0, gt=0, le=3600, description='Seconds over which samples are counted.')
+
+
+class AgreeSpec(StrictModel):
+    """Another fact that must have the same value."""
+
+    with_: str = Field(alias='with', description='Name of the other fact.')
+    within: float = Field(
+        ge=0, description='Greatest difference, of vectors the length of it, in the unit of both.')
+    for_: float = Field(
+        0.0, ge=0, le=3600, alias='for', description='Seconds for which they must differ.')
+    lag: float = Field(
+        0.0, ge=0, le=60, description='Seconds by which one may follow the other.')
+    when: Optional[str] = Field(
+        None, description='Condition over facts: compared only while it is true.')
+
+
+class HealthSpec(StrictModel):
+    """What makes a fact healthy; an unhealthy fact is unknown."""
+
+    frozen: Optional[Union[float, FrozenSpec]] = Field(
+        None, description='A number: seconds for which the value of samples must be unchanged.')
+    rate: Optional[Union[tuple[float, float], RateSpec]] = Field(
+        None, description='[min, max] Hz of samples, counted over 1 s.')
+    range: Optional[Union[tuple[float, float], list[tuple[float, float]]]] = Field(  # noqa: A003
+        None, description='[min, max] of the value, or one such pair for each element.')
+    agree: Optional[Union[AgreeSpec, list[AgreeSpec]]] = Field(
+        None, description='Facts with which it must agree.')
+    needs: list[str] = Field([], description='Facts that must be valid.')
+    recover: float = Field(
+        0.5, ge=0, le=3600, description='Seconds without a failed check after which the fact is '
+        'healthy again; at least its window.')
+
+
 class FactSpec(StrictModel):
     """One fact: from a topic, from tf, a constant or an expression; exactly one of the four."""
 
@@ -77,6 +131,8 @@ class FactSpec(StrictModel):
         0.0, ge=0, le=10000, description='Maximum rate (Hz) at which samples are read; 0: all.')
     always: bool = Field(False, description='Subscribed all the time, not on demand.')
     qos: QosSpec = Field(QosSpec(depth=10))
+    health: Optional[HealthSpec] = Field(
+        None, description='Checks of the sensor; the fact is unknown while one fails.')
 
 
 Value = Union[StrictBool, StrictInt, StrictFloat, StrictStr]

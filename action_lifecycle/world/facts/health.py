@@ -1,0 +1,235 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+# ruff: noqa: D102 (what overrides is documented at its base)
+"""
+Checks of the health of one fact: frozen, rate, range.
+
+A check fails at a sample, or at a time after it without another sample. It counts as failed until
+`recover` s have passed without a failure, so that a sensor that works now and then is not trusted
+in between. Times are seconds of ROS time at which samples arrive; intervals between samples are
+those of their stamps.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+import math
+from typing import Any
+
+import numpy as np
+
+from .fact_state import Source
+
+CERTAIN = 1e-9
+"""Probability of a run of equal samples below which a sensor with noise counts as frozen."""
+
+
+class Check:
+    """One check of a fact; `settle` is called before and after each sample."""
+
+    def __init__(self, recover: float) -> None:
+        self.recover = recover
+        self.until = -math.inf  #: end (s) of the time in which the last failure counts
+        self.reason = ''  #: of the last failure
+
+    def failing(self, now: float) -> bool:
+        """Whether the check fails at `now`, given the samples up to now."""
+        raise NotImplementedError
+
+    def text(self, now: float) -> str:
+        """Return why it fails."""
+        raise NotImplementedError
+
+    def sample(self, stamp: float, value: Any) -> None:
+        """Process a sample; `value`: None if it has none."""
+
+    def compare(self, now: float) -> None:
+        """Look at the values of the facts, after a message of one of their topics."""
+
+    def clear(self) -> None:
+        """Drop all samples and failures."""
+        self.until = -math.inf
+
+    def settle(self, now: float) -> None:
+        """Record a failure."""
+        if self.failing(now):
+            self.reason = self.text(now)
+            self.until = now + self.recover
+
+    def failed(self, now: float) -> bool:
+        """Whether the check fails, or did so less than `recover` ago."""
+        return now < self.until or self.failing(now)
+
+    def note(self, now: float) -> str:
+        """Return why the fact is unhealthy; '' if it is healthy."""
+        if self.failing(now):
+            return self.text(now)
+        if now < self.until:
+            return f'{self.reason} (ended; counts for {self.recover:g} s)'
+        return ''
+
+    def changes(self, now: float) -> float:
+        """Return the next time at which the result may change without a sample."""
+        return self.until if self.until > now else math.inf
+
+
+class Frozen(Check):
+    """
+    Fails when samples stay equal for longer than the noise of the sensor makes likely.
+
+    Of a sensor with independent Gaussian noise of `noise` that rounds to `resolution`, a sample
+    equals the one before with at most the probability p of the bin around the mean. A run of m
+    equal samples has at most p^(m-1), whatever the sensor measures; it fails below CERTAIN. Of a
+    vector, p is the product over its elements. Without noise, three samples are enough; the run
+    must also last `least` s.
+    """
+
+    def __init__(self, recover: float, noise: float, resolution: float, least: float,
+                 clip: tuple[float, float] | None, unit: str) -> None:
+        super().__init__(recover)
+        self._equal = math.erf(resolution / (2 * math.sqrt(2) * noise)) if noise else 0.0
+        self._least = least
+        self._clip = clip
+        self._noise = f'its noise {noise:g}' + (unit and f' {unit}') if noise else ''
+        self.clear()
+
+    def clear(self) -> None:
+        super().clear()
+        self._value: Any = None
+        self._count = 0
+        self._first = self._last = -math.inf
+        self.likely = 2
+
+    def sample(self, stamp: float, value: Any) -> None:
+        self._last = stamp
+        if self._count and equal(value, self._value):
+            self._count += 1
+            return
+        self._value, self._first = value, stamp
+        self._count = 0 if value is None or self._clipped(value) else 1
+        self.likely = likely_run(self._equal, getattr(value, 'size', 1))
+
+    def _clipped(self, value: Any) -> bool:
+        if self._clip is None:
+            return False
+        low, high = self._clip
+        return bool(np.any((np.asarray(value) <= low) | (np.asarray(value) >= high)))
+
+    def failing(self, now: float) -> bool:
+        return self._count > self.likely and self._last - self._first >= self._least
+
+    def text(self, now: float) -> str:
+        end = f'{self._noise} makes at most {self.likely} likely' if self._noise \
+            else f'expected a change within {self._least:g} s'
+        return f'frozen: {self._count} equal samples in {self._last - self._first:.3g} s, {end}'
+
+
+def likely_run(equal_probability: float, elements: int) -> int:
+    """Return the longest run of equal samples that is not less likely than CERTAIN; at least 2."""
+    p = equal_probability ** elements
+    if p <= CERTAIN:
+        return 2
+    return max(2, 1 + math.floor(math.log(CERTAIN) / math.log(p))) if p < 1.0 else 1 << 62
+
+
+class Rate(Check):
+    """
+    Fails when the number of samples in the last `over` s is out of bounds.
+
+    Silence is not its subject: it makes no statement about a fact that is stale. A silence longer
+    than `over` and the fact's `max_age` begins a new measurement, as does a new subscription.
+    """
+
+    def __init__(self, recover: float, low: float, high: float, over: float, max_age: float
+                 ) -> None:
+        super().__init__(recover)
+        self._low, self._high, self._over = low, high, over
+        self._max_age = max_age
+        self._stamps: deque[float] = deque()
+        self.clear()
+
+    def clear(self) -> None:
+        super().clear()
+        self._stamps.clear()
+        self._begun = -math.inf
+
+    def sample(self, stamp: float, value: Any) -> None:
+        stamps = self._stamps
+        if not stamps or stamp > stamps[-1] + max(self._over, self._max_age):
+            stamps.clear()
+            self._begun = stamp
+        stamps.append(stamp)
+        while stamps[0] <= stamp - self._over:
+            stamps.popleft()
+
+    def _count(self, now: float) -> int:
+        return sum(stamp > now - self._over for stamp in self._stamps)
+
+    def failing(self, now: float) -> bool:
+        stamps = self._stamps
+        if not stamps or now < self._begun + self._over or now >= stamps[-1] + self._max_age:
+            return False
+        count = len(stamps) if stamps[0] > now - self._over else self._count(now)
+        return not self._low * self._over <= count <= self._high * self._over
+
+    def text(self, now: float) -> str:
+        bounds = f'{self._low:g} to {self._high:g} Hz' if math.isfinite(self._high) \
+            else f'at least {self._low:g} Hz'
+        rate = self._count(now) / self._over
+        return f'rate: {rate:.3g} Hz over {self._over:g} s; expected {bounds}'
+
+    def changes(self, now: float) -> float:
+        if not self._stamps:
+            return super().changes(now)
+        need = math.ceil(self._low * self._over)
+        times = [self._begun + self._over, self._stamps[-1] + self._max_age]
+        if 0 < need <= len(self._stamps):
+            times.append(self._stamps[-need] + self._over)
+        return min(super().changes(now), *(time if time > now else math.inf for time in times))
+
+
+class Range(Check):
+    """Fails when the value of a fact, or an element of it, is out of its bounds."""
+
+    def __init__(self, recover: float, source: Source, bounds: Any) -> None:
+        super().__init__(recover)
+        self._source = source
+        self._bounds = np.asarray(bounds, dtype=float).reshape(-1, 2)
+        self._unit = source.unit and f' {source.unit}'
+        self._outside = ''
+
+    def clear(self) -> None:
+        super().clear()
+        self._outside = ''
+
+    def compare(self, now: float) -> None:
+        self._outside = ''
+        value = self._source.read(now, -math.inf, 0.0)
+        if value is None:
+            return
+        numbers = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
+        bounds = self._bounds
+        if len(bounds) not in (1, numbers.size):
+            self._outside = f'range: {numbers.size} numbers; expected {len(bounds)}'
+            return
+        wrong = ~((numbers >= bounds[:, 0]) & (numbers <= bounds[:, 1]))
+        if wrong.any():
+            index = int(wrong.argmax())
+            low, high = bounds[index if len(bounds) > 1 else 0]
+            place = f'element {index} is ' if numbers.size > 1 else ''
+            self._outside = (f'range: {place}{numbers[index]:.4g}{self._unit}; '
+                             f'expected {low:g} to {high:g}{self._unit}')
+
+    def failing(self, now: float) -> bool:
+        return self._outside != ''
+
+    def text(self, now: float) -> str:
+        return self._outside
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two values of samples are the same."""
+    if one.__class__ is np.ndarray or other.__class__ is np.ndarray:
+        return np.array_equal(one, other)
+    return bool(one == other)
