@@ -9,11 +9,9 @@ from collections.abc import Callable
 import logging
 import os
 import queue
-import sqlite3
 import threading
 
 from .store import TraceStore
-from .trace import TraceError
 
 QUEUE = 20_000  #: maximum number of changes that wait
 BATCH = 1000  #: maximum number of changes of one commit
@@ -67,8 +65,8 @@ class TraceWriter:
                 self._store.vacuum()
                 if changes:
                     self.fault = ''
-            except (TraceError, sqlite3.Error, OSError, ValueError, TypeError) as error:
-                self._failed(len(changes), str(error))
+            except Exception as error:  # the thread goes on, whatever could not be written
+                self._failed(len(changes), str(error) or repr(error))
 
     def _failed(self, changes: int, why: str) -> None:
         self.lost += changes

@@ -275,6 +275,19 @@ def test_full_disk_is_logged_and_nothing_else_happens(path, caplog):
     assert len(caplog.records) < 20
 
 
+def test_writer_goes_on_after_what_can_not_be_written(path):
+    writer = TraceWriter(path)
+    writer.put(lambda store: store.begin(TraceKey('flow', 'lone surrogate \ud800', 1), 1.0))
+    writer.put(lambda store: 1 / 0)
+    limit = time.monotonic() + 10
+    while not writer.fault and time.monotonic() < limit:
+        time.sleep(0.01)
+    writer.put(lambda store: store.begin(KEY, 1.0))
+    writer.close()
+    with TraceReader(path) as reader:
+        assert reader.subjects() == [KEY]
+
+
 @pytest.mark.parametrize(('content', 'said'), [
     (b'', 'not a file of evidence traces'), (b'hello' * 1000, 'not a database')])
 def test_other_files_are_refused(path, content, said):
