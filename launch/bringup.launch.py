@@ -16,12 +16,14 @@ from launch_ros.utilities import make_namespace_absolute, prefix_namespace
 
 # The launch arguments that set parameters of each node; empty: the value of params_file.
 NODES = {
-    'world_model_bridge': ('facts_file', 'stop_file', 'trace_file'),
+    'world_model_bridge': ('facts_file', 'stop_file', 'trace_file', 'black_box_folder'),
     'ledger': ('journal_path', 'ledger_url'),
     'action_lifecycle_node': ('journal_path',),
 }
 # Files that are beside the journal unless they are given, and their suffixes.
-BESIDE = {'stop_file': '.stop', 'trace_file': '.traces'}
+BESIDE = {'stop_file': '.stop', 'trace_file': '.traces', 'black_box_folder': '.boxes'}
+# The parameters of arguments that have other names.
+PARAMETERS = {'black_box_folder': 'black_box.folder'}
 # Each robot has its own tf topics, so the transforms of several robots do not mix.
 REMAPPINGS = [('/tf', 'tf'), ('/tf_static', 'tf_static')]
 RESPAWN_DELAY = 2.0  # s
@@ -53,6 +55,8 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument('trace_file', default_value='',
                               description='File of the evidence traces; empty: beside the '
                               'journal.'),
+        DeclareLaunchArgument('black_box_folder', default_value='',
+                              description='Folder of the black boxes; empty: beside the journal.'),
         DeclareLaunchArgument('ledger_url', default_value='',
                               description='URL of the fleet Redis without a password; empty: from '
                               'params_file.'),
@@ -101,7 +105,7 @@ def _nodes(context: LaunchContext) -> list[Node]:
             parameters=[given('params_file'), {
                 'use_sim_time': given('use_sim_time') == 'true',
                 'autostart': given('autostart') == 'true',
-                **{name: given(name) for name in arguments if given(name)},
+                **{PARAMETERS.get(name, name): given(name) for name in arguments if given(name)},
                 **more.get(executable, {})}],
             arguments=[*(['--agent'] if agent and executable == 'composed' else []),
                        '--ros-args', '--log-level', given('log_level')])

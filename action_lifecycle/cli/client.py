@@ -105,7 +105,7 @@ class Client:
             self._clients[name] = self.node.create_client(kind, name)
         return self._clients[name]
 
-    def _until_there(self, kind: type, name: str) -> Any:
+    def until_there(self, kind: type, name: str) -> Any:
         """Wait for a service and return its client."""
         client = self.service(kind, name)
         full = self.node.resolve_service_name(name)
@@ -119,7 +119,7 @@ class Client:
         `again`: the request may be repeated, since a server's response is lost if it has not
         discovered this client yet.
         """
-        client = self._until_there(service, name)
+        client = self.until_there(service, name)
         asked: list[Any] = []
         interval, ask_at = FIRST_REPEAT if again else math.inf, time.monotonic()
 
@@ -137,7 +137,7 @@ class Client:
     def order(self, service: type, name: str, request: Any) -> Any:
         """Call a service of the action node that changes something once; returns its response."""
         name = f'{NODE}/{name}'
-        self._until_there(service, name)
+        self.until_there(service, name)
         self.until_heard(NODE)
         return self.call(service, name, request, again=False)
 

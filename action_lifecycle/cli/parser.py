@@ -31,6 +31,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_control_verbs(commands)
     _add_operator_verbs(commands)
     _add_record_verbs(commands)
+    _add_learn_verbs(commands)
     _add_session_verbs(commands)
     _add_file_verbs(commands)
     return parser
@@ -323,6 +324,19 @@ def _add_session_verbs(commands: Any) -> None:
     for parser in (listing, show, send, run):
         _add_json(parser)
         _add_nodes(parser)
+
+
+def _add_learn_verbs(commands: Any) -> None:
+    box = _add_verb(
+        commands, 'black-box', 'verbs.black_box.save_black_box',
+        help='write the last seconds of the sensors to a bag',
+        description='Write the last seconds of the sensor topics and of the changes of actions '
+        'to a bag (MCAP) in the folder of the black boxes, and print its path.',
+        example='black-box --reason "the gripper made a noise"')
+    box.add_argument('--seconds', type=_seconds, default=0.0, metavar='S',
+                     help='seconds before now (default: the parameter black_box.seconds)')
+    box.add_argument('--reason', default='', metavar='TEXT', help='recorded in the bag')
+    _add_nodes(box)
 
 
 def _complete_state(**asked: object) -> list[str]:

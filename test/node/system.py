@@ -82,10 +82,17 @@ class System:
         """Return the command of an executable, without its arguments."""
         return [name]
 
-    def start_all(self, facts_file: Path | None = None, **cell: Any) -> None:
-        """Start the cell and the three nodes, and watch the cell's count of motions."""
+    def start_all(
+        self, facts_file: Path | None = None, *, boxes: bool = False, **cell: Any
+    ) -> None:
+        """
+        Start the cell and the three nodes, and watch the cell's count of motions.
+
+        `boxes`: whether the bridge writes black boxes.
+        """
         self.start('sim_cell', **cell)
-        self.start('world_model_bridge', facts_file=facts_file or self.facts)
+        self.start('world_model_bridge', facts_file=facts_file or self.facts, **(
+            {'black_box.folder': self.folder / 'boxes'} if boxes else {}))
         for name in ('ledger', 'action_lifecycle_node'):
             self.start(name)
         self.count_motions()

@@ -34,7 +34,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     (folder / 'my_flow.yaml').write_text(flow, encoding='utf-8')
     system = System(folder)
     try:
-        system.start_all()
+        system.start_all(boxes=True)
         _run(system, 'ros2 daemon start')  # else the first questions come before discovery
         run = system.run(folder / 'my_flow.yaml')
         output, _ = run.communicate(timeout=90)

@@ -118,7 +118,7 @@ def test_the_page_names_each_interface_that_the_policy_has() -> None:
 def test_the_policy_allows_what_live_nodes_open_and_nothing_else(
     system: System, tmp_path: Path
 ) -> None:
-    system.start_all()
+    system.start_all(boxes=True)
     run = system.run(flow_file(tmp_path, seconds=3))
     nodes = set.union(*ENCLAVES.values())
     rights = {right for right in allowed() if right.node in nodes}

@@ -13,6 +13,7 @@ from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.srv import Check, Evaluate
 from rclpy.task import Future
 
+from .black_box import BlackBox
 from .check import missing_servers, step_faults, TopicCheck, wrong_conditions
 from .facts import Facts
 from .traces import Traces
@@ -44,8 +45,11 @@ DISCOVERY = 1.5  #: s after configure in which a publisher may not have been dis
 class ConditionServer:
     """Serves requests that evaluate conditions or check motions."""
 
-    def __init__(self, node: ManagedNode, facts: Facts, traces: Traces) -> None:
+    def __init__(
+        self, node: ManagedNode, facts: Facts, traces: Traces, box: BlackBox
+    ) -> None:
         self._node = node
+        self._box = box
         self._facts = facts
         self._traces = traces
         self._discovered = node.steady() + DISCOVERY
@@ -67,6 +71,8 @@ class ConditionServer:
         key = bytes(handle.goal_id.uuid)
         self._open[key] = answered
         release = feedback = None
+        started = self._node.now()
+        unneeded = self._box.keep(started)
         try:
             request = confirm_request_from(handle.request)
             release = self._facts.hold(
@@ -95,6 +101,7 @@ class ConditionServer:
                 error_code=int(ErrorCode.INVALID_REQUEST), error_msg=str(error))
         finally:
             del self._open[key]
+            unneeded()
             if release is not None:
                 release()
             if feedback is not None:
@@ -111,7 +118,8 @@ class ConditionServer:
                 error_msg='the world model bridge is ending')
         self._traces.confirmed(request, watch, result)
         handle.succeed()
-        return confirmation_to(confirmation(result, self._facts.names), self._facts.names)
+        judged = self._box.judged(request, started, confirmation(result, self._facts.names))
+        return confirmation_to(judged, self._facts.names)
 
     def _feedback_of(self, watch: Watch) -> ConfirmOutcome.Feedback:
         return ConfirmOutcome.Feedback(

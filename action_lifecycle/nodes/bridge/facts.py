@@ -13,6 +13,7 @@ from typing import Any
 
 from action_lifecycle_msgs import msg
 
+from .black_box import Recorder
 from .unmet_conditions import silence, Topics
 from ...ros.conversions.basic import to_time
 from ...ros.conversions.evidence import fact_to
@@ -35,11 +36,12 @@ LATE = 0.05  #: maximum delay (s) of a due evaluation of a hold; a later one res
 class Facts:
     """Passes messages to the model when they arrive, and the time when a deadline is due."""
 
-    def __init__(self, node: ManagedNode, facts: FactSet) -> None:
+    def __init__(self, node: ManagedNode, facts: FactSet, recorder: Recorder) -> None:
         # steps of simulated time may be longer than LATE
         simulated = node.get_parameter('use_sim_time').value
         self.model = WorldModel(facts, late=math.inf if simulated else LATE)
         self._node = node
+        self._recorder = recorder
         if LARGE_TYPES.intersection(facts.topic_types().values()):
             keep_memory()
         self._alarm = Alarm(node, self._advance, ros_time=True)
@@ -61,7 +63,9 @@ class Facts:
             rates = [spec.max_rate for spec in specs]
             qos = next((spec.qos for spec in specs if spec.qos != QosSpec(depth=10)),
                        QosSpec(depth=10) if specs else QosSpec(depth=100))  # many publishers of tf
-            yield TopicNeed(topic, type_name, qos, functools.partial(self._take, topic),
+            take = self._recorder.recording(
+                topic, type_name, functools.partial(self._take, topic), lambda: self.model.now)
+            yield TopicNeed(topic, type_name, qos, take,
                             max_rate=max(rates, default=0.0) if all(rates) else 0.0)
 
     def declare(self) -> None:

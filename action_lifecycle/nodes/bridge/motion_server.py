@@ -12,6 +12,7 @@ from typing import Any
 
 from action_lifecycle_msgs.action import ExecuteMotion
 
+from .black_box import BlackBox
 from .check import full_name
 from .facts import Facts
 from .motion import BridgeMotion
@@ -43,9 +44,10 @@ class MotionServer:
     """The running motions and those that ended last, by the caller's goal id."""
 
     def __init__(
-        self, node: ManagedNode, facts: Facts, guard: SafetyGuard, traces: Traces
+        self, node: ManagedNode, facts: Facts, guard: SafetyGuard, traces: Traces, box: BlackBox
     ) -> None:
         self._node = node
+        self._box = box
         self._facts = facts
         self._guard = guard
         self._traces = traces
@@ -124,7 +126,7 @@ class MotionServer:
         feedback = self._attach(handle, motion)
         motion.noted = self._traces.motion_begins(request)
         try:
-            return await motion.run()
+            return self._box.motion_ended(request, await motion.run())
         finally:
             self._traces.motion_ended(request, motion.done.result())
             release()

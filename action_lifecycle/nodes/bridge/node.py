@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from action_lifecycle_msgs import srv
+from rclpy.qos import QoSProfile
 
+from .black_box import BlackBox, declare_parameters
 from .condition_server import ConditionServer
 from .facts import Facts
 from .motion_server import MotionServer
@@ -37,6 +40,13 @@ class WorldModelBridge(ManagedNode):
     | trace_limit | double, 200.0 | size (MB) of that file from which on old traces are removed |
     | facts_rate | double, 2.0, dynamic | maximum rate (Hz) of ~/facts |
     | linger | double, 10.0, dynamic | time (s) a topic stays subscribed after its last use |
+    | black_box.folder | string | folder of the black boxes; empty: none; see docs/black_box.md |
+    | black_box.seconds | double, 10.0 | time (s) before the verdict that a box has; 0: none |
+    | black_box.after | double, 0.3 | time (s) after the verdict that a box has |
+    | black_box.memory | int, 64 | maximum memory (MB) for the messages that are kept |
+    | black_box.total | int, 1000 | maximum size (MB) of all boxes; the oldest are removed |
+    | black_box.when | string[] | verdicts for which a box is written |
+    | action_node | string, action_lifecycle | node whose changes of actions are in the boxes |
     | autostart, executor | | as for every managed node |
 
     Interfaces (relative to the node):
@@ -48,6 +58,7 @@ class WorldModelBridge(ManagedNode):
     | ~/evaluate | service Evaluate | evaluates conditions once |
     | ~/check | service Check | checks motions and conditions before anything moves |
     | ~/clear_stop | service ClearStop | releases a latched stop |
+    | ~/save_black_box | service SaveBlackBox | writes the last seconds of its topics to a bag |
     | ~/facts | topic WorldState, latched | the facts on subscribed topics, on change |
     | ~/declared_facts | topic WorldState, latched | all facts of the file, without values |
     | ~/safety | topic SafetyState, latched | whether motions may run |
@@ -70,7 +81,9 @@ class WorldModelBridge(ManagedNode):
                      dynamic=True, limits=(0.01, 100.0))
         self.declare('linger', 10.0, 'Time (s) a topic stays subscribed after its last use.',
                      dynamic=True, limits=(0.0, 3600.0))
+        declare_parameters(self)
         self._motions: MotionServer | None = None
+        self._box: BlackBox | None = None
 
     def configure(self) -> None:
         """Load the facts file and create the interfaces."""
@@ -79,16 +92,25 @@ class WorldModelBridge(ManagedNode):
             raise LifecycleError("parameter 'facts_file' is empty: expected the path of a file")
         self.claim_name()
         facts = load_facts(path, field_kind)
-        self._guard = SafetyGuard(self, facts, self._stop)
-        self._facts = Facts(self, facts)
+        self._box = BlackBox(self, facts, Path(path).expanduser().read_text())
+        self._guard = SafetyGuard(self, facts, self._stop, self._box.recorder)
+        self._facts = Facts(self, facts, self._box.recorder)
         self._traces = Traces(self, self._facts.model)
-        self._motions = MotionServer(self, self._facts, self._guard, self._traces)
-        self._questions = ConditionServer(self, self._facts, self._traces)
+        self._motions = MotionServer(self, self._facts, self._guard, self._traces, self._box)
+        self._questions = ConditionServer(self, self._facts, self._traces, self._box)
         self.add_service(srv.ClearStop, '~/clear_stop', self._clear_stop)
         self.add_diagnostics('safety', self._guard.health)
         self.add_diagnostics('facts', self._facts.health)
         self.add_diagnostics('motions', self._motions.health)
         self.add_diagnostics('traces', self._traces.health)
+
+    def add_publisher(
+        self, message: type, topic: str, qos: QoSProfile, *, always: bool = False
+    ) -> Any:
+        """Create a publisher; the black box records what some of them publish."""
+        publisher = super().add_publisher(message, topic, qos, always=always)
+        return publisher if self._box is None else self._box.recorder.published(
+            publisher, topic, message)
 
     def activate(self) -> None:
         """Publish the safety state and the declared facts; nothing has moved yet."""
@@ -113,6 +135,7 @@ class WorldModelBridge(ManagedNode):
             self._facts.destroy()
             self._guard.destroy()
             self._motions = None
+        self._box = None
 
     def _stop(self, status: SafetyStatus) -> None:
         """Stop all motions, as safety has become STOPPED."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from action_lifecycle_msgs import msg
 
+from .black_box import Recorder
 from ...lifecycle.states import ErrorCode
 from ...ros.conversions.basic import to_time
 from ...ros.interfaces.qos import state_qos
@@ -39,7 +40,8 @@ class SafetyGuard:
     """
 
     def __init__(
-        self, node: ManagedNode, facts: FactSet, on_stop: Callable[[SafetyStatus], None]
+        self, node: ManagedNode, facts: FactSet, on_stop: Callable[[SafetyStatus], None],
+        recorder: Recorder,
     ) -> None:
         stop_file = node.parameter('stop_file')
         self._node = node
@@ -56,9 +58,9 @@ class SafetyGuard:
         self._readers: list[tuple[SafetySpec, TopicReader]] = []
         self._subscriptions: list[Subscriptions] = []
         for spec in self.monitor.specs():
-            need = TopicNeed(spec.topic, spec.type, spec.qos,
-                             node.guarded(functools.partial(self._take, spec),
-                                          what=f'topic {spec.topic}'))
+            take = node.guarded(functools.partial(self._take, spec), what=f'topic {spec.topic}')
+            need = TopicNeed(spec.topic, spec.type, spec.qos, recorder.recording(
+                spec.topic, spec.type, take, node.now, stand_in=True))
             subscriptions = Subscriptions(node, [need], linger=lambda: 0.0)
             subscriptions.hold([spec.topic])
             self._subscriptions.append(subscriptions)

@@ -40,6 +40,6 @@ class Apart:
         await from_thread(self._node, future)
         return future.result()
 
-    def close(self) -> None:
-        """End the thread after the current work; queued work is dropped."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+    def close(self, *, finish: bool = False) -> None:
+        """End the thread after the current work; queued work is dropped, or done (`finish`)."""
+        self._pool.shutdown(wait=finish, cancel_futures=not finish)

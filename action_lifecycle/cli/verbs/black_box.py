@@ -1,0 +1,28 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The verb `black-box`: writes the last seconds of the sensors to a bag."""
+
+from __future__ import annotations
+
+import argparse
+
+from action_lifecycle_msgs.srv import SaveBlackBox
+
+from ..client import accepted, connect
+
+BRIDGE = 'world_model_bridge'
+WRITING = 60.0
+"""Additional time (s) for the bag to be written."""
+
+
+def save_black_box(options: argparse.Namespace) -> None:
+    """Have the bridge write a bag, and print its path."""
+    service = f'{BRIDGE}/save_black_box'
+    with connect(options.namespace, options.wait) as client:
+        client.until_there(SaveBlackBox, service)
+        client.until_heard(BRIDGE)
+        client.wait += WRITING
+        answer = accepted(client.call(SaveBlackBox, service, SaveBlackBox.Request(
+            reason=options.reason, seconds=options.seconds), again=False))
+    print(f'{answer.path} ({answer.messages} messages)')
