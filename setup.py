@@ -27,7 +27,7 @@ setup(
     name=PACKAGE,
     version='0.1.0',
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={'': ['*.xml', '*.lua', '*/*.xml', '*/*.lua'],
+    package_data={'': ['*.xml', '*.lua', '*/*.xml', '*/*.lua', '*.html', '*.js'],
                   PACKAGE: ['py.typed']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
@@ -38,7 +38,7 @@ setup(
     install_requires=['setuptools'],
     extras_require={'argcomplete': ['argcomplete'], 'bags': ['mcap', 'rosbags'],
                     'celery': ['celery'], 'mcp': ['mcp'], 'openai': ['openai'],
-                    'sim': ['matplotlib', 'mujoco>=4,<5']},
+                    'report': ['matplotlib'], 'sim': ['matplotlib', 'mujoco>=4,<5']},
     zip_safe=False,
     maintainer='action_lifecycle maintainers',
     maintainer_email='maintainers@users.noreply.a-seed-3a295fbf.example',

@@ -283,6 +283,30 @@ def _add_record_verbs(commands: Any) -> None:
                          help='name of the robot in the ledger (default: robot)')
 
 
+def _add_learn_verbs(commands: Any) -> None:
+    report = _add_verb(
+        commands, 'report', 'verbs.report.report',
+        help='show success rates, false successes, times and failures from journals',
+        description='Read journals of one or several robots, and show for each flow, action and '
+        'server how often it succeeded, what the sensors refuted, how errors were recovered, and '
+        'how long it took.',
+        example='report ~/.ros/action_lifecycle/journal\n'
+        'report robot1.journal robot2.journal --since 2026-11-01 --html report.html\n'
+        'report robot1.journal --flow pick_and_place --csv > report.csv')
+    report.add_argument('journals', metavar='JOURNAL', nargs='+', help='a journal file')
+    form = report.add_mutually_exclusive_group()
+    form.add_argument('--html', default='', metavar='FILE', help='write a page with pictures; '
+                      'it opens without a network. Needs matplotlib')
+    form.add_argument('--csv', action='store_true', help='print one row for each figure')
+    form.add_argument('--json', action='store_true', help='print JSON')
+    report.add_argument('--since', default='', metavar='TIME', help='only runs of actions that '
+                        'began at this local date or time (ISO 8601), or later')
+    report.add_argument('--until', default='', metavar='TIME',
+                        help='only runs of actions that began before this')
+    report.add_argument('--flow', action='append', default=[], metavar='NAME',
+                        help='only flows of this name; may be given several times')
+
+
 def _add_session_verbs(commands: Any) -> None:
     session = _add_group(commands, 'session', 'sessions of graphs in the agent node')
     listing = _add_verb(

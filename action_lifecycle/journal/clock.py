@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 import time
-from typing import Protocol
+from typing import Protocol, TYPE_CHECKING
 import uuid
+
+if TYPE_CHECKING:
+    from .row import Row
 
 _BOOT_ID = Path('/proc/sys/kernel/random/boot_id')
 
@@ -53,3 +56,17 @@ def elapsed(clock: Clock, boot_id: str, boot_time: float, wall_time: float) -> f
     if boot_id == clock.boot_id:
         return max(0.0, clock.boot_time() - boot_time)
     return max(0.0, clock.wall_time() - wall_time)
+
+
+def seconds_between(before: Row, after: Row) -> float:
+    """
+    Return the time (s) between two rows of a journal, at least 0.
+
+    In ROS time if both rows have it and it did not go back, else as `elapsed`.
+    """
+    if before.ros_time is not None and after.ros_time is not None \
+            and after.ros_time >= before.ros_time:
+        return after.ros_time - before.ros_time
+    if before.boot_id == after.boot_id:
+        return max(0.0, after.boot_time - before.boot_time)
+    return max(0.0, after.wall_time - before.wall_time)

@@ -35,6 +35,8 @@ from ...lifecycle.running.runner import ActionRunner
 from ...lifecycle.schedule.schedule import ScheduleSpec
 from ...lifecycle.states import ActionOutcome
 
+JOB_ACTOR = 'job'
+"""The actor of what a job does to an action."""
 POLL_PERIOD = {'wall': 1.0, 'ros': 0.2}
 """Maximum polling period (s) by clock; shorter for ROS time, which may run faster."""
 SOON = 0.02
@@ -231,7 +233,7 @@ class Jobs(Extension):
         """Assign an ended action again, to wait for the next time of its schedule."""
         if self.jobs.get(job.job_id) is job:
             self._append(job, 'ended')
-            runner.fire('reassign', actor='job', cause=job.spec.in_words())
+            runner.fire('reassign', actor=JOB_ACTOR, cause=job.spec.in_words())
             self._orchestrator.assigned(
                 self._orchestrator.runs[job.flow_id], runner.action.action_id)
         elif job.flow_id in self._orchestrator.runs:  # canceled before this was recorded
@@ -301,7 +303,7 @@ class Jobs(Extension):
         elif job.next is None:  # its time was missed and is not made up
             job.waiting = False
             run = self._orchestrator.runs[job.flow_id]
-            run.runners[job.action_id].skip('job', f'{job.spec.in_words()} has passed')
+            run.runners[job.action_id].skip(JOB_ACTOR, f'{job.spec.in_words()} has passed')
 
     def _begin(self, job: ScheduledJob, flow_id: str) -> None:
         self._start(

@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 import gc
-from typing import Any
 
 from .set_aside import Damage, faults_text, open_flow_ids, SetAside
 from ..edits.edit_validation import replay_edit
 from ..files.edit import parse_edit
-from ..files.loader import parse_flow, parse_loop
-from ..files.sources import from_rows, Reference, Source, Sources
+from ..files.journaled import journaled_flow
+from ..files.sources import from_rows
 from ..run.flow_control import CONTROL_EVENTS, RESUMED, RETRIED
 from ..run.flow_ender import BROKEN, CANCEL_ACTION, ORCHESTRATOR
 from ..run.flow_run import FlowRun, JOBS_STAGE
@@ -109,18 +108,15 @@ class Restored:
         head = self._accepted.data
         if len(self._text) < head.get('parts', 1):
             return
-        text, known = _split(''.join(self._text), head)
-        sources = Sources(self._flows.folders, known)
-        origin = head.get('origin') or {}
-        flow = parse_loop(text, head['file'], sources) if origin.get('loop') \
-            else parse_flow(text, head['file'], head['parameters'], sources)
+        flow = journaled_flow(head, ''.join(self._text), self._flows.folders)
         parent = None
         if '/' in row.flow_id:
             parent = self._flows.runs.get(parent_of(row.flow_id))
             if parent is None:
                 raise LifecycleError(_without_outer(row.flow_id))
         self.run = self._flows.new_run(
-            flow, row.flow_id, int(head['priority']), head.get('recipe', ''), origin, parent)
+            flow, row.flow_id, int(head['priority']), head.get('recipe', ''),
+            head.get('origin') or {}, parent)
         self.run.started_at = self._accepted.ros_time or 0.0
         self.run.restore('START', head.get('stage', ''))
         self.run.entered('START', self._accepted.wall_time)
@@ -245,16 +241,6 @@ class Restored:
             runner.halt(lambda: None)
         self._flows.dispatcher.leave(self.run)
         del self._flows.runs[self.run.flow_id]
-
-
-def _split(text: str, head: Mapping[str, Any]) -> tuple[str, dict[Reference, Source]]:
-    """Return the text of a flow, and those of its nested flows, which follow it."""
-    end = start = int(head.get('length', len(text)))
-    rows: list[list[str]] = []
-    for beside, name, file, length in head.get('nested', []):
-        rows.append([beside, name, file, text[end:end + length]])
-        end += length
-    return text[:start], from_rows(rows)
 
 
 @contextmanager
