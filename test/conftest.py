@@ -29,7 +29,7 @@ settings.load_profile('repeatable')
 # What these would test can't be imported without its extra, or without ROS.
 collect_ignore: list[str] = []
 if not find_spec('mujoco'):
-    collect_ignore += ['unit/sim', *(f'node/test_{name}.py' for name in (
+    collect_ignore += ['unit/sample', 'unit/sim', *(f'node/test_{name}.py' for name in (
         'cell_node', 'kill_matrix', 'kill_rounds', 'operators'))]
 if not find_spec('rclpy'):
     collect_ignore += ['node', 'launch', 'unit/tools', 'unit/cli/test_operator.py',

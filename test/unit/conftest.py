@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import pytest
+
+from .sample.made import make_sample
 
 
 @pytest.fixture(autouse=True)
@@ -16,3 +19,11 @@ def _logs_reach_the_root() -> None:
     for name, logger in logging.root.manager.loggerDict.items():
         if name.startswith('action_lifecycle') and isinstance(logger, logging.Logger):
             logger.propagate = True
+
+
+@pytest.fixture(scope='session')
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a few runs of the sample data; not to be changed."""
+    for name in ('mujoco', 'mcap', 'rosbags'):
+        pytest.importorskip(name)
+    return make_sample(tmp_path_factory.mktemp('sample'))

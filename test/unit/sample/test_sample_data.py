@@ -1,0 +1,203 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""tools/sample_data records what a robot records, and what happened in the physics."""
+
+from __future__ import annotations
+
+from collections import Counter
+import csv
+from pathlib import Path
+import subprocess
+import sys
+from typing import Any
+
+from action_lifecycle.bags import read_bag
+from action_lifecycle.journal import JournalReader, verify_journal
+from action_lifecycle.traces import trace_path, TraceKey, TraceReader
+from action_lifecycle.world import load_facts, parse_facts, WatchOutcome
+import numpy as np
+import pytest
+
+from .made import RUNS, SEED
+from ..docs.pages import ROOT
+
+for needed in ('mujoco', 'mcap', 'rosbags'):
+    pytest.importorskip(needed)
+
+CONFIRMATIONS = '/world_model_bridge/confirmations'
+STATE_CHANGES = '/action_lifecycle/state_changes'
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding='utf-8', newline='') as file:
+        return list(csv.DictReader(file))
+
+
+def troubles(sample: Path) -> dict[str, str]:
+    return {row['flow_id']: row['trouble'] for row in table(sample / 'answer.csv')}
+
+
+def refuted(sample: Path) -> list[Any]:
+    """Return the rows of attempts whose outcome the sensors did not confirm."""
+    with JournalReader(sample / 'cell.journal') as journal:
+        return [row for row in journal.rows(kind='transition')
+                if (row.from_state, row.to_state) == ('sensor_confirm', 'error')]
+
+
+def numbers(row: Any, fact: str) -> list[float]:
+    return next(entry['numbers'] for evidence in row.data['evidence']
+                for entry in evidence['facts'] if entry['name'] == fact)
+
+
+def test_the_journal_is_sound_and_each_run_has_ended(sample: Path) -> None:
+    assert verify_journal(sample / 'cell.journal') == []
+    with JournalReader(sample / 'cell.journal') as journal:
+        ends = Counter(row.to_state for row in journal.rows(kind='flow')
+                       if row.to_state in ('FINISH', 'FAIL'))
+        wall = [row.wall_time for row in journal.rows()]
+    assert sum(ends.values()) == len(troubles(sample)) and ends['FINISH'] and ends['FAIL']
+    assert wall == sorted(wall)
+
+
+def test_each_confirmation_has_a_trace_with_its_evidence(sample: Path) -> None:
+    with TraceReader(trace_path(sample / 'cell.journal')) as traces, \
+            JournalReader(sample / 'cell.journal') as journal:
+        rows = [row for row in journal.rows(kind='transition')
+                if row.from_state == 'sensor_confirm']
+        for row in rows:
+            trace = traces.trace(TraceKey(row.flow_id, row.action_id, row.attempt))
+            assert trace.ended is not None
+            assert trace.confirmations[-1].evidence == row.data['evidence']
+            begin, *_ = next(iter(trace.curves.values())).times
+            assert begin < trace.marks[-1].time <= trace.ended
+    assert len(rows) > 20
+
+
+def test_each_bag_has_the_facts_topics_and_the_confirmations_of_its_run(sample: Path) -> None:
+    facts = load_facts(sample / 'facts.yaml')
+    topics = {f'/{topic}' for topic in facts.topics(facts)}
+    with JournalReader(sample / 'cell.journal') as journal:
+        rows = {(row.flow_id, row.action_id, row.attempt): row
+                for row in journal.rows(kind='transition') if row.from_state == 'sensor_confirm'}
+    for path in sorted((sample / 'bags').iterdir()):
+        with read_bag(path) as bag:
+            messages = list(bag.messages())
+            assert not bag.notes and set(bag.topics) == {*topics, CONFIRMATIONS, STATE_CHANGES}
+        assert {entry.topic for entry in messages} == set(bag.topics)
+        for entry in messages:
+            if entry.topic == CONFIRMATIONS and entry.message.conditions[0].name == 'confirm':
+                told = entry.message
+                row = rows.pop((told.flow_id, told.action_id, told.attempt))
+                assert (told.verdict == WatchOutcome.CONFIRMED) == (row.to_state != 'error')
+                facts = row.data['evidence'][0]['facts']
+                for fact, recorded in zip(told.evidence[0].facts, facts):
+                    assert list(fact.numbers) == recorded['numbers']
+                    assert fact.topic == recorded['topic']
+    assert rows == {}
+
+
+def test_labels_are_what_the_physics_show(sample: Path) -> None:
+    """By the camera that was not frozen, and by the gap: sensors that the labels do not use."""
+    there = {(row['flow_id'], row['action_id'], int(row['attempt'])): row['there'] == 'true'
+             for row in table(sample / 'labels.csv')}
+    with JournalReader(sample / 'cell.journal') as journal:
+        rows = [row for row in journal.rows(kind='transition')
+                if row.from_state == 'sensor_confirm' and row.action_id != 'make_way']
+    assert len(rows) == len(there)
+    for row in rows:
+        if row.action_id.startswith('pick'):
+            held = numbers(row, 'gap')[0] > 0.02
+            assert there[row.flow_id, row.action_id, row.attempt] == held
+        elif troubles(sample)[row.flow_id] != 'camera':
+            at, slot = (numbers(row, f'{name}_{row.action_id[-1]}') for name in ('part', 'slot'))
+            assert there[row.flow_id, row.action_id, row.attempt] == (
+                np.linalg.norm(np.subtract(at, slot)) < 0.01)
+
+
+def test_it_was_the_gripper_where_it_closed_and_the_camera_where_the_pose_stood_still(
+    sample: Path
+) -> None:
+    found = {}
+    with TraceReader(trace_path(sample / 'cell.journal')) as traces:
+        for row in refuted(sample):
+            trace = traces.trace(TraceKey(row.flow_id, row.action_id, row.attempt))
+            if numbers(row, 'gap')[0] < 0.001:
+                found[row.flow_id] = 'gripper'
+                assert row.action_id.startswith('pick')
+            else:
+                pose = trace.curves[f'part_{row.action_id[-1]}_turn'].values
+                assert len(np.unique(pose, axis=0)) < len(pose) > 10
+                assert not np.diff(pose[-10:], axis=0).any()
+                found[row.flow_id] = 'camera'
+    assert set(found.values()) == {'gripper', 'camera'}
+    known = troubles(sample)
+    assert found == {flow: known[flow] for flow in found}
+    assert {flow for flow, trouble in known.items() if trouble} == set(found)
+
+
+def test_what_was_there_is_refuted_only_while_the_camera_is_frozen(sample: Path) -> None:
+    there = {(row['flow_id'], row['action_id'], row['attempt']) for row in table(
+        sample / 'labels.csv') if row['there'] == 'true'}
+    frozen = {row['flow_id']: (float(row['frozen_from']), float(row['frozen_until']))
+              for row in table(sample / 'answer.csv') if row['trouble'] == 'camera'}
+    wrong = [row for row in refuted(sample)
+             if (row.flow_id, row.action_id, str(row.attempt)) in there]
+    assert wrong
+    for row in wrong:
+        begin, end = frozen[row.flow_id]
+        assert begin < row.ros_time - 3.0 < row.ros_time < end + 3.0
+
+
+def test_the_same_seed_gives_the_same_bags_and_labels(sample: Path, tmp_path: Path) -> None:
+    from sample.plans import plans
+    from sample.recording import Recording
+    plan, *_ = plans(SEED, RUNS)
+    with Recording(tmp_path / 'again') as recording:
+        recording.run(plan)
+    first, again = (folder / 'bags/run-01.mcap' for folder in (sample, tmp_path / 'again'))
+    assert first.read_bytes() == again.read_bytes()
+    assert [[*map(str, label)] for label in recording.labels] == [
+        [*row.values()][:3] + [row['there'].capitalize()] for row in table(sample / 'labels.csv')
+        if row['flow_id'] == 'run-01']
+
+
+@pytest.mark.parametrize(('arguments', 'message'), [
+    (['--runs', '1'], '--runs 1: expected 2 or more'),
+    (['--seed', '-1'], '--seed -1: expected 0 or more'),
+    ([], 'expected a new or an empty folder')])
+def test_wrong_arguments_are_refused_before_anything_is_written(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    (tmp_path / 'mine').touch()
+    done = subprocess.run([sys.executable, ROOT / 'tools/sample_data', tmp_path, *arguments],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and message in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ['mine']
+
+
+def test_health_is_taken_out_of_the_facts() -> None:
+    from sample.recording import without_health
+    with_health = """
+estop: none
+facts:
+  a: {topic: a, type: std_msgs/msg/Float64, field: data}
+  b:
+    topic: b
+    health:
+      frozen: 0.5
+      # of the driver
+
+      range: [0, 1]
+    type: std_msgs/msg/Float64
+    field: data
+  c: {topic: c, type: std_msgs/msg/Float64, field: data}
+"""
+    facts = parse_facts(without_health(with_health))
+    assert list(facts) == ['a', 'b', 'c']
+    assert [fact.spec.health for fact in facts.values()] == [None] * 3
+
+
+def test_the_facts_of_the_sample_have_no_health(sample: Path) -> None:
+    facts = load_facts(sample / 'facts.yaml')
+    assert all(fact.spec.health is None for fact in facts.values())
