@@ -306,6 +306,17 @@ def _add_learn_verbs(commands: Any) -> None:
     report.add_argument('--flow', action='append', default=[], metavar='NAME',
                         help='only flows of this name; may be given several times')
 
+    box = _add_verb(
+        commands, 'black-box', 'verbs.black_box.save_black_box',
+        help='write the last seconds of the sensors to a bag',
+        description='Write the last seconds of the sensor topics and of the changes of actions '
+        'to a bag (MCAP) in the folder of the black boxes, and print its path.',
+        example='black-box --reason "the gripper made a noise"')
+    box.add_argument('--seconds', type=_seconds, default=0.0, metavar='S',
+                     help='seconds before now (default: the parameter black_box.seconds)')
+    box.add_argument('--reason', default='', metavar='TEXT', help='recorded in the bag')
+    _add_nodes(box)
+
 
 def _add_session_verbs(commands: Any) -> None:
     session = _add_group(commands, 'session', 'sessions of graphs in the agent node')
@@ -348,19 +359,6 @@ def _add_session_verbs(commands: Any) -> None:
     for parser in (listing, show, send, run):
         _add_json(parser)
         _add_nodes(parser)
-
-
-def _add_learn_verbs(commands: Any) -> None:
-    box = _add_verb(
-        commands, 'black-box', 'verbs.black_box.save_black_box',
-        help='write the last seconds of the sensors to a bag',
-        description='Write the last seconds of the sensor topics and of the changes of actions '
-        'to a bag (MCAP) in the folder of the black boxes, and print its path.',
-        example='black-box --reason "the gripper made a noise"')
-    box.add_argument('--seconds', type=_seconds, default=0.0, metavar='S',
-                     help='seconds before now (default: the parameter black_box.seconds)')
-    box.add_argument('--reason', default='', metavar='TEXT', help='recorded in the bag')
-    _add_nodes(box)
 
 
 def _complete_state(**asked: object) -> list[str]:
