@@ -15,6 +15,7 @@ from .errors import BagError, library
 from .mcap_file import OUR_LIBRARY
 from ..documents.durable_file import replacing
 
+CHUNK = 1 << 20  #: bytes that are compressed together
 _QOS = """- history: 1
   depth: {depth}
   reliability: 1
@@ -35,12 +36,16 @@ class BagWriter:
             bag.add_topic('/joint_states', 'sensor_msgs/msg/JointState', definition)
             bag.write('/joint_states', cdr, arrival, age)
 
-    If the code inside fails, nothing is left behind. Raises BagError.
+    `chunk`: number of bytes that are compressed together. If the code inside fails, nothing is left
+    behind. Raises BagError.
     """
 
-    def __init__(self, path: str | Path, *, compression: str = 'zstd') -> None:
+    def __init__(
+        self, path: str | Path, *, compression: str = 'zstd', chunk: int = CHUNK
+    ) -> None:
         self._path = Path(path)
         self._compression = compression
+        self._chunk = chunk
         self._stack = ExitStack()
         self._channels: dict[str, int] = {}
         self._schemas: dict[tuple[str, str], int] = {}
@@ -61,7 +66,7 @@ class BagWriter:
                 self._stack = stack.pop_all()
         except OSError as error:
             raise BagError(f'{self._path}: {error.strerror or error}') from error
-        self._writer = module.Writer(output, compression=kind)
+        self._writer = module.Writer(output, chunk_size=self._chunk, compression=kind)
         self._writer.start(profile='ros2', library=OUR_LIBRARY)
         return self
 

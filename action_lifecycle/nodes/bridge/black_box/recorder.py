@@ -11,7 +11,7 @@ from typing import Any
 
 from rclpy.qos import QoSProfile
 
-from .rings import child_frames, one_key, Ring, Rings
+from .rings import child_frames, one_key, Rings
 from .writing import EVENTS
 from ....ros.interfaces.qos import event_qos
 from ....ros.node.lifecycle_node import ManagedNode
@@ -47,22 +47,21 @@ class Recorder:
         ring = self._rings.open(
             name, type_name, stand_in=stand_in,
             key=child_frames if type_name == TF_TYPE else one_key)
-        add = self._adder(self._rings)
+        add = self._rings.add
 
-        def recorded(message: Any, age: float | None = None) -> None:
-            if age is None:
-                take(message)
-                add(ring, message, clock())
-            else:
-                take(message, age)
-                add(ring, message, clock(), age)
+        def recorded(message: Any, *age: float) -> None:
+            take(message, *age)
+            try:
+                add(ring, message, clock(), *age)
+            except Exception:  # of a callback; it must not end the node
+                self._node.log_exception(f'black box, topic {name}')
         return recorded
 
     def published(self, publisher: Any, topic: str, kind: type) -> Any:
         """Return a publisher of the bridge so that its messages are recorded, if they are."""
         if self._rings is None or topic not in PUBLISHED:
             return publisher
-        add = self._adder(self._rings)
+        add = self._rings.add
         ring = self._rings.open(
             self._node.resolve_topic_name(topic), f'action_lifecycle_msgs/msg/{kind.__name__}',
             key=one_key)
@@ -71,23 +70,14 @@ class Recorder:
 
     def _listen(self, rings: Rings) -> None:
         """Subscribe to the changes of actions and flows; they are not deserialized."""
-        node, add = self._node, self._adder(rings)
+        node, add = self._node, rings.add
         for topic, type_name in EVENT_TOPICS.items():
             name = node.resolve_topic_name(f"{node.parameter('action_node')}/{topic}")
             ring = rings.open(name, type_name, key=None, seconds=EVENT_SECONDS)
             node.defer(functools.partial(node.destroy_subscription, node.create_subscription(
                 EVENTS[type_name], name,
-                lambda data, ring=ring: add(ring, data, node.now()),
+                node.guarded(lambda data, ring=ring: add(ring, data, node.now()), what=name),
                 QoSProfile(depth=event_qos().depth), raw=True)))
-
-    def _adder(self, rings: Rings) -> Callable[..., None]:
-        """Return what adds a message to a ring; it does not raise, as callbacks must not."""
-        def add(ring: Ring, message: Any, received: float, age: float = 0.0) -> None:
-            try:
-                rings.add(ring, message, received, age)
-            except Exception:
-                self._node.log_exception(f'black box, topic {ring.topic}')
-        return add
 
 
 class _RecordedPublisher:

@@ -45,18 +45,8 @@ class Ring:
         self.before: dict[Hashable, Entry] = {}
         self.bytes = 0  #: of `entries` and `before`
         self.cut = -math.inf  #: arrival of the last message that was dropped for lack of memory
-        self._count = 0
-        self._size = 0  #: of the last measured message
-
-    def append(self, received: float, age: float, message: Any) -> int:
-        """Add a message; returns its size as estimated from an earlier one, in bytes."""
-        if self._count % SAMPLED == 0:
-            self._size = size_of(message)
-        self._count += 1
-        size = self._size
-        self.entries.append((received, age, message, size))
-        self.bytes += size
-        return size
+        self.count = 0  #: messages that arrived
+        self.size = 0  #: of the last measured message
 
     def retire(self) -> int:
         """Move the oldest message out of the period; returns the number of freed bytes."""
@@ -131,7 +121,13 @@ class Rings:
         entries = ring.entries
         if entries and received < entries[-1][0] - JUMP:
             self.clear()
-        self.bytes += ring.append(received, age, message)
+        if ring.count % SAMPLED == 0:
+            ring.size = size_of(message)
+        ring.count += 1
+        size = ring.size
+        entries.append((received, age, message, size))
+        ring.bytes += size
+        self.bytes += size
         start = received - ring.seconds
         if self._keep < start:
             start = self._keep

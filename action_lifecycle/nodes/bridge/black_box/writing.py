@@ -23,6 +23,7 @@ from ....bags import BagWriter
 from ....ros.interfaces.definitions import message_definition
 
 SLICE, PAUSE = 0.0005, 0.0015  #: s of work, then of rest, in which callbacks of the node run
+CHUNK = 1 << 16  #: bytes; compressing and indexing them takes about 1 ms
 HEADER = 4  #: bytes before a serialized message that tell its encoding
 GRACE = 2.0  #: time (s) to complete a bag when the node ends
 METADATA = 'action_lifecycle'  #: name of the metadata record
@@ -82,7 +83,7 @@ def write_box(path: Path, box: Box, pace: Pace) -> int:
 
     The file is complete, or it is not there. Raises BagError, OSError.
     """
-    with BagWriter(path) as bag:
+    with BagWriter(path, chunk=CHUNK) as bag:
         bag.describe(METADATA, _metadata(box))
         if box.facts:
             bag.attach('facts.yaml', 'application/yaml', box.facts.encode(), box.end)
