@@ -36,8 +36,8 @@ class BagWriter:
             bag.add_topic('/joint_states', 'sensor_msgs/msg/JointState', definition)
             bag.write('/joint_states', cdr, arrival, age)
 
-    `chunk`: number of bytes that are compressed together. If the code inside fails, nothing is left
-    behind. Raises BagError.
+    `chunk`: number of bytes that are compressed together. If the code inside fails, nothing is
+    left behind. Raises BagError.
     """
 
     def __init__(

@@ -11,9 +11,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from action_lifecycle.bags import read_bag
 from action_lifecycle.documents.stamps import to_seconds
+from action_lifecycle.lifecycle import ports
 from action_lifecycle.ros.conversions.basic import to_time
+from action_lifecycle.ros.conversions.evidence import evidence_to
 from action_lifecycle.ros.interfaces.qos import event_qos
+from action_lifecycle.world import load_facts, WorldModel
 from action_lifecycle_msgs.action import ConfirmOutcome
 from action_lifecycle_msgs.msg import ActionStateChange, Condition, ErrorCode, FlowChange
 from action_lifecycle_msgs.srv import SaveBlackBox
@@ -54,12 +58,16 @@ def rig(shared: Rig) -> Iterator[Rig]:
     yield shared
 
 
-def refuted(rig: Rig, expression: str = 'gap > 0.01', **fields: Any) -> Any:
+def ended(rig: Rig, expression: str, after: float) -> Any:
+    """Have an outcome confirmed and return the result."""
     goal = ConfirmOutcome.Goal(
-        flow_id='pick/1', action_id='grasp', attempt=2, after=to_time(rig.now()),
-        conditions=[Condition(name='grasped', expression=expression, within=0.3, **fields)])
-    handle = rig.wait(rig.confirmation.send_goal_async(goal))
-    result = rig.result(handle)
+        flow_id='pick/1', action_id='grasp', attempt=2, after=to_time(after),
+        conditions=[Condition(name='grasped', expression=expression, within=0.3)])
+    return rig.result(rig.wait(rig.confirmation.send_goal_async(goal)))
+
+
+def refuted(rig: Rig, expression: str = 'gap > 0.01') -> Any:
+    result = ended(rig, expression, rig.now())
     assert result.verdict == REFUTED
     return result
 
@@ -107,6 +115,38 @@ def test_a_refuted_outcome_leaves_a_box_with_the_deciding_samples(rig: Rig) -> N
     assert json.loads(told['topics'])['joint_states'] == '/joint_states'
 
 
+@pytest.mark.parametrize(('expression', 'gap'), [
+    ('gap > 0.01', 0.001), ('gap > 0.01 and present', 0.02), ('speed > 1 or gap > 0.01', None)])
+def test_the_box_alone_gives_the_verdict_again(
+    rig: Rig, expression: str, gap: float | None
+) -> None:
+    rig.gap = gap
+    present = rig.robot.create_publisher(Bool, 'present', LATCHED)
+    present.publish(Bool(data=False))
+    rig.wait(rig.confirm('present or gap > 5', within=0.2).get_result_async())
+    after = rig.now()
+    result = ended(rig, expression, after)
+    path = box_of(rig, result)
+    names = {name: topic for topic, name in json.loads(metadata(path)['topics']).items()}
+    model = WorldModel(load_facts(path.parents[1] / 'facts.yaml'), late=0.05)
+    start = to_seconds(result.evidence[0].stamp) - 0.3  # it lasts for `within`
+    results: list[Any] = []
+    with read_bag(path) as bag:
+        for message in bag.messages(names):
+            if not model.waiting and not results and message.log_time >= start:
+                model.confirm([ports.Condition('grasped', expression, within=0.3)], start,
+                              results.append, after=to_seconds(to_time(after)))
+            model.ingest(names[message.topic], message.message, message.log_time, message.age)
+        model.advance(start + 0.3)
+    assert results[0].outcome.name.lower() == metadata(path)['verdict']
+    again = [evidence_to(entry.as_dict(), rig.bridge._facts.names)
+             for entry in results[0].evidence]
+    assert to_seconds(again[0].stamp) == pytest.approx(start + 0.3, abs=1e-6)
+    again[0].stamp = result.evidence[0].stamp  # of the verdict, not of a sample
+    assert again == result.evidence
+    rig.robot.destroy_publisher(present)
+
+
 def test_rosbags_reads_each_message_and_the_facts_file(rig: Rig) -> None:
     from mcap.reader import make_reader
     from rosbags.highlevel import AnyReader
@@ -146,6 +186,8 @@ def test_latched_messages_and_transforms_from_before_are_at_its_start(rig: Rig) 
     assert [message.data for *_, message in before] == [True]
     assert before[0][1] == start and before[0][2] == pytest.approx(sent, abs=1.0)
     assert start > sent + 0.5
+    for publisher in (present, *statics):
+        rig.robot.destroy_publisher(publisher)
 
 
 def test_changes_of_the_action_are_in_it_from_its_start(rig: Rig) -> None:
@@ -223,7 +265,8 @@ def test_a_full_disk_is_reported_and_changes_no_verdict(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     name = result.error_msg.rpartition(' ')[2]
-    assert 'File too large' in rig.bridge._box.health().message
+    assert rig.bridge._box.health().message == (
+        f'no black box: {rig.folder}/boxes/{name}: File too large')
     assert not [file for file in os.listdir(rig.folder / 'boxes') if name in file]
     box_of(rig, refuted(rig))
-    assert 'last' in rig.bridge._box.health().message
+    rig.until(lambda: 'last' in rig.bridge._box.health().message)

@@ -21,6 +21,7 @@ from .recorder import Recorder
 from .rings import Rings
 from .writing import Box, Incident, Pace, write_box
 from ...shared.background_worker import Apart
+from ....bags import BagError
 from ....documents.errors import LifecycleError
 from ....lifecycle.ports import Confirmation, ConfirmRequest, MotionRequest, WorkResult
 from ....lifecycle.states import ErrorCode
@@ -64,7 +65,7 @@ class BlackBox:
             try:
                 self._folder.prepare()
             except OSError as error:
-                self._fail(f"black_box.folder '{self._folder.path}'", error)
+                self._fail(self._folder.path, error)
 
     def _why_off(self) -> str:
         if not self._node.parameter('black_box.folder'):
@@ -177,14 +178,16 @@ class BlackBox:
     def _ended(self, path: Path, count: int | None, error: Exception | None) -> None:
         self._queued -= 1
         if error is not None:
-            self._fail(f"black box '{path}'", error)
+            self._fail(path, error)
             return
         self._written += 1
         self._last, self._trouble = path.name, ''
         self._node.get_logger().info(f'black box: {path} ({count} messages)')
 
-    def _fail(self, what: str, error: Exception) -> None:
-        self._trouble = f'{what}: {getattr(error, "strerror", None) or error}'
+    def _fail(self, path: Path, error: Exception) -> None:
+        why = str(error) if isinstance(error, BagError) else (
+            f"{path}: {getattr(error, 'strerror', None) or error}")
+        self._trouble = f'no black box: {why}'
         self._node.get_logger().error(self._trouble)
 
     # -- diagnostics, end

@@ -27,6 +27,7 @@ CHUNK = 1 << 16  #: bytes; compressing and indexing them takes about 1 ms
 HEADER = 4  #: bytes before a serialized message that tell its encoding
 GRACE = 2.0  #: time (s) to complete a bag when the node ends
 METADATA = 'action_lifecycle'  #: name of the metadata record
+LATCHED = ('action_lifecycle_msgs/msg/WorldState', 'action_lifecycle_msgs/msg/SafetyState')
 EVENTS = {'action_lifecycle_msgs/msg/ActionStateChange': ActionStateChange,
           'action_lifecycle_msgs/msg/FlowChange': FlowChange}
 
@@ -89,7 +90,8 @@ def write_box(path: Path, box: Box, pace: Pace) -> int:
             bag.attach('facts.yaml', 'application/yaml', box.facts.encode(), box.end)
         serializers = {}
         for excerpt in box.excerpts:
-            bag.add_topic(excerpt.topic, excerpt.type, message_definition(excerpt.type))
+            bag.add_topic(excerpt.topic, excerpt.type, message_definition(excerpt.type),
+                          latched=_is_latched(excerpt))
             serializers[excerpt.topic] = serializer(excerpt.type)
             pace.step()
         for log_time, published, topic, message in _in_order(box):
@@ -120,6 +122,12 @@ def _in_order(box: Box) -> Iterator[tuple[float, float, str, Any]]:
             *(with_topic(number, excerpt) for number, excerpt in enumerate(box.excerpts)),
             key=lambda item: item[:4]):
         yield log_time, received - entry[1], topic, entry[2]
+
+
+def _is_latched(excerpt: Excerpt) -> bool:
+    """Whether `ros2 bag play` is to publish a topic latched: the bridge received it so."""
+    return excerpt.type in LATCHED or excerpt.topic.endswith('/tf_static') or any(
+        entry[1] for entry in (*excerpt.before, *excerpt.entries))
 
 
 def _about(incident: Incident, excerpt: Excerpt) -> Callable[[Any], bool]:
