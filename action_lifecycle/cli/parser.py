@@ -305,6 +305,8 @@ def _add_learn_verbs(commands: Any) -> None:
                         help='only runs of actions that began before this')
     report.add_argument('--flow', action='append', default=[], metavar='NAME',
                         help='only flows of this name; may be given several times')
+    report.add_argument('--labels', default='', metavar='FILE', help='a CSV file that says which '
+                        'outcomes were there: flow_id, action_id, attempt, there (true or false)')
 
     box = _add_verb(
         commands, 'black-box', 'verbs.black_box.save_black_box',

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Mapping
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,18 @@ MAX_COMPONENTS = 16
 """Maximum number of components of a fact that is a list."""
 MAX_TEXTS = 20
 """Maximum number of different strings of a fact."""
+MAX_EXAMPLES = 8
+"""Maximum number of attempts that are named for a condition that was met, and that was not."""
 VERDICTS = ('true', 'false', 'unknown')
+
+
+class Example(NamedTuple):
+    """An attempt with evidence of a condition; `journal`: its index."""
+
+    journal: int
+    flow_id: str
+    action_id: str
+    attempt: int
 
 
 class ConditionTally:
@@ -28,17 +39,20 @@ class ConditionTally:
     def __init__(self) -> None:
         self.verdicts: Counter[str] = Counter()
         self.rows: list[tuple[int, int]] = []  #: journal and row, where it was not met
+        self._examples: dict[str, deque[Example]] = defaultdict(
+            lambda: deque(maxlen=MAX_EXAMPLES))
         self._numbers: dict[tuple[str, int, str], array[float]] = defaultdict(lambda: array('d'))
         self._texts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._units: dict[str, str] = {}
 
-    def add(self, evidence: Mapping[str, Any], journal: int, seq: int) -> None:
-        """Add one piece of evidence."""
+    def add(self, evidence: Mapping[str, Any], seq: int, example: Example) -> None:
+        """Add one piece of evidence, of row `seq`."""
         verdict = str(evidence.get('verdict'))
         verdict = verdict if verdict in VERDICTS else 'unknown'
         self.verdicts[verdict] += 1
         if verdict != 'true' and len(self.rows) < MAX_ROWS:
-            self.rows.append((journal, seq))
+            self.rows.append((example.journal, seq))
+        self._examples['met' if verdict == 'true' else 'not_met'].append(example)
         for fact in evidence.get('facts') or ():
             name = str(fact['name'])
             self._units.setdefault(name, str(fact.get('unit') or ''))
@@ -54,6 +68,10 @@ class ConditionTally:
             for index, number in enumerate(numbers[:MAX_COMPONENTS]):
                 if isinstance(number, (int, float)) and math.isfinite(number):
                     self._numbers[name, index, verdict].append(number)
+
+    def examples(self) -> dict[str, list[Example]]:
+        """Return the newest attempts with which it was met and not met."""
+        return {which: list(self._examples[which]) for which in ('met', 'not_met')}
 
     def facts(self) -> Iterator[dict[str, Any]]:
         """Yield the values of each component of each fact, by verdict of the condition."""

@@ -52,6 +52,8 @@ def _figures(group: Mapping[str, Any]) -> Iterator[Figure]:
     yield _share('recovery', '', group['recovery'])
     for path, number in group['recovery']['by_path'].items():
         yield 'recovered_by', path, number, '', group['recovery']['k'], None, None
+    for name, share in group.get('labels', {}).items():
+        yield _share(name, '', share)
     for cause in group['failures']:
         detail = ': '.join(filter(None, (cause['error_code'], cause['condition'])))
         yield 'failure', detail, cause['n'], '', group['attempts']['failed'], None, None

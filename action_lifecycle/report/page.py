@@ -21,6 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from . import wording
 from .pictures import pictures
 from .runs import NOT_SHOWN, PATHS
+from .trace_pictures import trace_pictures
 from ..lifecycle.text_format import printable
 
 MAX_GROUPS = 500
@@ -46,11 +47,12 @@ def page(report: Mapping[str, Any]) -> str:
     levels: dict[str, list[Any]] = {
         level: [group for group in report['groups'] if group['level'] == level][:MAX_GROUPS]
         for level in ('all', 'journal', 'flow', 'action', 'server')}
+    curves, faults = trace_pictures(report['journals'], levels['action'])
     return environment.get_template('page.html').render(
         report=report, levels=levels, total=levels['all'][0], between=wording.between,
         pictures={name: (CAPTIONS[name], svg) for name, svg in pictures(report).items()},
         script=script, script_hash=digest, verdicts=NOT_SHOWN, paths=PATHS,
-        max_groups=MAX_GROUPS)
+        max_groups=MAX_GROUPS, curves=curves, trace_faults=faults)
 
 
 def _shown(value: Any) -> Any:

@@ -28,11 +28,12 @@ COLOURS = {'in_progress': '#9aa3b2', 'executing_motion': '#3b7dd8', 'sensor_conf
            'fallback_requested': '#e07b7b', 'fallback_received': '#f0a6a6',
            'completed': '#2f9e5b', 'recipe_requested': '#57b6a9', 'recipe_received': '#7fd0c4'}
 _TEXT, _GRID = '#010203', '#040506'  # become colours of the page
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     'svg.fonttype': 'none', 'text.parse_math': False, 'font.family': 'sans-serif',
     'font.size': 9.5, 'text.color': _TEXT, 'axes.edgecolor': _GRID, 'axes.labelcolor': _TEXT,
     'xtick.color': _TEXT, 'ytick.color': _TEXT, 'grid.color': _GRID, 'axes.grid': False,
     'axes.spines.top': False, 'axes.spines.right': False, 'savefig.transparent': True,
+    'path.simplify_threshold': 0.5,
     'svg.hashsalt': 'report'}
 
 
@@ -48,7 +49,7 @@ def pictures(report: Mapping[str, Any]) -> dict[str, str]:
     actions = sorted((group for group in groups if group['level'] == 'action'),
                      key=lambda group: -group['runs']['ended'])[:MAX_BARS]
     total = next(group for group in groups if group['level'] == 'all')
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         found = {
             'success': _success([each for each in actions if each['first_try']['n']]),
             'causes': _causes(total['failures'][:MAX_BARS], total['attempts']['failed']),
@@ -94,11 +95,12 @@ def _success(actions: Sequence[Mapping[str, Any]]) -> str:
                   [100 * max(0.0, each['high'] - each['share']) for each in found]],
             fmt='o', color=colour, markersize=4.5, elinewidth=2, capsize=0, label=label)
     _bars(axes, [_name(subject(each)) for each in actions])
-    axes.set_xlim(-1, 101)
+    least = min(100 * each[name]['low'] for each in actions for name in ('first_try', 'final'))
+    axes.set_xlim(10 * (least // 10) - 1 if least > 50 else -1, 101)
     axes.grid(axis='x', linewidth=0.6)
     axes.set_xlabel('% of runs, with 95 % intervals')
     _legend(axes, 2)
-    return _svg(figure, 'success')
+    return svg_of(figure, 'success')
 
 
 def _times(actions: Sequence[Mapping[str, Any]]) -> str:
@@ -120,7 +122,7 @@ def _times(actions: Sequence[Mapping[str, Any]]) -> str:
     axes.set_axisbelow(True)
     axes.set_xlabel('mean time of a run (s)')
     _legend(axes, 4)
-    return _svg(figure, 'times')
+    return svg_of(figure, 'times')
 
 
 def _causes(causes: Sequence[Mapping[str, Any]], failed: int) -> str:
@@ -140,7 +142,7 @@ def _causes(causes: Sequence[Mapping[str, Any]], failed: int) -> str:
     share.set_xlim(0, 103)
     share.set_xlabel('running sum (%)')
     share.spines[['left', 'right']].set_visible(False)
-    return _svg(figure, 'causes')
+    return svg_of(figure, 'causes')
 
 
 def _trend(trend: Mapping[str, Any]) -> str:
@@ -162,10 +164,10 @@ def _trend(trend: Mapping[str, Any]) -> str:
     axes.set_ylim(-2, 102)
     axes.grid(axis='y', linewidth=0.6)
     axes.set_ylabel('first try (%)')
-    return _svg(figure, 'trend')
+    return svg_of(figure, 'trend')
 
 
-def _svg(figure: Any, name: str) -> str:
+def svg_of(figure: Any, name: str) -> str:
     """Return a figure as an SVG element with ids of its own, and without its XML prolog."""
     stream = io.StringIO()
     figure.savefig(stream, format='svg', metadata=dict.fromkeys(

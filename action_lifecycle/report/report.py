@@ -17,6 +17,7 @@ import os
 from typing import Any, NamedTuple
 
 from .intervals import holm
+from .labels import Labels
 from .run_reader import RunReader
 from .runs import ActionRun
 from .servers import Server, ServerFinder
@@ -36,6 +37,9 @@ METHODS = {
     'trend': 'first-try success of the first against the second half of the runs: Fisher exact '
              'test, two-sided; p_corrected: Holm, over the groups of a level; differs: '
              f'p_corrected < {SIGNIFICANT:g}'}
+
+
+NO_LABELS: Labels = {}
 
 
 class Window(NamedTuple):
@@ -122,17 +126,18 @@ _NAMES = {'all': (), 'journal': ('journal',), 'flow': ('flow',), 'action': ('flo
 
 
 def read_report(
-    paths: Sequence[str | os.PathLike[str]], window: Window = EVERYTHING
+    paths: Sequence[str | os.PathLike[str]], window: Window = EVERYTHING,
+    labels: Labels = NO_LABELS,
 ) -> dict[str, Any]:
     """
-    Return the report of journals.
+    Return the report of journals; `labels`: of attempts in them.
 
     Raises JournalError for a file that can't be read, has damaged rows, or is given twice;
     LifecycleError for a flow of the window that no journal has.
     """
     groups, finder, sources = _Groups(), ServerFinder(), list[_Source]()
     for path in paths:
-        sources.append(_read(os.fspath(path), len(sources), groups, finder, window))
+        sources.append(_read(os.fspath(path), len(sources), groups, finder, window, labels))
         _refuse_copies(sources)
     known = {name for source in sources for name in source.flows if name is not None}
     for name in window.flows:
@@ -151,7 +156,8 @@ def read_report(
 
 
 def _read(
-    path: str, index: int, groups: _Groups, finder: ServerFinder, window: Window
+    path: str, index: int, groups: _Groups, finder: ServerFinder, window: Window,
+    labels: Labels,
 ) -> _Source:
     with JournalReader(path) as reader:
         source, runs = _Source(path), RunReader(index, finder)
@@ -162,6 +168,8 @@ def _read(
             for run in runs.runs(source.count(reader.intact_rows())):
                 source.flows[run.flow] = None
                 if window.has(run):
+                    for attempt in run.attempts if labels else ():
+                        attempt.there = labels.get((run.flow_id, run.action_id, attempt.number))
                     groups.add(run, path)
         except JournalError as error:
             text = str(error)

@@ -44,6 +44,7 @@ class Attempt:
     servers: tuple[Server, ...] = ()
     claimed: bool = False  #: the controller reported success
     sensors: str = ''  #: verdict of the sensors
+    there: bool | None = None  #: whether the outcome was there, by its label; None: no label
     ended: str = ''  #: completed, failed, canceled; '': open
     failure: str = ''
     unmet: str = ''  #: the condition that was not met, if that is the failure

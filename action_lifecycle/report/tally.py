@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .conditions import ConditionTally
+from .conditions import ConditionTally, Example, VERDICTS
 from .intervals import fisher, poisson_interval, wilson
 from .runs import ActionRun, Attempt, NOT_SHOWN, PATHS
 
@@ -35,6 +35,7 @@ class Tally:
         self.counts: Counter[str] = Counter()
         self.claims: Counter[str] = Counter()
         self.paths: Counter[str] = Counter()
+        self.labelled: Counter[tuple[str, Any]] = Counter()
         self.conditions: dict[tuple[str, str], ConditionTally] = {}
         self._causes: dict[tuple[str, str], tuple[list[int], list[tuple[int, int]]]] = {}
         self._states: dict[str, array[float]] = defaultdict(lambda: array('d'))
@@ -98,6 +99,9 @@ class Tally:
                 'confirmed' if attempt.sensors == 'confirmed' else 'not_judged')] += 1
             self.claims['refused_by_verifier'] += (
                 attempt.sensors == 'confirmed' and attempt.ended == 'failed')
+        if attempt.there is not None and attempt.sensors in ('confirmed', *NOT_SHOWN):
+            self.labelled['there' if attempt.there else 'not_there', attempt.ended] += 1
+            self.labelled['reported', attempt.claimed and not attempt.there] += attempt.claimed
         if attempt.ended == 'failed':
             where = run.journal, attempt.failed_seq
             cause = self._causes.setdefault((attempt.failure, attempt.unmet), ([0], []))
@@ -105,11 +109,12 @@ class Tally:
             if len(cause[1]) < MAX_ROWS:
                 cause[1].append(where)
         if self._with_conditions:
+            example = Example(run.journal, run.flow_id, run.action_id, attempt.number)
             for judged in attempt.judged:
                 for each in judged.evidence:
                     key = str(each.get('condition', '')), str(each.get('expression', ''))
                     self.conditions.setdefault(key, ConditionTally()).add(
-                        each, run.journal, judged.seq)
+                        each, judged.seq, example)
 
     def figures(self) -> dict[str, Any]:
         """Return the figures as JSON-compatible data."""
@@ -146,12 +151,25 @@ class Tally:
                 self._states.items(), key=lambda item: -sum(item[1]))},
             'waits': {kind: _times(self._waits.get(kind, array('d'))) for kind in WAITS},
             'mtbf': self._mtbf(), 'trend': self._trend(),
+            **({'labels': self._labels()} if self.labelled else {}),
             **({'conditions': [
                 {'condition': name, 'expression': expression,
-                 **{verdict: tally.verdicts[verdict] for verdict in ('true', 'false', 'unknown')},
-                 'rows': tally.rows, 'facts': list(tally.facts())}
+                 **{verdict: tally.verdicts[verdict] for verdict in VERDICTS},
+                 'rows': tally.rows, 'examples': tally.examples(), 'facts': list(tally.facts())}
                 for (name, expression), tally in sorted(self.conditions.items())]}
                if self._with_conditions else {})}
+
+    def _labels(self) -> dict[str, Any]:
+        """Return the errors of sensors and controllers, by the labels of judged attempts."""
+        def share(which: str, error: str) -> dict[str, Any]:
+            k, other = (self.labelled[which, ended] for ended in (
+                error, 'failed' if error == 'completed' else 'completed'))
+            return wilson(k, k + other)._asdict()
+
+        wrong, right = (self.labelled['reported', is_wrong] for is_wrong in (True, False))
+        return {'false_completion': share('not_there', 'completed'),
+                'false_refutation': share('there', 'failed'),
+                'controller_wrong': wilson(wrong, wrong + right)._asdict()}
 
     def _mtbf(self) -> dict[str, Any]:
         failures, hours = self.counts['attempts_failed'], self._operating / 3600

@@ -14,6 +14,7 @@ from typing import Any
 from ..table import print_json, print_rows
 from ...documents.durable_file import replacing
 from ...documents.errors import LifecycleError
+from ...report.labels import read_labels
 from ...report.long_table import write_csv
 from ...report.report import read_report, Window
 from ...report.wording import between, hours, percent, subject
@@ -26,7 +27,7 @@ def report(options: argparse.Namespace) -> None:
     """Print or write the report of journals."""
     found = read_report(options.journals, Window(
         _stamp(options.since, '--since', '-inf'), _stamp(options.until, '--until', 'inf'),
-        tuple(options.flow)))
+        tuple(options.flow)), read_labels(options.labels) if options.labels else {})
     if options.html:
         _write(options.html, found)
     elif options.json:
@@ -81,6 +82,9 @@ def _print(found: Mapping[str, Any]) -> None:
                     'MTBF', 'trend'), map(_row, groups[:ROWS]))
         if len(groups) > ROWS:
             print(f'and {len(groups) - ROWS} more; --json or --csv has all')
+    labels = found['groups'][0].get('labels', {})
+    for name, share in labels.items():
+        print(f"{name.replace('_', ' ')}: {percent(share)}")
     print('k/n and 95 % intervals; docs/report.md says how each figure is counted')
 
 
