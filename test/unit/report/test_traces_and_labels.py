@@ -17,9 +17,9 @@ from action_lifecycle.report.report import read_report
 from action_lifecycle.traces import TraceKey
 import pytest
 
-from ..traces.test_traces import HELD, Rig
 from .test_page import Page
 from .test_report_files import group, PICK, refused
+from ..traces.test_traces import HELD, Rig
 
 END = PICK[-2:]
 
