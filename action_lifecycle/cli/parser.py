@@ -319,6 +319,33 @@ def _add_learn_verbs(commands: Any) -> None:
     box.add_argument('--reason', default='', metavar='TEXT', help='recorded in the bag')
     _add_nodes(box)
 
+    fit = _add_verb(
+        commands, 'fit', 'verbs.fit.fit',
+        help='propose thresholds and holds of `confirm` from labelled runs',
+        description='Propose thresholds and holds of the conditions of a flow file from the '
+        'evidence traces of labelled runs, with their error rates, as a diff. The file is not '
+        'changed.',
+        example='fit robot.journal --flow my_flow.yaml --facts my_facts.yaml\n'
+        'fit robot.journal --flow my_flow.yaml --facts my_facts.yaml --labels labels.csv '
+        '--diff my_flow.diff')
+    fit.add_argument('journals', nargs='+', metavar='JOURNAL',
+                     help='a journal file; its traces are beside it')
+    fit.add_argument('--flow', required=True, metavar='FILE', help='the flow file')
+    fit.add_argument('--facts', required=True, metavar='FILE',
+                     help='the facts file of the bridge that recorded the traces')
+    fit.add_argument('--labels', default='', metavar='FILE', help='CSV file with the columns '
+                     'flow_id, action_id, attempt, there (default: what the journal says)')
+    fit.add_argument('--action', default='', metavar='ACTION',
+                     help='only the conditions of this action')
+    fit.add_argument('--target', choices=('completions', 'errors'), default='completions',
+                     help='fewest false completions first, or fewest errors of both kinds '
+                     '(default: completions)')
+    fit.add_argument('--fewest', type=int, default=20, metavar='N', help='labelled runs that are '
+                     'needed of each kind: the outcome was there, or not (default: 20)')
+    fit.add_argument('--diff', default='', metavar='FILE',
+                     help='write the diff to this new file')
+    fit.add_argument('--json', action='store_true', help='print JSON instead of text')
+
 
 def _add_session_verbs(commands: Any) -> None:
     session = _add_group(commands, 'session', 'sessions of graphs in the agent node')

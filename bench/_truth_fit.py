@@ -1,0 +1,173 @@
+# SPDX-FileCopyrightText: 2026 action_lifecycle maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Fits the conditions of the demo's flow to labelled episodes, and tries them on unseen ones.
+
+The labels are the state of the physics at the verdict; a confirmation whose outcome changed within
+the delay of the sensors has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+import math
+import multiprocessing
+from pathlib import Path
+import tempfile
+from typing import Any
+
+from _stepped_clock import SteppedClock
+from _truth_cell import CellMotion, CellWorld
+from _truth_judge import (
+    draw,
+    drawn_of,
+    Episode,
+    FACTS,
+    FLOW,
+    is_there,
+    Judge,
+    JUDGED,
+    LONGEST,
+    ROOT,
+)
+from action_lifecycle.dialogue import OperatorDesk
+from action_lifecycle.engine import load_graph
+from action_lifecycle.fit.labels import Label
+from action_lifecycle.fit.runs import run_of
+from action_lifecycle.fit.trace_world import Run
+from action_lifecycle.flow import JournalRecorder, Orchestrator
+from action_lifecycle.flow.files.loader import parse_flow
+from action_lifecycle.journal import Journal
+from action_lifecycle.lifecycle.ports import (
+    Confirmation,
+    ConfirmRequest,
+    MotionRequest,
+    WorkResult,
+)
+from action_lifecycle.sim.cell import Cell
+from action_lifecycle.traces import (
+    Confirmed,
+    trace_path,
+    TraceKey,
+    TraceReader,
+    TraceRecorder,
+)
+from action_lifecycle.traces.store import TraceStore
+from action_lifecycle.world import FactSet, load_facts
+
+BAD = {  # thresholds that are deliberately wrong: too loose, and too strict
+    'loose': {'gap > 0.02 and squeeze > 2.0 and load > 0.5': 'gap > 0.001 and squeeze > 0.1 and '
+              'load > 0.02', '< 0.006': '< 0.25', '< 0.002': '< 0.1', '< 0.06': '< 1.5',
+              '- 0.02\n      hold': '- 0.15\n      hold'},
+    'strict': {'gap > 0.02 and squeeze > 2.0 and load > 0.5': 'gap > 0.041 and squeeze > 7.0 and '
+               'load > 1.9', '< 0.006': '< 0.0015', '< 0.002': '< 0.0004', '< 0.06': '< 0.01'},
+}
+
+
+def flow_text(start: str) -> str:
+    """Return the demo's flow, with the thresholds of `BAD` if `start` names them."""
+    text = FLOW.read_text()
+    for old, new in BAD.get(start, {}).items():
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+class RecordedWorld(CellWorld):
+    """A cell whose attempts are recorded as traces, as by the bridge."""
+
+    def __init__(self, cell: Cell, facts: FactSet, clock: SteppedClock, path: Path) -> None:
+        super().__init__(cell, facts, clock)
+        store = TraceStore(path, 0)
+
+        def put(change: Callable[[TraceStore], None]) -> None:
+            with store.transaction():
+                change(store)
+
+        self.recorder = TraceRecorder(self.model, put)
+        self.store = store
+
+    def execute(
+        self, request: MotionRequest, result: Callable[[WorkResult], None]
+    ) -> CellMotion:
+        if request.action_id in JUDGED:
+            self.recorder.begin(_key(request), [*request.maintain, *request.confirm],
+                                request.parameters, self.clock.time)
+        return super().execute(request, result)
+
+    def confirm(
+        self, request: ConfirmRequest, result: Callable[[Confirmation], None]
+    ) -> Any:
+        started = self.clock.time
+        recorded = request.action_id in JUDGED and request.name == 'confirm'
+        if recorded:
+            self.recorder.begin(_key(request), request.conditions, request.parameters, started)
+
+        def answered(answer: Confirmation) -> None:
+            if recorded:
+                self.recorder.confirmed(_key(request), Confirmed(
+                    started, request.after or -math.inf, self.clock.time, request.conditions,
+                    request.parameters, answer.verdict, list(answer.evidence)))
+            result(answer)
+
+        return super().confirm(request, answered)
+
+
+def _key(request: Any) -> TraceKey:
+    return TraceKey(request.flow_id, request.action_id, request.attempt)
+
+
+@dataclass
+class Recorded:
+    """One episode: its counts, and its labelled confirmations."""
+
+    episode: Episode
+    runs: list[Run] = field(default_factory=list)
+
+
+def run_recorded(job: tuple[int, int, str]) -> Recorded:
+    """Run one episode of a flow, given as text, and label its confirmations."""
+    seed, number, text = job
+    config, knocks = draw(seed, number)
+    recorded = Recorded(Episode(number, drawn_of(config, knocks)))
+    cell, clock = Cell(config), SteppedClock()
+    judge = Judge(recorded.episode, cell)
+    labels: dict[TraceKey, bool] = {}
+
+    def changed(action: Any, row: Any) -> None:
+        data = {**row.data, 'cause': row.cause}
+        if action.action_id in JUDGED and row.from_state == 'sensor_confirm':
+            then = is_there(judge.truth_at(data.get('evidence')), action.action_id)
+            if then == is_there(cell.truth(), action.action_id):
+                labels[TraceKey(action.flow_id, action.action_id, row.attempt)] = then
+        judge.changed(action.action_id, row.from_state, row.to_state, data)
+
+    with tempfile.TemporaryDirectory() as folder, \
+            Journal(Path(folder) / 'robot.journal', clock=clock) as journal:
+        world = RecordedWorld(cell, load_facts(FACTS), clock, trace_path(journal.path))
+        recorder = JournalRecorder(journal, clock, clock.call_soon, changed)
+        recorder.barrier = clock.call_soon  # type: ignore[method-assign]
+        orchestrator = Orchestrator(
+            load_graph(ROOT / 'config' / 'graphs' / 'action.yaml'), recorder, world, clock,
+            OperatorDesk(clock, lambda: None), None, lambda run: None)
+        run = orchestrator.submit(parse_flow(text, str(FLOW)), f'truth-{seed}-{number}')
+        while not run.ended and cell.time < LONGEST:
+            while knocks and knocks[0].time <= cell.time:
+                knock = knocks.pop(0)
+                cell.knock(knock.part, knock.impulse)
+            world.step()
+            judge.look()
+        with TraceReader(world.store.path) as reader:
+            recorded.runs = [run_of(reader.trace(TraceKey(*subject)), Label(there, 'file'))
+                             for subject, there in labels.items()]
+        world.store.close()
+    recorded.episode.ended, recorded.episode.simulated = run.ended, cell.time
+    return recorded
+
+
+def episodes(seed: int, count: int, text: str, jobs: int) -> Iterator[Recorded]:
+    """Run episodes of a flow in several processes."""
+    with multiprocessing.get_context('spawn').Pool(jobs) as pool:
+        yield from pool.imap(run_recorded, ((seed, number, text) for number in range(count)))
