@@ -10,12 +10,13 @@ samples, but goals and results are passed in-process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import typing
 from typing import Any
 
 from _stepped_clock import SteppedClock
+from _truth_faults import SensorFault
 from action_lifecycle.lifecycle.ports import (
     CONFIRM_CODES,
     Confirmation,
@@ -26,6 +27,7 @@ from action_lifecycle.lifecycle.ports import (
 from action_lifecycle.lifecycle.states import ErrorCode
 from action_lifecycle.sim import messages
 from action_lifecycle.sim.cell import Cell, TICK
+from action_lifecycle.sim.messages import Sample
 from action_lifecycle.sim.motion import ACTIVE, GoalRejected, SUCCEEDED
 from action_lifecycle.world import Condition, FactSet, WatchOutcome, WatchResult, WorldModel
 from action_lifecycle.world.evidence import plain_value
@@ -38,15 +40,19 @@ GOALS = {'control_msgs/action/FollowJointTrajectory': messages.FollowJointTrajec
 class CellWorld:
     """The cell as a `lifecycle.ports.World`."""
 
-    def __init__(self, cell: Cell, facts: FactSet, clock: SteppedClock) -> None:
+    def __init__(self, cell: Cell, facts: FactSet, clock: SteppedClock,
+                 fault: SensorFault | None = None) -> None:
         self.cell = cell
+        self.fault = fault
         self.clock = clock
         self.model = WorldModel(facts)
 
     def step(self) -> None:
         """Advance by one tick: physics, samples, deadlines."""
-        samples = self.cell.step(STEP)
+        samples: Iterable[Sample] = self.cell.step(STEP)
         now = self.cell.time
+        if self.fault is not None:
+            samples = self.fault.pass_on(samples, now)
         self.clock.run(now)
         for sample in samples:
             self.model.ingest(sample.topic, sample.message, now)

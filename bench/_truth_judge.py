@@ -45,6 +45,8 @@ class Episode:
     faults: list[dict[str, Any]] = field(default_factory=list)
     ended: bool = False
     simulated: float = 0.0
+    drift_found: float = 0.0  #: share of the tolerance at which a drift was found; 0: it was not
+    drift_end: float = 0.0  #: share of the tolerance at the end of the episode
 
 
 def draw(seed: int, number: int) -> tuple[CellConfig, list[Knock]]:
@@ -129,6 +131,7 @@ class Judge:
                 self._fault('overtaken' if there else 'shaken' if there_now
                             else 'false_completions', action_id, data)
             elif there and not confirmed:
+                counts['refuted_there'] += data.get('error_code') == 'REFUTED'
                 self._fault('false_refutations', action_id, data)
         if to_state == 'error':
             self.failed.add(action_id)

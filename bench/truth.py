@@ -24,6 +24,16 @@ false_refutations_pct: percentage of failures among the confirmations of an outc
 recovered_pct: percentage of the actions with a failed first attempt that were completed.
 controller_false_completions: motions that all controllers reported as succeeded although the
     outcome was not there.
+
+--faults runs the episodes once more for each fault of the sensors (see _truth_faults.py), with the
+facts as they are, and with plain ones: without health, and with means and newest values for
+medians. Here a refutation is false only if the verdict is `refuted`; undecided_pct counts the
+outcomes that were there and could not be judged in time because a fact was unknown or stale.
+
+drift_exceeded: episodes in which a drift exceeded the tolerance of the condition before the fact
+    was unhealthy.
+drift_found_at: median of the drift at which the fact became unhealthy, as share of the tolerance;
+    drift_found_at_most: the largest.
 """
 
 from __future__ import annotations
@@ -35,6 +45,7 @@ from dataclasses import fields
 import json
 import multiprocessing
 from pathlib import Path
+import statistics
 import sys
 import tempfile
 import time
@@ -42,6 +53,7 @@ from typing import Any
 
 from _stepped_clock import SteppedClock
 from _truth_cell import CellWorld
+from _truth_faults import DriftWatch, FAULTS, plain_facts, SensorFault
 from _truth_judge import draw, drawn_of, Episode, FACTS, FLOW, Judge, LONGEST, ROOT
 from action_lifecycle.dialogue import OperatorDesk
 from action_lifecycle.engine import load_graph
@@ -51,16 +63,21 @@ from action_lifecycle.sim.cell import Cell
 from action_lifecycle.world import load_facts
 
 GRAPH = ROOT / 'config' / 'graphs' / 'action.yaml'
+FAILED = 'the lifecycle failed by itself: nothing can be said of its truth'
 KEPT = 20  # maximum number of worst episodes that are kept
 
 
-def run_stepped(seed: int, number: int) -> Episode:
-    """Run one episode in this process, as fast as possible."""
+def run_stepped(seed: int, number: int, kind: str = '', plain: bool = False) -> Episode:
+    """Run one episode in this process, as fast as possible; `kind`: of the sensors' fault."""
     config, knocks = draw(seed, number)
     episode = Episode(number, drawn_of(config, knocks))
     cell, clock = Cell(config), SteppedClock()
     judge = Judge(episode, cell)
-    world = CellWorld(cell, load_facts(FACTS), clock)
+    fault = SensorFault(kind, seed, number) if kind else None
+    world = CellWorld(cell, plain_facts(FACTS) if plain else load_facts(FACTS), clock, fault)
+    drift = DriftWatch(fault, world.model) if fault and kind == 'drift' else None
+    if fault is not None:
+        episode.drawn |= fault.drawn()
     with tempfile.TemporaryDirectory() as folder, \
             Journal(Path(folder) / 'journal', clock=clock) as journal:
         recorder = JournalRecorder(
@@ -79,6 +96,10 @@ def run_stepped(seed: int, number: int) -> Episode:
                 cell.knock(knock.part, knock.impulse)
             world.step()
             judge.look()
+            if drift is not None:
+                drift.look(cell.time)
+    if drift is not None:
+        episode.drift_found, episode.drift_end = drift.found, drift.end
     episode.counts['failed'] = len(judge.failed)
     episode.ended, episode.simulated = run.ended, cell.time
     return episode
@@ -104,22 +125,69 @@ def summary(episodes: list[Episode]) -> dict[str, Any]:
     }
 
 
-def episodes_of(arguments: argparse.Namespace) -> Iterator[Episode]:
-    """Run the episodes."""
-    jobs = [(arguments.seed, number) for number in range(arguments.episodes)]
-    if arguments.ros:
-        from _truth_ros import run_over_dds
-        for seed, number in jobs:
-            yield run_over_dds(seed, number)
-    elif arguments.jobs == 1:
+def fault_figures(episodes: list[Episode]) -> dict[str, Any]:
+    """Return the figures over all episodes with one fault."""
+    total: Counter[str] = Counter()
+    for episode in episodes:
+        total.update(episode.counts)
+    there = max(1, total['there'])
+    found = sorted(episode.drift_found for episode in episodes if episode.drift_found)
+    return {
+        'episodes': len(episodes),
+        'confirmations': total['there'] + total['not_there'],
+        'completed': total['completed'],
+        'controller_false_completions': total['controller_false_completions'],
+        'false_completions': total['false_completions'],
+        'false_refutations_pct': round(100 * total['refuted_there'] / there, 3),
+        'undecided_pct': round(
+            100 * (total['false_refutations'] - total['refuted_there']) / there, 3),
+        **({'drift_exceeded': sum(
+            (episode.drift_found or episode.drift_end) > 1.0 for episode in episodes),
+            'drift_found_at': round(statistics.median(found), 2) if found else None,
+            'drift_found_at_most': round(found[-1], 2) if found else None}
+           if any(episode.drift_end for episode in episodes) else {})}
+
+
+def run_faults(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Run the episodes with each fault, with plain facts and with health."""
+    found: dict[str, Any] = {}
+    for kind in arguments.faults:
+        for name, plain in (('plain', True), ('health', False)):
+            jobs = [(arguments.seed, number, kind, plain)
+                    for number in range(arguments.episodes)]
+            episodes = list(run_jobs(jobs, arguments.jobs))
+            keep(episodes, Path(arguments.keep) / kind / name)
+            if any(episode.counts['internal'] for episode in episodes):
+                raise SystemExit(FAILED)
+            found[f'{kind} {name}'] = fault_figures(episodes)
+            if not arguments.json:
+                print(f'{kind}, {name}: {json.dumps(found[f"{kind} {name}"])}', flush=True)
+    return found
+
+
+def run_jobs(jobs: list[tuple[Any, ...]], processes: int) -> Iterator[Episode]:
+    """Run episodes in this process or in several."""
+    if processes == 1:
         for job in jobs:
             yield run_stepped(*job)
     else:
-        with multiprocessing.get_context('spawn').Pool(arguments.jobs) as pool:
+        with multiprocessing.get_context('spawn').Pool(processes) as pool:
             yield from pool.imap(_run_job, jobs, chunksize=4)
 
 
-def _run_job(job: tuple[int, int]) -> Episode:
+def episodes_of(arguments: argparse.Namespace) -> Iterator[Episode]:
+    """Run the episodes."""
+    jobs: list[tuple[Any, ...]] = [
+        (arguments.seed, number, '', arguments.plain) for number in range(arguments.episodes)]
+    if arguments.ros:
+        from _truth_ros import run_over_dds
+        for seed, number, *_ in jobs:
+            yield run_over_dds(seed, number)
+    else:
+        yield from run_jobs(jobs, arguments.jobs)
+
+
+def _run_job(job: tuple[Any, ...]) -> Episode:
     return run_stepped(*job)
 
 
@@ -130,12 +198,21 @@ def main() -> int:
     parser.add_argument('--seed', type=int, default=0, help='of all that is drawn')
     parser.add_argument('--jobs', type=int, default=2, help='processes')
     parser.add_argument('--ros', action='store_true', help='over DDS, with the three nodes')
+    parser.add_argument('--plain', action='store_true', help='facts without health and medians')
+    parser.add_argument('--faults', nargs='*', choices=FAULTS, metavar='FAULT',
+                        help=f"with faults of the sensors: {', '.join(FAULTS)}; default all")
     parser.add_argument('--json', action='store_true', help='print one JSON object only')
     parser.add_argument('--keep', default=str(ROOT / 'log' / 'truth'),
                         help='folder for the worst episodes and their evidence')
     arguments = parser.parse_args()
     if arguments.episodes is None:
         arguments.episodes = 10 if arguments.ros else 1000
+    if arguments.faults is not None:
+        arguments.faults = arguments.faults or list(FAULTS)
+        faults = run_faults(arguments)
+        if arguments.json:
+            print(json.dumps(faults))
+        return 0
     started = time.monotonic()
     episodes: list[Episode] = []
     for episode in episodes_of(arguments):
@@ -145,7 +222,7 @@ def main() -> int:
     keep(episodes, Path(arguments.keep))
     found = summary(episodes)
     if not found['confirmations'] or any(episode.counts['internal'] for episode in episodes):
-        raise SystemExit('the lifecycle failed by itself: nothing can be said of its truth')
+        raise SystemExit(FAILED)
     found['times_real_time'] = round(
         sum(episode.simulated for episode in episodes) / (time.monotonic() - started), 1)
     print(json.dumps(found) if arguments.json else '\n' + '\n'.join(

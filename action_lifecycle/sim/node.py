@@ -54,6 +54,7 @@ latched | number of motions begun |
     | joint_states | sensor_msgs/JointState, 125 Hz | encoders, with effort |
     | gripper/wrench | geometry_msgs/WrenchStamped, 125 Hz | force at the fingertips |
     | camera/PART/pose | geometry_msgs/PoseStamped, 10 Hz, best effort | parts that are seen |
+    | camera/marker/pose | geometry_msgs/PoseStamped, 10 Hz, best effort | a marker on the table |
     | /tf | tf2_msgs/TFMessage | world to gripper_tool (31 Hz) and to each part that is seen |
     | estop | subscribed, std_msgs/Bool | true: the drives stop, and refuse goals |
     | /clock | rosgraph_msgs/Clock, 125 Hz | simulated time, if `publish_clock` |

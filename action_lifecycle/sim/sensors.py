@@ -9,6 +9,7 @@ The cell's sensors: encoders, force at the fingertips, part camera.
 | joint_states | JointState | 125 Hz | x, y, z, yaw joint and finger_joint, with effort |
 | gripper/wrench | WrenchStamped | 125 Hz | force at the fingertips, in the tool frame |
 | camera/PART/pose | PoseStamped | 10 Hz | each part that the camera sees, in frame world |
+| camera/marker/pose | PoseStamped | 10 Hz | a marker on the table, the reference of the camera |
 
 The finger_joint is the gap between the pads; its effort is negative while it closes. The force is
 what acts on both pads, tared with the empty gripper: x and z are their sum (z is minus the carried
@@ -41,7 +42,7 @@ from .scene import CellConfig, mujoco, PARTS
 from .trajectory import Array
 
 JOINT_NAMES = [*JOINTS, 'finger_joint']
-TOPICS = ('joint_states', 'gripper/wrench', *(f'camera/{p}/pose' for p in PARTS))
+TOPICS = ('joint_states', 'gripper/wrench', *(f'camera/{p}/pose' for p in (*PARTS, 'marker')))
 JOINT_PERIOD = 8_000_000  # ns
 FRAME_PERIOD = 100_000_000  # ns, of the camera
 
@@ -57,6 +58,8 @@ FORCE_DRIFT = 0.05  # N, standard deviation of the offset after taring
 FORCE_STEP = 0.01
 CAMERA_NOISE = 0.001  # m
 CAMERA_TURN = 0.008  # rad, about each axis
+MARKER_NOISE = 0.00025  # m; a marker is found more exactly than a part
+MARKER_TURN = 0.002  # rad
 
 POINTS_SEEN = 7
 # In units of a part's half size: 3 x 3 points just below its top
@@ -71,12 +74,14 @@ class Sensors:
         self._model, self._data = model, data
         self._noise = config.sensor_noise
         self._delay = round(config.camera_delay * 1e9)
-        self._joint_rng, self._force_rng, self._camera_rng = (
-            np.random.default_rng([config.seed, stream]) for stream in (1, 2, 3)
+        self._joint_rng, self._force_rng, self._camera_rng, self._marker_rng = (
+            np.random.default_rng([config.seed, stream]) for stream in (1, 2, 3, 4)
         )
         self._tare = self._pads() + self._force_rng.normal(0.0, FORCE_DRIFT * self._noise, 3)
         self._exposures: deque[tuple[int, Sample]] = deque()
         self._camera = data.site('camera').xpos.copy()
+        self._marker_geom = model.geom('marker').id
+        self._marker = data.geom('marker').xpos.copy()
         self._bodies = np.array([model.body(part).id for part in PARTS])
         self._points = np.stack([POINTS * model.geom(part).size for part in PARTS])
 
@@ -123,14 +128,31 @@ class Sensors:
             draw = self._camera_rng.standard_normal(6) * self._noise
             if not seen[index]:
                 continue
-            position = self._data.joint(part).qpos[:3] + CAMERA_NOISE * draw[:3]
-            turn, turned = np.empty(4), np.empty(4)
-            mujoco.mju_euler2Quat(turn, CAMERA_TURN * draw[3:], 'XYZ')
-            mujoco.mju_mulQuat(turned, turn, self._data.joint(part).qpos[3:])
-            w, x, y, z = turned.tolist()
-            pose = Pose(Vector3(*position.tolist()), Quaternion(x, y, z, w))
-            sample = Sample(f'camera/{part}/pose', PoseStamped(_header(now, 'world'), pose))
-            self._exposures.append((now + self._delay, sample))
+            pose = self._data.joint(part).qpos
+            self._queue(now, part, pose[:3] + CAMERA_NOISE * draw[:3], CAMERA_TURN * draw[3:],
+                        pose[3:])
+        draw = self._marker_rng.standard_normal(6) * self._noise
+        if self._marker_visible():
+            self._queue(now, 'marker', self._marker + MARKER_NOISE * draw[:3],
+                        MARKER_TURN * draw[3:], np.array((1.0, 0.0, 0.0, 0.0)))
+
+    def _queue(self, now: int, name: str, position: Array, error: Array, true_turn: Array
+               ) -> None:
+        """Queue a pose; `error`: rotation (rad) about each axis, `true_turn`: (w, x, y, z)."""
+        turn, turned = np.empty(4), np.empty(4)
+        mujoco.mju_euler2Quat(turn, error, 'XYZ')
+        mujoco.mju_mulQuat(turned, turn, true_turn)
+        w, x, y, z = turned.tolist()
+        pose = Pose(Vector3(*position.tolist()), Quaternion(x, y, z, w))
+        sample = Sample(f'camera/{name}/pose', PoseStamped(_header(now, 'world'), pose))
+        self._exposures.append((now + self._delay, sample))
+
+    def _marker_visible(self) -> bool:
+        """Whether a ray from the camera meets nothing before the marker."""
+        geom = np.empty(1, np.int32)
+        mujoco.mj_ray(self._model, self._data, self._camera, self._marker - self._camera, None,
+                      True, -1, geom)
+        return bool(geom[0] == self._marker_geom)
 
     def _visible(self) -> npt.NDArray[np.bool_]:
         """Return for each part whether the camera sees enough of its points."""

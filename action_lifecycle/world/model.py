@@ -70,7 +70,7 @@ class WorldModel:
         self._numbers = itertools.count()
         for fact in facts.values():
             self._sources[fact.name] = self._source(fact)
-        self._compared = connect_checks(facts, self._sources, lambda name: self._part(name, {}))
+        self._checks = connect_checks(facts, self._sources, lambda name: self._part(name, {}))
 
     def _source(self, fact: Fact) -> Source:
         if isinstance(fact, ConstantFact):
@@ -112,7 +112,7 @@ class WorldModel:
                 and self._frames.ingest(message, now, static=topic == '/tf_static')):
             for pose in self._tf:
                 pose.refresh(now)
-        checks = self._compared.get(topic, ()) if self._compared else ()
+        checks = self._checks.get(topic, ()) if self._checks else ()
         for check in checks:
             check.settle(now)
             check.compare(now)
@@ -121,8 +121,8 @@ class WorldModel:
         if watches:
             for watch in list(watches):
                 self._judge(watch, now)
-            if self.facts.health:
-                self._advance_dues(watches, now)
+            if checks:
+                self._advance_dues(watches, min(check.changes(now) for check in checks))
 
     def advance(self, now: float) -> None:
         """Make all evaluations due until `now`, each for its due time."""
@@ -264,10 +264,9 @@ class WorldModel:
             if watch.open and watch.due != due:
                 self._schedule(watch)
 
-    def _advance_dues(self, watches: Iterable[Watch], now: float) -> None:
-        """Schedule watches earlier if a sample made a check due that changes no verdict yet."""
+    def _advance_dues(self, watches: Iterable[Watch], due: float) -> None:
+        """Evaluate watches at `due`, when a check changes without a sample."""
         for watch in watches:
-            due = watch.next_due(now)
             if due < watch.due:
                 watch.due = due
                 self._schedule(watch)

@@ -55,8 +55,8 @@ limits:
 class Stack(Rig):
     """The rig with an action node."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, FACTS)
+    def __init__(self, folder: Path, facts: str = FACTS) -> None:
+        super().__init__(folder, facts)
         self.path = folder / 'journal'
         self.lifecycle = ActionLifecycleNode(context=self.context, parameter_overrides=[
             Parameter('journal_path', value=str(self.path))])

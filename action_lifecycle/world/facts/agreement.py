@@ -35,6 +35,7 @@ class Agreement(Check):
         super().__init__(recover)
         self._sides = sides
         self._when = when
+        self._pause = (min(lasting, lag) if lag else lasting) / 4  #: s between comparisons
         self._within, self._lasting, self._lag = within, lasting, lag
         self._unit = sides[0].unit and f' {sides[0].unit}'
         self.clear()
@@ -43,11 +44,18 @@ class Agreement(Check):
         super().clear()
         self._since = math.inf  #: from which time they differ
         self._latest = math.inf  #: when the older of the values compared is stale
+        self._next = -math.inf
         self._failed = False
         self._difference = 0.0
         self._courses: tuple[deque[tuple[float, Any]], ...] = (deque(), deque())
 
     def compare(self, now: float) -> None:
+        if now < self._next:
+            return
+        self._next = now + self._pause
+        if not self._is_due(now):
+            self._skip()
+            return
         values = [side.read(now, -math.inf, 0.0) for side in self._sides]
         for course, value in zip(self._courses, values):
             if value is None:
@@ -56,9 +64,8 @@ class Agreement(Check):
                 course.append((now, value))
                 while len(course) > 1 and course[1][0] <= now - self._lag:
                     course.popleft()
-        if any(value is None for value in values) or not self._is_due(now):
-            if not self._failed:
-                self._since = math.inf
+        if any(value is None for value in values):
+            self._skip()
             return
         one, other = values
         difference = distance(one, other)
@@ -71,6 +78,11 @@ class Agreement(Check):
         self._difference = difference
         self._latest = min(side.expiry(now) for side in self._sides)
         self._since = min(self._since, now)
+
+    def _skip(self) -> None:
+        """Nothing is compared."""
+        if not self._failed:
+            self._since = math.inf
 
     def _is_due(self, now: float) -> bool:
         if self._when is None:

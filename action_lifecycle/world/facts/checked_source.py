@@ -116,15 +116,15 @@ def connect_checks(
     facts: FactSet, sources: Mapping[str, Source], part: Callable[[str], Source]
 ) -> dict[str, list[Check]]:
     """
-    Make the checks of all facts; returns those that compare values, by topic.
+    Make the checks of all facts; returns them by topic.
 
     `part` returns the source of a name in an expression.
     """
-    compared: dict[str, list[Check]] = {}
+    by_topic: dict[str, list[Check]] = {}
 
     def add(check: Check, names: Iterable[str]) -> None:
         for topic in facts.topics(names):
-            compared.setdefault(topic, []).append(check)
+            by_topic.setdefault(topic, []).append(check)
 
     for name, health in facts.health.items():
         spec, checked = health.spec, sources[name]
@@ -135,6 +135,7 @@ def connect_checks(
         for check in _sampled(spec, recover, checked.source):
             checked.sampled.append(check)
             checked.checks.append(check)
+            add(check, [name])
         if spec.range is not None:
             in_range = Range(recover, checked.source, spec.range)
             checked.checks.append(in_range)
@@ -151,7 +152,7 @@ def connect_checks(
                     side.checks.append(agreement)
             add(agreement, [name])
         checked.needs = [sources[need] for need in spec.needs]
-    return compared
+    return by_topic
 
 
 def _sampled(spec: HealthSpec, recover: float, source: Source) -> Iterable[Check]:

@@ -168,7 +168,7 @@ class AgeSource(TopicSource):
 class WindowSource(TopicSource):
     """The samples of a time window, reduced to one value."""
 
-    __slots__ = ('_over_time', '_samples', '_timing', '_window')
+    __slots__ = ('_over_time', '_reduced', '_samples', '_timing', '_window')
 
     def __init__(self, fact: TopicFact) -> None:
         self._samples: deque[tuple[float, Any]] = deque()
@@ -180,8 +180,10 @@ class WindowSource(TopicSource):
     def clear(self) -> None:
         super().clear()
         self._samples.clear()
+        self._reduced: tuple[float, float, Any] | None = None  #: now, after and their value
 
     def keep(self) -> None:
+        self._reduced = None
         samples = self._samples
         if self.value is not None or self._timing:
             samples.append((self.stamp, self.value))
@@ -192,6 +194,14 @@ class WindowSource(TopicSource):
         stamp = self.stamp
         if stamp <= after or not (self._timing or now < stamp + (max_age or self.max_age)):
             return None
+        reduced = self._reduced
+        if reduced is not None and reduced[0] == now and reduced[1] == after:
+            return reduced[2]
+        value = self._reduce(now, after)
+        self._reduced = now, after, value
+        return value
+
+    def _reduce(self, now: float, after: float) -> Any:
         window = self._window
         values = [value for stamp, value in self._samples
                   if now < stamp + window and stamp > after]

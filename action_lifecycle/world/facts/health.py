@@ -183,7 +183,7 @@ class Rate(Check):
         if not self._stamps:
             return super().changes(now)
         need = math.ceil(self._low * self._over)
-        times = [self._begun + self._over, self._stamps[-1] + self._max_age]
+        times = [self._begun + self._over]
         if 0 < need <= len(self._stamps):
             times.append(self._stamps[-need] + self._over)
         return min(super().changes(now), *(time if time > now else math.inf for time in times))
@@ -196,6 +196,7 @@ class Range(Check):
         super().__init__(recover)
         self._source = source
         self._bounds = np.asarray(bounds, dtype=float).reshape(-1, 2)
+        self._single = tuple(self._bounds[0].tolist()) if len(self._bounds) == 1 else None
         self._unit = source.unit and f' {source.unit}'
         self._outside = ''
 
@@ -208,6 +209,11 @@ class Range(Check):
         value = self._source.read(now, -math.inf, 0.0)
         if value is None:
             return
+        if isinstance(value, (float, int)) and self._single is not None:
+            low, high = self._single
+            if not low <= value <= high:
+                self._outside = self._text('', value, low, high)
+            return
         numbers = np.atleast_1d(np.asarray(value, dtype=float)).ravel()
         bounds = self._bounds
         if len(bounds) not in (1, numbers.size):
@@ -216,10 +222,13 @@ class Range(Check):
         wrong = ~((numbers >= bounds[:, 0]) & (numbers <= bounds[:, 1]))
         if wrong.any():
             index = int(wrong.argmax())
-            low, high = bounds[index if len(bounds) > 1 else 0]
-            place = f'element {index} is ' if numbers.size > 1 else ''
-            self._outside = (f'range: {place}{numbers[index]:.4g}{self._unit}; '
-                             f'expected {low:g} to {high:g}{self._unit}')
+            self._outside = self._text(
+                f'element {index} is ' if numbers.size > 1 else '', numbers[index],
+                *bounds[index if len(bounds) > 1 else 0])
+
+    def _text(self, place: str, value: float, low: float, high: float) -> str:
+        return (f'range: {place}{value:.4g}{self._unit}; '
+                f'expected {low:g} to {high:g}{self._unit}')
 
     def failing(self, now: float) -> bool:
         return self._outside != ''

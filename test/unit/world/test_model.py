@@ -17,8 +17,10 @@ from action_lifecycle.world import (
     WatchOutcome,
     WorldModel,
 )
+from action_lifecycle.world.expressions.reducers import REDUCERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+import numpy as np
 import pytest
 
 from . import messages
@@ -199,3 +201,14 @@ def test_an_expression_has_a_value_or_a_reason(model: WorldModel) -> None:
     assert model.expression('gap + 1', 1.0) == (None, "fact 'gap' is unknown")
     with pytest.raises(DocumentError, match="unknown name 'gapp'; did you mean 'gap'"):
         model.expression('gapp', 1.0)
+
+
+@given(st.lists(st.one_of(st.floats(allow_infinity=False, width=32), st.booleans()), min_size=1,
+                max_size=9), st.integers(1, 3))
+def test_the_median_is_that_of_numpy(values: list[float], columns: int) -> None:
+    array = np.array(values)
+    median = REDUCERS['median'].function
+    assert median is not None
+    np.testing.assert_array_equal(median(array, None), np.median(array))
+    table = np.stack([np.roll(array, shift) for shift in range(columns)], axis=1)
+    np.testing.assert_array_equal(median(table, 0), np.median(table, axis=0))
