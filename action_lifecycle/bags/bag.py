@@ -18,7 +18,7 @@ from .mcap_file import McapFile
 from .message_types import BagType
 from .sqlite_file import SqliteFile
 from .storage import Channel, Definition, Gap, RawMessage, StorageFile, unzstd
-from .writer import to_seconds
+from ..documents.stamps import from_ns
 
 
 class BagMessage(NamedTuple):
@@ -190,5 +190,5 @@ def _numbered(
 def _bag_message(channel: Channel, raw: RawMessage, message: Any) -> BagMessage:
     publish = raw.publish_time if 0 < raw.publish_time <= raw.log_time else raw.log_time
     age = (raw.log_time - publish) / 10 ** 9 if channel.latched else 0.0
-    return BagMessage(channel.topic, channel.type, to_seconds(raw.log_time), to_seconds(publish),
+    return BagMessage(channel.topic, channel.type, from_ns(raw.log_time), from_ns(publish),
                       message, age)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-import math
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from .errors import BagError, library
 from .mcap_file import OUR_LIBRARY
 from ..documents.durable_file import replacing
+from ..documents.stamps import to_ns
 
 CHUNK = 1 << 20  #: bytes that are compressed together
 _QOS = """- history: 1
@@ -123,16 +123,3 @@ class BagWriter:
     def describe(self, name: str, texts: dict[str, str]) -> None:
         """Add metadata, such as why the bag was written."""
         self._writer.add_metadata(name, texts)
-
-
-def to_ns(seconds: float) -> int:
-    """Return ns; `to_seconds` returns the same number of seconds again."""
-    if not 0 <= seconds < 2 ** 33:
-        return 0 if math.isnan(seconds) or seconds < 0 else 2 ** 33 * 10 ** 9
-    whole = int(seconds)
-    return whole * 10 ** 9 + round((seconds - whole) * 1e9)
-
-
-def to_seconds(nanoseconds: int) -> float:
-    """Return s of ns, correctly rounded."""
-    return nanoseconds / 10 ** 9

@@ -14,9 +14,19 @@ import time
 from typing import Any
 
 from action_lifecycle.documents.stamps import to_seconds
+from action_lifecycle.ros.conversions.basic import to_time
+from action_lifecycle.ros.interfaces.qos import event_qos
 from action_lifecycle.world import parse_facts
 from action_lifecycle_msgs.action import ConfirmOutcome
-from action_lifecycle_msgs.msg import CheckFault, Condition, ErrorCode, Evidence, Fact, Motion
+from action_lifecycle_msgs.msg import (
+    CheckFault,
+    Condition,
+    Confirmation,
+    ErrorCode,
+    Evidence,
+    Fact,
+    Motion,
+)
 from action_lifecycle_msgs.srv import Check, Evaluate
 import pytest
 import rclpy
@@ -63,6 +73,28 @@ def test_confirmed_with_evidence_and_feedback(rig: Rig) -> None:
                          feedback=lambda message: seen.append(message.feedback))
     rig.until(lambda: seen and seen[-1].evidence[0].facts[0].name == 'gap')
     rig.wait(handle.cancel_goal_async())
+
+
+def test_a_confirmation_is_published_with_what_repeats_it(rig: Rig) -> None:
+    told: list[Any] = []
+    subscription = rig.asker.create_subscription(
+        Confirmation, 'world_model_bridge/confirmations', told.append, event_qos())
+    rig.until(lambda: rig.bridge.count_subscribers('world_model_bridge/confirmations'))
+    after = rig.now()
+    result = rig.result(rig.confirm('gap > least', hold=0.1, within=2.0, after=after, least=0.01))
+    rig.until(lambda: told)
+    event = told[0]
+    assert (event.verdict, event.evidence) == (result.verdict, result.evidence)
+    assert event.evidence[0].stamp == event.stamp
+    assert event.after == to_time(after)
+    assert after <= to_seconds(event.started) <= to_seconds(event.stamp) - 0.1
+    condition, = event.conditions
+    assert (condition.expression, condition.hold, condition.within) == ('gap > least', 0.1, 2.0)
+    assert json.loads(event.parameters_json) == {'least': 0.01}
+    rig.wait(rig.confirm('gap > 1', within=60.0).cancel_goal_async())
+    rig.spin(0.1)
+    assert len(told) == 1  # one that was canceled has no verdict
+    rig.asker.destroy_subscription(subscription)
 
 
 def test_refuted_by_fresh_facts(rig: Rig) -> None:

@@ -26,10 +26,12 @@ from ...ros.conversions.evidence import evidence_to
 from ...ros.conversions.motion import (
     condition_from,
     confirm_request_from,
+    confirmation_event,
     confirmation_to,
     parameters_from,
     steps_from,
 )
+from ...ros.interfaces.qos import event_qos
 from ...ros.node.lifecycle_node import ManagedNode
 from ...ros.node.timers import settle, sleep
 from ...world.condition import WatchResult
@@ -58,6 +60,7 @@ class ConditionServer:
         node.add_action_server(
             ConfirmOutcome, '~/confirm_outcome', self._confirm,
             accept=lambda goal: node.timed(), cancel=self._cancel)
+        self._ended = node.add_publisher(msg.Confirmation, '~/confirmations', event_qos())
         node.add_service(Evaluate, '~/evaluate', self._evaluate)
         node.add_service(Check, '~/check', self._check)
 
@@ -119,7 +122,11 @@ class ConditionServer:
         self._traces.confirmed(request, watch, result)
         handle.succeed()
         judged = self._box.judged(request, started, confirmation(result, self._facts.names))
-        return confirmation_to(judged, self._facts.names)
+        answer = confirmation_to(judged, self._facts.names)
+        if self._node.active:
+            self._ended.publish(
+                confirmation_event(handle.request, answer, watch.start, result.stamp))
+        return answer
 
     def _feedback_of(self, watch: Watch) -> ConfirmOutcome.Feedback:
         return ConfirmOutcome.Feedback(

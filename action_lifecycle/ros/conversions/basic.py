@@ -17,6 +17,7 @@ from unique_identifier_msgs.msg import UUID
 
 from ...documents.errors import LifecycleError
 from ...documents.json_text import read_json
+from ...documents.stamps import to_ns
 from ...lifecycle.states import ErrorCode
 
 LAST_TIME = 2**31 - 1
@@ -33,7 +34,7 @@ def sec_nanosec(seconds: float) -> tuple[int, int]:
     """Return the fields (sec, nanosec) of ROS time from seconds, clamped as in `to_time`."""
     if not seconds < LAST_TIME:
         return LAST_TIME, 0
-    return divmod(round(max(0.0, seconds) * 1e9), 1_000_000_000)
+    return divmod(to_ns(seconds), 1_000_000_000)
 
 
 def to_uuid(text: str) -> UUID:

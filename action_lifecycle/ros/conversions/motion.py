@@ -154,6 +154,17 @@ def confirmation_to(
         evidence=[evidence_to(item, topics) for item in confirmation.evidence])
 
 
+def confirmation_event(
+    goal: ConfirmOutcome.Goal, result: ConfirmOutcome.Result, started: float, ended: float
+) -> msg.Confirmation:
+    """Return the message of a confirmation that was watched from `started` to `ended` (s)."""
+    return msg.Confirmation(
+        stamp=to_time(ended), started=to_time(started), flow_id=goal.flow_id,
+        action_id=goal.action_id, attempt=goal.attempt, conditions=goal.conditions,
+        after=goal.after, parameters_json=goal.parameters_json, verdict=result.verdict,
+        evidence=result.evidence, error_code=result.error_code, error_msg=result.error_msg)
+
+
 def confirmation_from(message: ConfirmOutcome.Result, note: str) -> Confirmation:
     """Return a confirmation; `note`: see `Confirmation`."""
     return _confirmation(_VERDICT_NAMES.get(message.verdict, 'failed'), message, note)

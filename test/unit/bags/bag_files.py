@@ -11,7 +11,7 @@ import struct
 from typing import Any
 
 from action_lifecycle.bags import BagWriter
-from action_lifecycle.bags.writer import to_ns
+from action_lifecycle.documents.stamps import to_ns
 import pytest
 
 mcap = pytest.importorskip('mcap.writer')

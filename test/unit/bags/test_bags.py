@@ -11,7 +11,7 @@ import time
 import tracemalloc
 
 from action_lifecycle.bags import BagError, BagWriter, read_bag
-from action_lifecycle.bags.writer import to_ns, to_seconds
+from action_lifecycle.documents.stamps import from_ns, to_ns
 from hypothesis import given, HealthCheck, settings
 from hypothesis import strategies as st
 import pytest
@@ -199,9 +199,9 @@ def test_the_age_of_latched_messages(tmp_path: Path) -> None:
 
 @given(st.floats(0, 4e9))
 def test_times_survive(seconds: float) -> None:
-    assert abs(to_seconds(to_ns(seconds)) - seconds) <= 5.1e-10
+    assert abs(from_ns(to_ns(seconds)) - seconds) <= 5.1e-10
     if seconds > 2 ** 23:  # where floats are coarser than ns
-        assert to_seconds(to_ns(seconds)) == seconds
+        assert from_ns(to_ns(seconds)) == seconds
 
 
 def test_other_readers_open_our_bags(tmp_path: Path) -> None:
@@ -209,12 +209,12 @@ def test_other_readers_open_our_bags(tmp_path: Path) -> None:
     from rosbags.rosbag2 import Reader
     path = by_us(tmp_path / 'run', ROWS)
     with path.open('rb') as file:
-        messages = [(channel.topic, to_seconds(message.log_time))
+        messages = [(channel.topic, from_ns(message.log_time))
                     for _, channel, message in make_reader(
                         file, validate_crcs=True).iter_messages()]
     assert messages == values(ROWS)
     with Reader(path) as reader:
-        assert [(connection.topic, to_seconds(when))
+        assert [(connection.topic, from_ns(when))
                 for connection, when, _ in reader.messages()] == values(ROWS)
         assert {connection.msgtype for connection in reader.connections} == {
             'cell_msgs/msg/Gap', 'cell_msgs/msg/Stamped'}
