@@ -21,10 +21,10 @@ from _truth_judge import draw, drawn_of, Episode, FACTS, FLOW, Judge, LONGEST
 from action_lifecycle.nodes.action.node import ActionLifecycleNode
 from action_lifecycle.nodes.bridge.node import WorldModelBridge
 from action_lifecycle.ros.conversions.basic import to_code
-from action_lifecycle.ros.conversions.evidence import evidence_from
 from action_lifecycle.ros.interfaces.qos import event_qos
 from action_lifecycle.ros.node.executor import make_executor
 from action_lifecycle.sim.node import CellNode, DRAWN
+from action_lifecycle.world.evidence_messages import evidence_from
 from action_lifecycle_msgs.action import ExecuteFlow
 from action_lifecycle_msgs.msg import ActionStateChange
 import rclpy

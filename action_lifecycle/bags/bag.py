@@ -86,6 +86,12 @@ class Bag:
         """Return the times (ns) in which messages may be missing."""
         return [*self._own_gaps, *(gap for file in self._files for gap in file.gaps)]
 
+    def span(self) -> tuple[float, float] | None:
+        """Return the first and the last log time (s) of all messages; None without any."""
+        spans = list(filter(None, (file.span() for file in self._files)))
+        return (from_ns(min(first for first, _ in spans)),
+                from_ns(max(last for _, last in spans))) if spans else None
+
     @property
     def topics(self) -> dict[str, BagTopic]:
         """Return the topics by name; one that has several types has that of its first recorder."""
@@ -189,6 +195,7 @@ def _numbered(
 
 def _bag_message(channel: Channel, raw: RawMessage, message: Any) -> BagMessage:
     publish = raw.publish_time if 0 < raw.publish_time <= raw.log_time else raw.log_time
-    age = (raw.log_time - publish) / 10 ** 9 if channel.latched else 0.0
+    known = channel.latched or channel.exact  # else the difference is the way to the recorder
+    age = (raw.log_time - publish) / 10 ** 9 if known else 0.0
     return BagMessage(channel.topic, channel.type, from_ns(raw.log_time), from_ns(publish),
                       message, age)

@@ -71,6 +71,11 @@ class McapFile(StorageFile):
     def close(self) -> None:
         self._file.close()
 
+    def span(self) -> tuple[int, int] | None:
+        full = [block for block in self._blocks if block.end > 0 and block.channels]
+        return (min(block.start for block in full), max(block.end for block in full)) \
+            if full else None
+
     def messages(self, channels: Collection[int]) -> Iterator[RawMessage]:
         """Yield the messages of these channels in order of log time."""
         wanted = set(channels)

@@ -28,6 +28,15 @@ class SqliteFile(StorageFile):
     def close(self) -> None:
         self._database.close()
 
+    def span(self) -> tuple[int, int] | None:
+        try:
+            first, last = self._database.execute(
+                'SELECT min(timestamp), max(timestamp) FROM messages').fetchone()
+        except sqlite3.Error as error:
+            self.notes.append(f'{self._path}: damaged: {error}')
+            return None
+        return None if first is None else (int(first), int(last))
+
     def messages(self, channels: Collection[int]) -> Iterator[RawMessage]:
         """Yield the messages of these channels in order of log time."""
         marks = ', '.join('?' * len(channels))

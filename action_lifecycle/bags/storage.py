@@ -60,6 +60,10 @@ class StorageFile:
         self.notes: list[str] = []  #: on damage
         self.gaps: list[Gap] = []
 
+    def span(self) -> tuple[int, int] | None:
+        """Return the first and the last log time (ns) of all messages; None without any."""
+        raise NotImplementedError
+
     def messages(self, channels: Collection[int]) -> Iterator[RawMessage]:
         """Yield the messages of these channels in order of log time."""
         raise NotImplementedError

@@ -346,6 +346,30 @@ def _add_learn_verbs(commands: Any) -> None:
                      help='write the diff to this new file')
     fit.add_argument('--json', action='store_true', help='print JSON instead of text')
 
+    replay = _add_verb(
+        commands, 'replay', 'verbs.replay.replay',
+        help='judge recorded confirmations again from bags',
+        description='Judge the confirmations in bags (MCAP, rosbag2) again with the conditions '
+        'of a facts file and a flow, and show what differs from what was recorded. No ROS is '
+        'needed. Exit code 1 if a verdict differs.',
+        example='replay run.mcap --facts config/facts/cell.yaml\n'
+        'replay bags/* --facts new_facts.yaml --flow new_flow.yaml --all')
+    replay.add_argument('bags', nargs='+', metavar='BAG',
+                        help='an .mcap or .db3 file, or the folder of a recording')
+    replay.add_argument('--facts', required=True, metavar='FILE', help='the facts file')
+    replay.add_argument('--flow', default='', metavar='FILE',
+                        help='take the conditions of this flow instead of the recorded ones')
+    replay.add_argument('-p', '--param', action='append', default=[], metavar='NAME=VALUE',
+                        help='a parameter of the flow (default: as recorded)')
+    replay.add_argument('--traces', default='', metavar='FILE',
+                        help='take the confirmations from these evidence traces, or from those '
+                        'beside this journal, if the bag has none')
+    replay.add_argument('--namespace', default='', metavar='NS', help='namespace of the robot')
+    replay.add_argument('--remap', action='append', default=[], metavar='OLD:=NEW',
+                        help='a topic has another name in the bag')
+    replay.add_argument('--all', action='store_true', help='show those that are the same, too')
+    _add_json(replay)
+
 
 def _add_session_verbs(commands: Any) -> None:
     session = _add_group(commands, 'session', 'sessions of graphs in the agent node')

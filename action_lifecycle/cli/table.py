@@ -205,5 +205,5 @@ def evidence_text(evidence: Sequence[Any]) -> str:
 
 def fact_text(fact: Any) -> str:
     """Return the value of a Fact with its unit; for a list, at most four numbers."""
-    from ..ros.conversions.evidence import fact_from
+    from ..world.evidence_messages import fact_from
     return fact_in_words(fact_from(fact), fact.unit, most=4, separator=' ', rest='...')

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -63,3 +64,28 @@ def _check_depth(value: Any) -> None:
         if not level:
             return
     raise ValueError(TOO_DEEP)
+
+
+def json_or_text(text: str) -> Any:
+    """
+    Return the value of a JSON string; the string itself if it is not valid JSON.
+
+    Infinities and NaN become strings.
+    """
+    try:
+        return _without_constants(read_json(text, 'value_json'))
+    except LifecycleError:
+        return text
+
+
+def json_number(number: float) -> float | str:
+    """Return a number for JSON; infinities and NaN become strings."""
+    return number if math.isfinite(number) else str(number)
+
+
+def _without_constants(value: Any) -> Any:
+    if isinstance(value, float):
+        return json_number(value)
+    if isinstance(value, dict):
+        return {key: _without_constants(item) for key, item in value.items()}
+    return list(map(_without_constants, value)) if isinstance(value, list) else value

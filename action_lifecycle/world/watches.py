@@ -75,7 +75,7 @@ class Judged:
         max_age = self.condition.max_age
         return Evidence(
             self.condition.name, self.condition.expression, self.verdict, now,
-            now - self.since if self.verdict is TruthValue.TRUE else 0.0,
+            max(0.0, now - self.since) if self.verdict is TruthValue.TRUE else 0.0,
             tuple(part.describe(now, after, max_age) for part in self.sources().values()),
             self.expression.error if self.verdict is TruthValue.UNKNOWN else '')
 

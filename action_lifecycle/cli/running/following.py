@@ -28,10 +28,10 @@ from .progress import ChangeLines
 from .summary import from_actions, from_changes, sum_up
 from ..client import Client, connect, NODE, publishers, requester
 from ..exits import BAD_INPUT, DONE, FLOW_FAILED, NOT_THERE, NotThere
+from ..given_parameters import given_parameter
 from ..observer import Observer
 from ..table import console, live_table, waits_for
-from ...documents.errors import DocumentError, LifecycleError
-from ...documents.yaml_document import parse_document
+from ...documents.errors import LifecycleError
 from ...flow.files.loader import load_flow
 from ...ros.interfaces.qos import event_qos
 
@@ -65,7 +65,7 @@ def _goal(options: argparse.Namespace) -> tuple[ExecuteFlow.Goal, dict[str, int]
     steps: dict[str, int] = {}
     if bool(options.flow) == bool(options.reuse or options.request):
         raise LifecycleError('run: expected either FLOW, --reuse NAME or --request WORDS')
-    parameters = dict(map(_parameter, options.param))
+    parameters = dict(map(given_parameter, options.param))
     goal = ExecuteFlow.Goal(
         flow=options.flow or options.reuse or options.request, source=options.flow,
         kind='recipe' if options.reuse else 'request' if options.request else 'file',
@@ -80,19 +80,6 @@ def _goal(options: argparse.Namespace) -> tuple[ExecuteFlow.Goal, dict[str, int]
         steps = {name: len(action.steps) for name, action in flow.named_actions()}
         goal.flow, goal.kind = path.read_text(encoding='utf-8'), 'yaml'
     return goal, steps
-
-
-def _parameter(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition('=')
-    if not equals:
-        raise LifecycleError(f'--param {text}: expected NAME=VALUE')
-    if not value:
-        return name, ''
-    try:
-        return name, parse_document(value, name).data
-    except DocumentError as error:
-        raise LifecycleError(
-            f'--param {text}: the value is not YAML: {error.faults[0].message}') from error
 
 
 class _Following:

@@ -19,6 +19,7 @@ from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.srv import Evaluate
 
 from ..shared.heartbeat import PERIOD
+from ...documents.json_text import json_or_text
 from ...lifecycle.ports import (
     Confirmation,
     ConfirmRequest,
@@ -31,7 +32,6 @@ from ...lifecycle.states import ErrorCode
 from ...ros.calls.goal_call import CallEnd, Ending, GoalCall, GoalPolicy
 from ...ros.calls.goal_client import GoalClient
 from ...ros.calls.service_call import RetryPolicy, ServiceCall
-from ...ros.conversions.basic import json_or_text
 from ...ros.conversions.motion import (
     confirm_request_to,
     confirmation_from,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import json
-import math
 from typing import Any
 import uuid
 
@@ -15,8 +14,6 @@ from builtin_interfaces.msg import Time
 from rosidl_runtime_py.convert import message_to_ordereddict
 from unique_identifier_msgs.msg import UUID
 
-from ...documents.errors import LifecycleError
-from ...documents.json_text import read_json
 from ...documents.stamps import to_ns
 from ...lifecycle.states import ErrorCode
 
@@ -59,28 +56,3 @@ def to_json(message: Any) -> str:
     """Return a message, or a mapping, as JSON."""
     return json.dumps(
         message if isinstance(message, Mapping) else message_to_ordereddict(message))
-
-
-def json_or_text(text: str) -> Any:
-    """
-    Return the value of a JSON string; the string itself if it is not valid JSON.
-
-    Infinities and NaN become strings.
-    """
-    try:
-        return _without_constants(read_json(text, 'value_json'))
-    except LifecycleError:
-        return text
-
-
-def json_number(number: float) -> float | str:
-    """Return a number for JSON; infinities and NaN become strings."""
-    return number if math.isfinite(number) else str(number)
-
-
-def _without_constants(value: Any) -> Any:
-    if isinstance(value, float):
-        return json_number(value)
-    if isinstance(value, dict):
-        return {key: _without_constants(item) for key, item in value.items()}
-    return list(map(_without_constants, value)) if isinstance(value, list) else value

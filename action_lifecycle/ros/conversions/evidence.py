@@ -7,22 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import json
-import math
 from types import MappingProxyType
 from typing import Any
 
 from action_lifecycle_msgs import msg
 
-from .basic import json_number, json_or_text, to_time
-from ...documents.stamps import to_seconds
+from .basic import to_time
+from ...documents.json_text import json_or_text
 from ...lifecycle.ports import Evidence
 from ...lifecycle.text_format import value_of
+from ...world.evidence_messages import evidence_from as evidence_from
+from ...world.evidence_messages import fact_from
 
 _VERDICTS = {'unknown': msg.Evidence.UNKNOWN, 'true': msg.Evidence.TRUE,
              'false': msg.Evidence.FALSE}
 _VALIDITIES = {'unknown': msg.Fact.UNKNOWN, 'valid': msg.Fact.VALID, 'stale': msg.Fact.STALE}
-_VERDICT_NAMES = {number: name for name, number in _VERDICTS.items()}
-_VALIDITY_NAMES = {number: name for name, number in _VALIDITIES.items()}
 _AS_WRITTEN: Mapping[str, str] = MappingProxyType({})
 
 
@@ -34,16 +33,6 @@ def evidence_to(evidence: Evidence, topics: Mapping[str, str] = _AS_WRITTEN) -> 
         held=float(evidence['held']), facts=[fact_to(fact, topics) for fact in evidence['facts']])
 
 
-def evidence_from(message: msg.Evidence) -> Evidence:
-    """Return evidence as the journal stores it; invalid verdicts become 'unknown'."""
-    return {
-        'condition': message.condition, 'expression': message.expression,
-        'verdict': _VERDICT_NAMES.get(message.verdict, 'unknown'),
-        'stamp': to_seconds(message.stamp),
-        'held': message.held if math.isfinite(message.held) else 0.0,
-        'facts': list(map(fact_from, message.facts))}
-
-
 def fact_to(fact: Mapping[str, Any], topics: Mapping[str, str] = _AS_WRITTEN) -> msg.Fact:
     """Return the message of a fact of evidence; `topics`: see `evidence_to`."""
     return msg.Fact(
@@ -52,16 +41,6 @@ def fact_to(fact: Mapping[str, Any], topics: Mapping[str, str] = _AS_WRITTEN) ->
         numbers=[float(number) for number in fact.get('numbers', ())],
         value_json=json.dumps(fact['value']) if 'value' in fact else '', unit=fact.get('unit', ''),
         note=fact.get('note', ''))
-
-
-def fact_from(message: msg.Fact) -> dict[str, Any]:
-    """Return a fact of evidence; an invalid validity becomes 'unknown'."""
-    return {
-        'name': message.name, 'stamp': to_seconds(message.stamp), 'topic': message.topic,
-        'validity': _VALIDITY_NAMES.get(message.validity, 'unknown'), 'unit': message.unit,
-        **({'value': json_or_text(message.value_json)} if message.value_json else {
-            'numbers': [json_number(float(number)) for number in message.numbers]}),
-        **({'note': message.note} if message.note else {})}
 
 
 def fact_value(fact: msg.Fact) -> Any:

@@ -14,10 +14,10 @@ from action_lifecycle_msgs import msg
 from action_lifecycle_msgs.action import ConfirmOutcome, ExecuteMotion
 from action_lifecycle_msgs.srv import Evaluate
 
-from .basic import from_uuid, json_or_text, to_code, to_time, to_uuid
-from .evidence import evidence_from, evidence_to
+from .basic import from_uuid, to_code, to_time, to_uuid
+from .evidence import evidence_to
 from ...documents.errors import LifecycleError
-from ...documents.json_text import read_object
+from ...documents.json_text import json_or_text, read_object
 from ...documents.stamps import to_seconds
 from ...lifecycle.ports import (
     Condition,
@@ -27,6 +27,7 @@ from ...lifecycle.ports import (
     MotionStep,
     WorkResult,
 )
+from ...world.evidence_messages import evidence_from
 from ...world.expressions.constant_values import ConditionParameters
 
 _VERDICTS = {name: getattr(ConfirmOutcome.Result, name.upper())

@@ -11,9 +11,10 @@ from action_lifecycle_msgs.msg import ActionStatus, FlowStatus
 from action_lifecycle_msgs.srv import Plan
 
 from .basic import to_code
-from .evidence import evidence_from, fact_kind, fact_value
+from .evidence import fact_kind, fact_value
 from ...flow.planning.planners import PlanRequest
 from ...lifecycle.states import ErrorCode
+from ...world.evidence_messages import evidence_from
 
 
 def plain_fields(message: Any) -> dict[str, Any]:

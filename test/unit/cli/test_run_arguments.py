@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from action_lifecycle.cli import main
+from action_lifecycle.cli.given_parameters import given_parameter
 import pytest
 
 
@@ -94,5 +95,4 @@ def test_the_next_time_of_a_job_has_its_time_zone(monkeypatch: pytest.MonkeyPatc
     ('8', 8), ('8.0', 8.0), ('true', True), ('on', 'on'), ('1:30', '1:30'), ("'8'", '8'),
     ('[1, 2]', [1, 2]), ('a b', 'a b'), ('', ''), ('a=b', 'a=b'), ('2027-01-31', '2027-01-31')])
 def test_the_type_of_a_parameter_is_that_of_yaml(text: str, value: Any) -> None:
-    run = pytest.importorskip('action_lifecycle.cli.running.following')
-    assert run._parameter(f'name={text}') == ('name', value)
+    assert given_parameter(f'name={text}') == ('name', value)

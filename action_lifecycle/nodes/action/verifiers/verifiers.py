@@ -18,9 +18,10 @@ from ....documents.errors import LifecycleError
 from ....lifecycle.ports import Handle, Operator, Verdict, VerifyRequest
 from ....lifecycle.verifier_kinds import ServiceVerify
 from ....ros.calls.service_call import RetryPolicy, ServiceCall
-from ....ros.conversions.evidence import evidence_from, evidence_to
+from ....ros.conversions.evidence import evidence_to
 from ....ros.interfaces.types import service_class
 from ....ros.node.lifecycle_node import ManagedNode
+from ....world.evidence_messages import evidence_from
 
 POLICY = RetryPolicy(repeat=5.0, growth=2.0)
 """A service is waited for, and asked again, until the caller cancels."""

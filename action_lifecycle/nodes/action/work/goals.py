@@ -11,13 +11,14 @@ from functools import partial
 from typing import Any
 
 from ....documents.errors import DocumentError, LifecycleError
+from ....documents.json_text import json_or_text
 from ....lifecycle.ports import Condition, Confirmation, ConfirmRequest, Handle, World
 from ....lifecycle.states import ErrorCode
 from ....lifecycle.work import Ended, WorkRequest, WorkResult
 from ....ros.calls.call_goal import CallGoal
 from ....ros.calls.goal_end import GoalEnd
 from ....ros.calls.publish_goal import PublishGoal
-from ....ros.conversions.basic import json_or_text, to_json
+from ....ros.conversions.basic import to_json
 from ....ros.interfaces.control_names import control_fault
 from ....ros.interfaces.message_fields import fill
 from ....ros.interfaces.types import message_class, sent_class
