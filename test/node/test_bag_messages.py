@@ -61,7 +61,7 @@ def plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize('name', OF_SENSORS + OF_TESTS)
-@settings(max_examples=15, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=8, suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 def test_messages_are_those_of_rclpy(name: str, data: st.DataObject) -> None:
     cls = message_class(name)

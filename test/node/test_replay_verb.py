@@ -38,7 +38,9 @@ flow: pick
 parameters:
   least: {default: 0.01}
 actions:
-  grasp: {call: {service: grip, type: std_srvs/srv/Trigger}, confirm: {condition: 'gap > least', within: 0.2}}
+  grasp:
+    call: {service: grip, type: std_srvs/srv/Trigger}
+    confirm: {condition: 'gap > least', within: 0.2}
   place:
     for_each: {part: [nut, bolt]}
     call: {service: grip, type: std_srvs/srv/Trigger}
