@@ -90,7 +90,8 @@ def write_run(path: Path, bridge: str = '/robot/world_model_bridge',
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv('COLUMNS', '160')
     (tmp_path / 'facts.yaml').write_text(FACTS)
     return write_run(tmp_path / 'run.mcap')
 
